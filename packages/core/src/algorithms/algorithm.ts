@@ -1,0 +1,54 @@
+import type { AlgorithmName, Limit } from "../limit/limit.ts";
+
+/**
+ * What a transition answers, in units and microseconds. One object is filled again and again,
+ * so that a decision costs no allocation here.
+ */
+export class Outcome {
+  allowed = false;
+  /** What could still be taken, after this request if it was admitted. */
+  remaining = 0;
+  /** Until this same request would pass; 0 when it did, Infinity when it never can. */
+  retryAfter = 0;
+  /** Until the full quota is there again. */
+  resetAfter = 0;
+
+  /** What the row becomes if the request is charged; each algorithm says what it puts here. */
+  time = 0;
+  level = 0;
+  carry = 0;
+}
+
+/**
+ * An algorithm is a transition on a row of numbers: it knows no clock, no I/O and no randomness.
+ * Rows do not depend on the limit they were written under, so a changed limit finds what was used.
+ *
+ * `now` may lie before the time that a row holds; the later of the two counts.
+ */
+export interface Algorithm {
+  readonly name: AlgorithmName;
+  /** The row of a key that nobody has used. Its length is the row's length, unless `resize` is there. */
+  readonly blank: readonly number[];
+
+  /** Decides without changing the row. `out.remaining` and `out.resetAfter` count the request in if it is allowed. */
+  evaluate(limit: Limit, cells: Float64Array, at: number, now: number, cost: number, out: Outcome): void;
+
+  /** Takes the cost that `out` was evaluated with, whether it was allowed (a request) or not (a penalty). */
+  charge(limit: Limit, cells: Float64Array, at: number, cost: number, out: Outcome): void;
+
+  /** Gives units back; never more than were used. */
+  refund(limit: Limit, cells: Float64Array, at: number, now: number, cost: number): void;
+
+  /** The time from which the row decides as a blank one does. */
+  blankFrom(limit: Limit, cells: Float64Array, at: number): number;
+
+  /** For rows that grow with use. */
+  readonly resize?: Resize;
+}
+
+export interface Resize {
+  /** The length that a row must have before `out` is charged, if it must be longer than it is; else 0. */
+  lengthToCharge(limit: Limit, cells: Float64Array, at: number, out: Outcome): number;
+  /** Copies a row into a longer one. */
+  copy(from: Float64Array, fromAt: number, to: Float64Array, toAt: number, length: number): void;
+}

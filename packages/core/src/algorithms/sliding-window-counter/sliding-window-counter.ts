@@ -1,0 +1,110 @@
+import type { Limit } from "../../limit/limit.ts";
+import type { Algorithm } from "../algorithm.ts";
+import { compareProducts } from "./products.ts";
+
+/** A row is [latest, previous, current]: the time of the latest charge, and the units of the window before it and of its own. */
+const LATEST = 0;
+const PREVIOUS = 1;
+const CURRENT = 2;
+
+/**
+ * The estimate is `previous × (window − elapsed) / window + current`, compared without dividing,
+ * so that it is exact at every microsecond.
+ */
+export const slidingWindowCounter: Algorithm = {
+  name: "sliding_window_counter",
+  blank: [Number.NEGATIVE_INFINITY, 0, 0],
+
+  evaluate(limit, cells, at, now, cost, out) {
+    const { window } = limit;
+    const latest = cells[at + LATEST];
+    const time = now > latest ? now : latest;
+    const start = windowStart(limit, time);
+    const previous = previousAt(limit, cells, at, start);
+    const before = currentAt(limit, cells, at, start);
+    const after = before + cost;
+    const left = start + window - time;
+    out.time = time;
+    out.level = after;
+    out.carry = previous;
+    out.allowed = fits(limit.limit - after, window, previous, left);
+    const current = out.allowed ? after : before;
+    out.remaining = remainingAt(limit, previous, current, left);
+    out.retryAfter = out.allowed ? 0 : start + firstFit(limit, previous, before, cost) - now;
+    out.resetAfter = current > 0 ? start + 2 * window - now : previous > 0 ? start + window - now : 0;
+  },
+
+  charge(_limit, cells, at, _cost, out) {
+    cells[at + LATEST] = out.time;
+    cells[at + PREVIOUS] = out.carry;
+    cells[at + CURRENT] = out.level;
+  },
+
+  refund(limit, cells, at, now, cost) {
+    const time = Math.max(now, cells[at + LATEST]);
+    const start = windowStart(limit, time);
+    const previous = previousAt(limit, cells, at, start);
+    const current = currentAt(limit, cells, at, start);
+    const fromCurrent = Math.min(cost, current);
+    cells[at + LATEST] = time;
+    cells[at + PREVIOUS] = Math.max(0, previous - (cost - fromCurrent));
+    cells[at + CURRENT] = current - fromCurrent;
+  },
+
+  blankFrom(limit, cells, at) {
+    return windowStart(limit, cells[at + LATEST]) + 2 * limit.window;
+  },
+};
+
+function windowStart(limit: Limit, time: number): number {
+  return Math.floor(time / limit.window) * limit.window;
+}
+
+function currentAt(limit: Limit, cells: Float64Array, at: number, start: number): number {
+  return windowStart(limit, cells[at + LATEST]) === start ? cells[at + CURRENT] : 0;
+}
+
+function previousAt(limit: Limit, cells: Float64Array, at: number, start: number): number {
+  const known = windowStart(limit, cells[at + LATEST]);
+  if (known === start) return cells[at + PREVIOUS];
+  return known === start - limit.window ? cells[at + CURRENT] : 0;
+}
+
+/** Whether `previous` units, fading over `left` of the window, leave room: previous × left ≤ room × window. */
+function fits(room: number, window: number, previous: number, left: number): boolean {
+  return room >= 0 && compareProducts(previous, left, room, window) <= 0;
+}
+
+/** What is left by the estimate; its whole part is exactly the largest cost that fits. */
+function remainingAt(limit: Limit, previous: number, current: number, left: number): number {
+  const room = limit.limit - current;
+  const remaining = room - (previous * left) / limit.window;
+  if (remaining <= 0) return 0;
+  const whole = Math.round(remaining);
+  if (fits(room - whole, limit.window, previous, left)) return Math.max(remaining, whole);
+  return remaining < whole ? remaining : justBelow(whole);
+}
+
+function justBelow(value: number): number {
+  return value - value * Number.EPSILON;
+}
+
+/**
+ * When a cost first fits, counted from the start of the current window, if nobody else comes:
+ * while the previous window fades, or else while the current one has become the previous.
+ */
+function firstFit(limit: Limit, previous: number, current: number, cost: number): number {
+  const { window } = limit;
+  const room = limit.limit - cost;
+  if (room < 0) return Number.POSITIVE_INFINITY;
+  if (room >= current) return fadedTo(room - current, previous, window);
+  return window + fadedTo(room, current, window);
+}
+
+/** How far into a window `previous` has faded to `room`. */
+function fadedTo(room: number, previous: number, window: number): number {
+  let left = Math.min(window, Math.floor((room * window) / previous));
+  while (left < window && fits(room, window, previous, left + 1)) left += 1;
+  while (!fits(room, window, previous, left)) left -= 1;
+  return window - left;
+}

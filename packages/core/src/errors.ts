@@ -1,0 +1,39 @@
+/** Every code that Headgate throws, with what it means. `docs/errors.md` is checked against this table. */
+export const errorCodes = {
+  HG_BAD_RATE: "a rate is not written as in 100/m",
+  HG_BAD_LIMIT: "a limit has a field that is missing, unknown or out of range",
+  HG_BAD_RULES: "the rules of a limiter cannot be used as they are",
+  HG_BAD_OPTION: "an option is out of range",
+  HG_BAD_COST: "a cost is not a whole number from 0 to 2^53 - 1",
+  HG_BAD_KEY: "a key is not a string",
+  HG_BAD_TIME: "a time is not a number of seconds within 2^53 microseconds of the epoch",
+  HG_BAD_CHECKS: "a list of checks is empty or repeats itself",
+  HG_UNKNOWN_RULE: "a check names a rule that the limiter does not have",
+  HG_NOT_A_QUEUE: "schedule was called on a rule that is not a leaky bucket",
+} as const;
+
+export type ErrorCode = keyof typeof errorCodes;
+
+/** A mistake of the caller. Being over a limit is never one: that is a decision with `allowed: false`. */
+export class HeadgateError extends Error {
+  override readonly name = "HeadgateError";
+  readonly code: ErrorCode;
+  /** The field, option or argument at fault, as the caller wrote it. */
+  readonly field: string;
+
+  constructor(code: ErrorCode, field: string, problem: string) {
+    super(`${field}: ${problem}`);
+    this.code = code;
+    this.field = field;
+  }
+}
+
+/** A value as an error message shows it: short, and telling "1" from 1. */
+export function shown(value: unknown): string {
+  if (typeof value === "string")
+    return value.length > 40 ? `${JSON.stringify(value.slice(0, 40))}…` : JSON.stringify(value);
+  if (typeof value === "number" || typeof value === "bigint" || typeof value === "boolean") return String(value);
+  if (value === null || value === undefined) return String(value);
+  if (Array.isArray(value)) return "an array";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}

@@ -1,0 +1,31 @@
+export { type ErrorCode, errorCodes, HeadgateError } from "./errors.ts";
+export {
+  type BucketedWindowOptions,
+  type BurstOptions,
+  bucketedWindow,
+  type FixedWindowOptions,
+  fixedWindow,
+  gcra,
+  leakyBucket,
+  slidingWindow,
+  slidingWindowLog,
+  tokenBucket,
+} from "./limit/builders.ts";
+export type { AlgorithmName, Anchor, Limit } from "./limit/limit.ts";
+export type { Rate } from "./limit/rate.ts";
+export { limitFromSpec } from "./limit/spec.ts";
+export type { Decision } from "./limiter/decision.ts";
+export type { Explanation } from "./limiter/explain.ts";
+export type { Limiter } from "./limiter/limiter.ts";
+export type { MemoryLimiter } from "./limiter/memory-limiter.ts";
+export type { Check, CheckOptions } from "./limiter/requests.ts";
+export type { QueueName, RuleName, Rules } from "./limiter/rules.ts";
+export type { Scheduled, ScheduleOptions } from "./limiter/schedule.ts";
+export type { Verdict } from "./limiter/verdict.ts";
+export type { WaitOptions } from "./limiter/wait.ts";
+export { rateLimiter, type SharedOptions } from "./rate-limiter.ts";
+export { MemoryStore, type MemoryStoreOptions } from "./stores/memory/memory-store.ts";
+export type { Action, Answer, Operation, Rule, Source, Store } from "./stores/store.ts";
+export type { Clock } from "./time/clock.ts";
+export { timeFromSeconds } from "./time/microseconds.ts";
+export { SystemClock } from "./time/system-clock.ts";

@@ -1,0 +1,127 @@
+import { HeadgateError, shown } from "../errors.ts";
+
+/** The names that files, the wire and the database use. */
+export type AlgorithmName =
+  | "token_bucket"
+  | "leaky_bucket"
+  | "gcra"
+  | "fixed_window"
+  | "sliding_window_log"
+  | "sliding_window_counter"
+  | "bucketed_window";
+
+/**
+ * A limit, checked and ready to decide by. All algorithms share one shape, so that the code
+ * that carries limits around stays the same for each of them; what an algorithm does not use
+ * has its neutral value.
+ */
+export interface Limit<Name extends AlgorithmName = AlgorithmName> {
+  readonly algorithm: Name;
+  /** How many units each window may pass. */
+  readonly limit: number;
+  /** The window in microseconds. */
+  readonly window: number;
+  /** How many units can be held at once; the limit itself unless stated. */
+  readonly burst: number;
+  /** Fixed window: aligned to the clock, or opened by the first admitted request. */
+  readonly anchor: Anchor;
+  /** Bucketed window: the width of a bucket in microseconds; 1 keeps every instant apart. */
+  readonly bucketWidth: number;
+  /**
+   * The rate as a reduced fraction: `drain` parts flow back each microsecond, and one unit is
+   * `unit` parts. Both are integers, so a level counted in parts is exact.
+   */
+  readonly unit: number;
+  readonly drain: number;
+  /** The burst in parts. */
+  readonly capacity: number;
+}
+
+export type Anchor = "clock" | "request";
+
+/** With windows up to this, no time that Headgate computes leaves the exact integers. */
+const LONGEST_WINDOW = 2 ** 52;
+
+export interface LimitFields<Name extends AlgorithmName> {
+  readonly algorithm: Name;
+  readonly limit: unknown;
+  /** In microseconds, from `microseconds()`. */
+  readonly window: number;
+  readonly burst?: unknown;
+  readonly anchor?: unknown;
+  /** In microseconds, from `microseconds()`. */
+  readonly bucketWidth?: number;
+}
+
+/** Builds a limit of `limit` units each `window`; `at` names the object that the fields came from. */
+export function makeLimit<Name extends AlgorithmName>(fields: LimitFields<Name>, at = ""): Limit<Name> {
+  const { algorithm, limit, window, burst = limit, anchor = "clock", bucketWidth = 1 } = fields;
+  requireUnits(limit, `${at}limit`);
+  requireUnits(burst, `${at}burst`);
+  if (anchor !== "clock" && anchor !== "request") {
+    throw new HeadgateError("HG_BAD_LIMIT", `${at}anchor`, `must be "clock" or "request", got ${shown(anchor)}`);
+  }
+  if (bucketWidth > window) {
+    throw new HeadgateError("HG_BAD_LIMIT", `${at}bucket_width`, "must not be longer than the window");
+  }
+  return withRate({ algorithm, limit, window, burst, anchor, bucketWidth }, BigInt(limit), BigInt(window));
+}
+
+/**
+ * A token bucket stated by what it holds and how fast it fills. The rate is the decimal that was
+ * written: 0.1 is one token in ten seconds, not the double nearest to it.
+ */
+export function makeCapacityLimit(capacity: unknown, refillRate: unknown, at = ""): Limit<"token_bucket"> {
+  requirePositive(capacity, `${at}capacity`);
+  requirePositive(refillRate, `${at}refill_rate`);
+  const window = Math.max(1, Math.ceil((capacity / refillRate) * 1_000_000));
+  if (window > LONGEST_WINDOW) {
+    throw new HeadgateError("HG_BAD_LIMIT", `${at}refill_rate`, "is too slow: a full refill would take over 142 years");
+  }
+  const [tokens, seconds] = decimalFraction(refillRate);
+  const fields = { limit: capacity, window, burst: capacity, anchor: "clock", bucketWidth: 1 } as const;
+  return withRate({ algorithm: "token_bucket", ...fields }, tokens, seconds * 1_000_000n);
+}
+
+/** Reads a duration given in seconds or milliseconds into whole microseconds. */
+export function microseconds(value: unknown, microsecondsEach: number, field: string): number {
+  requirePositive(value, field);
+  const duration = Math.round(value * microsecondsEach);
+  if (duration < 1 || duration > LONGEST_WINDOW) {
+    throw new HeadgateError("HG_BAD_LIMIT", field, `must be from one microsecond to 142 years, got ${shown(value)}`);
+  }
+  return duration;
+}
+
+function requireUnits(value: unknown, field: string): asserts value is number {
+  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 1) {
+    throw new HeadgateError("HG_BAD_LIMIT", field, `must be a whole number from 1 to 2^53 - 1, got ${shown(value)}`);
+  }
+}
+
+function requirePositive(value: unknown, field: string): asserts value is number {
+  if (typeof value !== "number" || !Number.isFinite(value) || value <= 0) {
+    throw new HeadgateError("HG_BAD_LIMIT", field, `must be a number greater than 0, got ${shown(value)}`);
+  }
+}
+
+type Unrated<Name extends AlgorithmName> = Omit<Limit<Name>, "unit" | "drain" | "capacity"> & { algorithm: Name };
+
+function withRate<Name extends AlgorithmName>(limit: Unrated<Name>, units: bigint, microseconds: bigint): Limit<Name> {
+  const common = greatestCommonDivisor(units, microseconds);
+  const unit = Number(microseconds / common);
+  return Object.freeze({ ...limit, unit, drain: Number(units / common), capacity: limit.burst * unit });
+}
+
+/** The decimal that a double is written as, as a fraction: 0.25 is 25 / 100. */
+function decimalFraction(value: number): [bigint, bigint] {
+  const [mantissa = "", exponent = "0"] = value.toString().split("e");
+  const [whole = "", decimals = ""] = mantissa.split(".");
+  const shift = Number(exponent) - decimals.length;
+  const digits = BigInt(whole + decimals);
+  return shift >= 0 ? [digits * 10n ** BigInt(shift), 1n] : [digits, 10n ** BigInt(-shift)];
+}
+
+function greatestCommonDivisor(a: bigint, b: bigint): bigint {
+  return b === 0n ? a : greatestCommonDivisor(b, a % b);
+}

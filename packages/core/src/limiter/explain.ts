@@ -1,0 +1,71 @@
+import type { AlgorithmName, Limit } from "../limit/limit.ts";
+
+export interface Explanation {
+  readonly rule: string;
+  readonly algorithm: AlgorithmName;
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly burst: number;
+  readonly cost: number;
+  readonly allowed: boolean;
+  /** Units in use now, by the algorithm's own count. */
+  readonly used: number;
+  readonly remaining: number;
+  /** Until this request would pass: 0 if it did, null if it never can. */
+  readonly passesInMs: number | null;
+  readonly fullInMs: number;
+  toString(): string;
+}
+
+interface Decided {
+  readonly rule: string;
+  readonly cost: number;
+  readonly allowed: boolean;
+  readonly remaining: number;
+  readonly retryAfterMs: number;
+  readonly resetAfterMs: number;
+}
+
+export function explain(decision: Decided, limit: Limit): Explanation {
+  const { rule, cost, allowed, remaining, retryAfterMs, resetAfterMs } = decision;
+  const size = limit.burst;
+  const text = [
+    `${rule} (${limit.algorithm}, ${limit.limit} each ${duration(limit.window / 1000)}${size === limit.limit ? "" : `, burst ${size}`})`,
+    `${allowed ? "allowed" : "refused"} a cost of ${cost}`,
+    `${rounded(remaining)} of ${size} left`,
+    allowed ? undefined : passing(retryAfterMs),
+    resetAfterMs > 0 ? `full again in ${duration(resetAfterMs)}` : "full",
+  ];
+  return {
+    rule,
+    algorithm: limit.algorithm,
+    limit: limit.limit,
+    windowMs: limit.window / 1000,
+    burst: size,
+    cost,
+    allowed,
+    used: size - remaining,
+    remaining,
+    passesInMs: Number.isFinite(retryAfterMs) ? retryAfterMs : null,
+    fullInMs: resetAfterMs,
+    toString: () => text.filter((part) => part !== undefined).join("; "),
+  };
+}
+
+function passing(retryAfterMs: number): string {
+  return Number.isFinite(retryAfterMs)
+    ? `passes in ${duration(retryAfterMs)}`
+    : "never passes: it costs more than the limit holds";
+}
+
+function duration(ms: number): string {
+  if (ms < 1000) return `${rounded(ms)} ms`;
+  if (ms < 120_000) return `${rounded(ms / 1000)} s`;
+  if (ms < 7_200_000) return `${rounded(ms / 60_000)} min`;
+  if (ms < 172_800_000) return `${rounded(ms / 3_600_000)} h`;
+  return `${rounded(ms / 86_400_000)} days`;
+}
+
+function rounded(value: number): string {
+  return String(Math.round(value * 1000) / 1000);
+}

@@ -1,0 +1,159 @@
+import { HeadgateError } from "../errors.ts";
+import type { Limit } from "../limit/limit.ts";
+import type { Action, Answer, Operation, Store } from "../stores/store.ts";
+import type { Clock } from "../time/clock.ts";
+import { Decision, type RuleWithNames } from "./decision.ts";
+import { type Check, type CheckOptions, requireCost, requireDistinct, requireKey } from "./requests.ts";
+import { makeRule, type QueueName, type RuleName, type Rules, readRules, unknownRule } from "./rules.ts";
+import type { Scheduled, ScheduleOptions } from "./schedule.ts";
+import { Verdict } from "./verdict.ts";
+import { type WaitOptions, waitForTurn } from "./wait.ts";
+import { WaitingLine } from "./waiting-line.ts";
+
+/** Decides by named rules over any store. A denial is a decision, never an exception. */
+export class Limiter<R extends Rules = Rules> {
+  protected readonly rules: Map<RuleName<R>, RuleWithNames<RuleName<R>>>;
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #line = new WaitingLine();
+
+  constructor(rules: R, store: Store, clock: Clock) {
+    this.rules = readRules<RuleName<R>>(rules);
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** One request under one rule. */
+  async check<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Promise<Decision<Name>> {
+    return this.#single("take", rule, key, options?.cost);
+  }
+
+  /** One request under several rules: charged to all of them, or to none if any refuses. */
+  async checkAll<Name extends RuleName<R>>(checks: readonly Check<Name>[]): Promise<Verdict<Name>> {
+    return new Verdict(await this.#apply("take", this.together(checks)));
+  }
+
+  /** Requests that have nothing to do with each other, in one go; the decisions come in the same order. */
+  async checkMany<Name extends RuleName<R>>(checks: readonly Check<Name>[]): Promise<Decision<Name>[]> {
+    const operations = checks.map((check) => this.operation(check.rule, check.key, check.cost));
+    const decisions = await Promise.all(operations.map((operation) => this.#apply("take", [operation])));
+    return decisions.flat();
+  }
+
+  /** What a check would say, taking nothing. */
+  async peek<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Promise<Decision<Name>> {
+    return this.#single("peek", rule, key, options?.cost);
+  }
+
+  /** Gives units back, never more than were used; answers how the key stands then. */
+  async refund<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Promise<Decision<Name>> {
+    return this.#single("refund", rule, key, options?.cost);
+  }
+
+  /** Takes units whether they are there or not; answers how the key stands then. */
+  async penalize<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Promise<Decision<Name>> {
+    return this.#single("penalize", rule, key, options?.cost);
+  }
+
+  /** Forgets what a key has used. */
+  async reset<Name extends RuleName<R>>(rule: Name, key: string): Promise<Decision<Name>> {
+    return this.#single("reset", rule, key, 1);
+  }
+
+  /** Waits until the request is admitted. Those who wait for one key are served in order. */
+  async wait<Name extends RuleName<R>>(rule: Name, key: string, options: WaitOptions = {}): Promise<Decision<Name>> {
+    return this.#wait(rule, key, options, true);
+  }
+
+  /** Runs a function when a leaky bucket lets it out: calls leave at a constant rate, and the burst is the length of the queue. */
+  async schedule<Value, Name extends RuleName<R>>(
+    rule: Name & QueueName<R>,
+    key: string,
+    task: () => Value | Promise<Value>,
+    options: ScheduleOptions = {},
+  ): Promise<Scheduled<Value, Name>> {
+    const { algorithm } = this.rule(rule).limit;
+    if (algorithm !== "leaky_bucket") {
+      throw new HeadgateError(
+        "HG_NOT_A_QUEUE",
+        "rule",
+        `${rule} is a ${algorithm}; schedule needs a leakyBucket, use wait instead`,
+      );
+    }
+    const decision = await this.#wait(rule, key, options, options.maxWaitMs !== undefined);
+    return decision.allowed ? { ran: true, value: await task(), decision } : { ran: false, decision };
+  }
+
+  /** Puts another limit in the place of a rule's. What was used stays used, unless the algorithm is another. */
+  setLimit(rule: RuleName<R>, limit: Limit): void {
+    this.rule(rule);
+    this.rules.set(rule, makeRule(rule, limit));
+  }
+
+  protected rule<Name extends RuleName<R>>(name: Name): RuleWithNames<Name> {
+    const rule = this.rules.get(name);
+    if (rule === undefined) throw unknownRule(name, this.rules.keys());
+    return rule as RuleWithNames<Name>;
+  }
+
+  protected operation<Name extends RuleName<R>>(
+    rule: Name,
+    key: string,
+    cost: number | undefined = 1,
+  ): NamedOperation<Name> {
+    requireKey(key);
+    requireCost(cost);
+    return { rule: this.rule(rule), key, cost };
+  }
+
+  protected together<Name extends RuleName<R>>(checks: readonly Check<Name>[]): NamedOperation<Name>[] {
+    requireDistinct(checks);
+    return checks.map((check) => this.operation(check.rule, check.key, check.cost));
+  }
+
+  #wait<Name extends RuleName<R>>(
+    rule: Name,
+    key: string,
+    options: WaitOptions,
+    patient: boolean,
+  ): Promise<Decision<Name>> {
+    const waiter = {
+      ...this.operation(rule, key, options.cost),
+      patient,
+      take: () => this.check(rule, key, options),
+      giveBack: () => this.refund(rule, key, options),
+    };
+    return waitForTurn(waiter, this.#line, this.#clock, options);
+  }
+
+  async #single<Name extends RuleName<R>>(
+    action: Action,
+    rule: Name,
+    key: string,
+    cost: number | undefined,
+  ): Promise<Decision<Name>> {
+    const [decision] = await this.#apply(action, [this.operation(rule, key, cost)]);
+    return decision;
+  }
+
+  async #apply<Name extends RuleName<R>>(
+    action: Action,
+    operations: NamedOperation<Name>[],
+  ): Promise<Decision<Name>[]> {
+    return decided(operations, await this.#store.apply(action, operations));
+  }
+}
+
+/** What a store answered, as decisions. */
+export function decided<Name extends string>(
+  operations: readonly NamedOperation<Name>[],
+  answers: readonly Answer[],
+): Decision<Name>[] {
+  return operations.map(
+    ({ rule, cost }, i) => new Decision(rule, cost, answers[i], answers[i].source, answers[i].degraded),
+  );
+}
+
+export interface NamedOperation<Name extends string> extends Operation {
+  readonly rule: RuleWithNames<Name>;
+}

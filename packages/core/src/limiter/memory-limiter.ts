@@ -1,0 +1,106 @@
+import { Outcome } from "../algorithms/algorithm.ts";
+import type { Limit } from "../limit/limit.ts";
+import type { Ledger } from "../stores/memory/ledger.ts";
+import type { MemoryStore } from "../stores/memory/memory-store.ts";
+import type { Action } from "../stores/store.ts";
+import { Decision, type RuleWithNames } from "./decision.ts";
+import { decided, Limiter } from "./limiter.ts";
+import { type Check, type CheckOptions, requireCost, requireKey } from "./requests.ts";
+import type { RuleName, Rules } from "./rules.ts";
+import { Verdict } from "./verdict.ts";
+
+/** A limiter over this process's own memory: everything can also be had at once, without a promise. */
+export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
+  readonly store: MemoryStore;
+  private readonly out = new Outcome();
+  // The rule asked for last: most programs ask for one again and again.
+  private selected: RuleWithNames<RuleName<R>>;
+  private ledger: Ledger;
+
+  constructor(rules: R, store: MemoryStore) {
+    super(rules, store, store.clock);
+    this.store = store;
+    for (const rule of this.rules.values()) store.ledger(rule);
+    [this.selected] = this.rules.values();
+    this.ledger = store.ledger(this.selected);
+  }
+
+  checkSync<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Decision<Name> {
+    return this.take(rule, key, options?.cost, this.store.clock.now());
+  }
+
+  checkAllSync<Name extends RuleName<R>>(checks: readonly Check<Name>[]): Verdict<Name> {
+    const operations = this.together(checks);
+    return new Verdict(decided(operations, this.store.apply("take", operations)));
+  }
+
+  checkManySync<Name extends RuleName<R>>(checks: readonly Check<Name>[]): Decision<Name>[] {
+    for (const { rule, key, cost } of checks) this.operation(rule, key, cost);
+    const now = this.store.clock.now();
+    return checks.map(({ rule, key, cost }) => this.take(rule, key, cost, now));
+  }
+
+  peekSync<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Decision<Name> {
+    return this.act("peek", rule, key, options?.cost);
+  }
+
+  refundSync<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Decision<Name> {
+    return this.act("refund", rule, key, options?.cost);
+  }
+
+  penalizeSync<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Decision<Name> {
+    return this.act("penalize", rule, key, options?.cost);
+  }
+
+  resetSync<Name extends RuleName<R>>(rule: Name, key: string): Decision<Name> {
+    return this.act("reset", rule, key, 1);
+  }
+
+  override async check<Name extends RuleName<R>>(
+    rule: Name,
+    key: string,
+    options?: CheckOptions,
+  ): Promise<Decision<Name>> {
+    return this.checkSync(rule, key, options);
+  }
+
+  override async checkMany<Name extends RuleName<R>>(checks: readonly Check<Name>[]): Promise<Decision<Name>[]> {
+    return this.checkManySync(checks);
+  }
+
+  override setLimit(rule: RuleName<R>, limit: Limit): void {
+    super.setLimit(rule, limit);
+    this.select(rule);
+  }
+
+  private take<Name extends RuleName<R>>(
+    name: Name,
+    key: string,
+    cost: number | undefined,
+    now: number,
+  ): Decision<Name> {
+    if (name !== this.selected.name) this.select(name);
+    const units = cost === undefined ? 1 : cost;
+    if (units !== 1) requireCost(units);
+    if (typeof key !== "string") requireKey(key);
+    const out = this.out;
+    this.store.take(this.ledger, key, units, now, out);
+    return new Decision(this.selected as RuleWithNames<Name>, units, out, "store", false);
+  }
+
+  private select(name: RuleName<R>): void {
+    this.selected = this.rule(name);
+    this.ledger = this.store.ledger(this.selected);
+  }
+
+  private act<Name extends RuleName<R>>(
+    action: Action,
+    rule: Name,
+    key: string,
+    cost: number | undefined,
+  ): Decision<Name> {
+    const operations = [this.operation(rule, key, cost)];
+    const [decision] = decided(operations, this.store.apply(action, operations));
+    return decision;
+  }
+}

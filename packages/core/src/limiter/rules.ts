@@ -1,0 +1,44 @@
+import { HeadgateError, shown } from "../errors.ts";
+import type { Limit } from "../limit/limit.ts";
+import type { RuleWithNames } from "./decision.ts";
+
+/** The limits of a limiter, by name. */
+export type Rules = Readonly<Record<string, Limit>>;
+
+export type RuleName<R extends Rules> = keyof R & string;
+
+/** The names of the rules that can `schedule`. */
+export type QueueName<R extends Rules> = {
+  [Name in RuleName<R>]: R[Name]["algorithm"] extends "leaky_bucket" ? Name : never;
+}[RuleName<R>];
+
+export function readRules<Name extends string>(rules: Readonly<Record<Name, Limit>>): Map<Name, RuleWithNames<Name>> {
+  if (typeof rules !== "object" || rules === null || Object.keys(rules).length === 0) {
+    throw new HeadgateError(
+      "HG_BAD_RULES",
+      "rules",
+      `must name at least one limit, as in { api: tokenBucket("100/m") }`,
+    );
+  }
+  const names = Object.keys(rules) as Name[];
+  return new Map(names.map((name) => [name, makeRule(name, rules[name])]));
+}
+
+export function makeRule<Name extends string>(name: Name, limit: Limit): RuleWithNames<Name> {
+  if (typeof limit !== "object" || limit === null || !("capacity" in limit)) {
+    throw new HeadgateError(
+      "HG_BAD_RULES",
+      `rules.${name}`,
+      `must be a limit such as tokenBucket("100/m"), got ${shown(limit)}`,
+    );
+  }
+  return Object.freeze({ name, limit, names: Object.freeze([name]) });
+}
+
+export function unknownRule(name: unknown, known: Iterable<string>): HeadgateError {
+  return new HeadgateError(
+    "HG_UNKNOWN_RULE",
+    "rule",
+    `this limiter has no rule ${shown(name)} (it has ${[...known].join(", ")})`,
+  );
+}

@@ -1,0 +1,37 @@
+import { HeadgateError, shown } from "./errors.ts";
+import { Limiter } from "./limiter/limiter.ts";
+import { MemoryLimiter } from "./limiter/memory-limiter.ts";
+import type { Rules } from "./limiter/rules.ts";
+import { MemoryStore, type MemoryStoreOptions } from "./stores/memory/memory-store.ts";
+import type { Store } from "./stores/store.ts";
+import type { Clock } from "./time/clock.ts";
+import { SystemClock } from "./time/system-clock.ts";
+
+/** A limiter over a store that others may share. */
+export interface SharedOptions {
+  readonly store: Store;
+  /** What `wait` and `schedule` sleep by; decisions go by the store's own clock. */
+  readonly clock?: Clock;
+}
+
+/**
+ * Makes a limiter of named rules. Without a store it keeps everything in this process, and can
+ * decide without a promise.
+ */
+export function rateLimiter<const R extends Rules>(
+  rules: R,
+  options?: MemoryStoreOptions | { readonly store: MemoryStore },
+): MemoryLimiter<R>;
+export function rateLimiter<const R extends Rules>(rules: R, options: SharedOptions): Limiter<R>;
+export function rateLimiter<const R extends Rules>(
+  rules: R,
+  options: MemoryStoreOptions | SharedOptions | { readonly store: MemoryStore } = {},
+): Limiter<R> {
+  if (!("store" in options)) return new MemoryLimiter(rules, new MemoryStore(options));
+  const { store } = options;
+  if (store instanceof MemoryStore) return new MemoryLimiter(rules, store);
+  if (typeof store?.apply !== "function") {
+    throw new HeadgateError("HG_BAD_OPTION", "store", `must be a store such as new MemoryStore(), got ${shown(store)}`);
+  }
+  return new Limiter(rules, store, ("clock" in options ? options.clock : undefined) ?? new SystemClock());
+}

@@ -1,0 +1,95 @@
+/**
+ * HalfSipHash-2-4 with 64 bits of output (Aumasson and Bernstein), over the characters of a key.
+ * The memory store keeps the hash instead of the key, so two keys that collide would share a quota:
+ * the secrets, new for each store, keep anyone from making such a pair.
+ */
+export class KeyHash {
+  /** The hash of the key given last. `high` is never 0 or 1: a table uses those for its own marks. */
+  high = 0;
+  low = 0;
+
+  private readonly narrow: HashSecret;
+  private readonly wide: HashSecret;
+  // Checks often come in runs of one key, and hashing costs more than all the rest of a check.
+  private latest: string | undefined;
+
+  constructor(secrets: Int32Array = crypto.getRandomValues(new Int32Array(4))) {
+    this.narrow = { k0: secrets[0], k1: secrets[1] };
+    this.wide = { k0: secrets[2], k1: secrets[3] };
+  }
+
+  update(key: string): void {
+    if (key === this.latest) return;
+    this.latest = key;
+    const characters = this.hash(key, this.narrow);
+    if (characters > 0xff) this.hash(bytesOf(key), this.wide);
+  }
+
+  /** Hashes one byte for each character, and answers all characters or-ed together, to tell whether they were bytes. */
+  private hash(text: string, { k0, k1 }: HashSecret): number {
+    const length = text.length;
+    const words = length >>> 2;
+    let characters = 0;
+    let high = 0;
+    let v0 = k0;
+    let v1 = k1 ^ 0xee;
+    let v2 = 0x6c796765 ^ k0;
+    let v3 = 0x74656462 ^ k1;
+    // Two rounds for each word and for the closing one, then twice four rounds to finish.
+    for (let w = 0; w < words + 5; w += 1) {
+      let word = 0;
+      if (w < words) {
+        const a = text.charCodeAt(4 * w);
+        const b = text.charCodeAt(4 * w + 1);
+        const c = text.charCodeAt(4 * w + 2);
+        const d = text.charCodeAt(4 * w + 3);
+        characters |= a | b | c | d;
+        word = a | (b << 8) | (c << 16) | (d << 24);
+      } else if (w === words) {
+        word = length << 24;
+        for (let i = 4 * words, shift = 0; i < length; i += 1, shift += 8) {
+          const character = text.charCodeAt(i);
+          characters |= character;
+          word |= character << shift;
+        }
+      } else if (w === words + 1) {
+        v2 ^= 0xee;
+      } else if (w === words + 3) {
+        high = v1 ^ v3;
+        v1 ^= 0xdd;
+      }
+      v3 ^= word;
+      for (let round = 0; round < 2; round += 1) {
+        v0 = (v0 + v1) | 0;
+        v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
+        v0 = (v0 << 16) | (v0 >>> 16);
+        v2 = (v2 + v3) | 0;
+        v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2;
+        v0 = (v0 + v3) | 0;
+        v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0;
+        v2 = (v2 + v1) | 0;
+        v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
+        v2 = (v2 << 16) | (v2 >>> 16);
+      }
+      v0 ^= word;
+    }
+    this.high = high >>> 1 === 0 ? high | 2 : high;
+    this.low = v1 ^ v3;
+    return characters;
+  }
+}
+
+interface HashSecret {
+  readonly k0: number;
+  readonly k1: number;
+}
+
+/** A key with characters over 255 as one with two bytes for each; hashed with a secret of its own, it meets no other key. */
+function bytesOf(key: string): string {
+  let bytes = "";
+  for (let i = 0; i < key.length; i += 1) {
+    const unit = key.charCodeAt(i);
+    bytes += String.fromCharCode(unit & 0xff, unit >>> 8);
+  }
+  return bytes;
+}

@@ -1,0 +1,124 @@
+import { Outcome } from "../../algorithms/algorithm.ts";
+import { HeadgateError, shown } from "../../errors.ts";
+import type { Clock } from "../../time/clock.ts";
+import { SystemClock } from "../../time/system-clock.ts";
+import type { Action, Answer, Operation, Rule, Store } from "../store.ts";
+import { KeyHash } from "./key-hash.ts";
+import { Ledger } from "./ledger.ts";
+
+const DEFAULT_MAX_KEYS = 4_000_000;
+
+export interface MemoryStoreOptions {
+  /** How many keys of each rule are told apart (default 4,000,000). Keys beyond share one quota; none that is limited is forgotten. */
+  readonly maxKeys?: number;
+  /** Where the time comes from. Default: the system's clock. */
+  readonly clock?: Clock;
+  /** Whether to forget keys whose quota is full again (default true). Turn it off where times are not in order between keys. */
+  readonly sweep?: boolean;
+}
+
+/** Keeps what was used in this process. Every answer comes at once, without a promise. */
+export class MemoryStore implements Store {
+  readonly clock: Clock;
+  private readonly maxKeys: number;
+  private readonly sweep: boolean;
+  private readonly hash = new KeyHash();
+  private readonly ledgers = new Map<string, Ledger>();
+
+  constructor(options: MemoryStoreOptions = {}) {
+    const { maxKeys = DEFAULT_MAX_KEYS, clock = new SystemClock(), sweep = true } = options;
+    if (!Number.isSafeInteger(maxKeys) || maxKeys < 1) {
+      throw new HeadgateError(
+        "HG_BAD_OPTION",
+        "maxKeys",
+        `must be a whole number of at least 1, got ${shown(maxKeys)}`,
+      );
+    }
+    this.clock = clock;
+    this.maxKeys = maxKeys;
+    this.sweep = sweep;
+  }
+
+  /** For each rule, how many keys it holds, and how many checks found no room and shared a quota. */
+  get stats(): Record<string, { readonly keys: number; readonly overflowed: number }> {
+    return Object.fromEntries([...this.ledgers].map(([name, { keys, overflowed }]) => [name, { keys, overflowed }]));
+  }
+
+  /** The rows of a rule. If its limit has changed they go on under the new one; another algorithm starts anew. */
+  ledger(rule: Rule): Ledger {
+    const known = this.ledgers.get(rule.name);
+    if (known?.limit === rule.limit) return known;
+    if (known?.limit.algorithm === rule.limit.algorithm) {
+      known.limit = rule.limit;
+      return known;
+    }
+    const ledger = new Ledger(rule.limit, { maxKeys: this.maxKeys, sweep: this.sweep });
+    this.ledgers.set(rule.name, ledger);
+    return ledger;
+  }
+
+  /** One request against one limit, into `out`. The fast path: nothing is allocated. */
+  take(ledger: Ledger, key: string, cost: number, now: number, out: Outcome): void {
+    const hash = this.hash;
+    hash.update(key);
+    const known = ledger.locate(hash, now);
+    ledger.algorithm.evaluate(ledger.limit, ledger.cells, ledger.at, now, cost, out);
+    if (!out.allowed || cost === 0) return;
+    if (!known) ledger.open(hash, now);
+    ledger.charge(cost, out);
+  }
+
+  apply(action: Action, operations: readonly Operation[]): readonly Answer[] {
+    const now = this.clock.now();
+    if (action === "take") {
+      const asked = operations.map((operation) => this.evaluate(operation, operation.cost, now));
+      if (asked.every((out) => out.allowed)) this.changeAll(action, operations, now);
+      return operations.map((operation, i) => answer(asked[i], this.evaluate(operation, 0, now)));
+    }
+    this.changeAll(action, operations, now);
+    return operations.map((operation) => {
+      const asked = this.evaluate(operation, action === "peek" ? operation.cost : 1, now);
+      return answer(asked, this.evaluate(operation, 0, now));
+    });
+  }
+
+  private evaluate({ rule, key }: Operation, cost: number, now: number): Outcome {
+    const ledger = this.ledger(rule);
+    const out = new Outcome();
+    this.hash.update(key);
+    ledger.locate(this.hash, now);
+    ledger.algorithm.evaluate(ledger.limit, ledger.cells, ledger.at, now, cost, out);
+    return out;
+  }
+
+  private changeAll(action: Action, operations: readonly Operation[], now: number): void {
+    for (const { rule, key, cost } of operations) {
+      const ledger = this.ledger(rule);
+      this.hash.update(key);
+      const known = ledger.locate(this.hash, now);
+      if (action === "take" || action === "penalize") {
+        if (cost === 0) continue;
+        if (!known) ledger.open(this.hash, now);
+        const out = new Outcome();
+        ledger.algorithm.evaluate(ledger.limit, ledger.cells, ledger.at, now, cost, out);
+        ledger.charge(cost, out);
+      } else if (known && action === "refund") {
+        ledger.algorithm.refund(ledger.limit, ledger.cells, ledger.at, now, cost);
+      } else if (known && action === "reset") {
+        ledger.drop();
+      }
+    }
+  }
+}
+
+/** What was asked decides; what is left is told as it stands afterwards. */
+function answer(asked: Outcome, after: Outcome): Answer {
+  return {
+    allowed: asked.allowed,
+    remaining: after.remaining,
+    retryAfter: asked.retryAfter,
+    resetAfter: after.resetAfter,
+    source: "store",
+    degraded: false,
+  };
+}

@@ -1,0 +1,46 @@
+import type { Limit } from "../limit/limit.ts";
+
+/** A limit under the name that a limiter gave it. */
+export interface Rule {
+  readonly name: string;
+  readonly limit: Limit;
+}
+
+/** One limit of a request: who, under which rule, how much. */
+export interface Operation {
+  readonly rule: Rule;
+  readonly key: string;
+  readonly cost: number;
+}
+
+/**
+ * - `take`: a request; charged to all of its operations or, if any refuses, to none.
+ * - `peek`: the same question, charging nothing.
+ * - `penalize`: charged whether it fits or not.
+ * - `refund`: given back, never more than was used.
+ * - `reset`: forgotten, as if never used.
+ */
+export type Action = "take" | "peek" | "penalize" | "refund" | "reset";
+
+/** Who decided: the store itself, quota leased from it, a local cache, or what stands in when it fails. */
+export type Source = "store" | "lease" | "cache" | "fallback";
+
+/** What a store says to one operation, in units and microseconds. */
+export interface Answer {
+  /** Whether this limit has room; with `take`, all of a request's answers must say so for it to be charged. */
+  readonly allowed: boolean;
+  /** What could still be taken now, after the operation. */
+  readonly remaining: number;
+  /** Until the same operation would be allowed; 0 if it is, Infinity if it can never be. */
+  readonly retryAfter: number;
+  /** Until the full quota is there again. */
+  readonly resetAfter: number;
+  readonly source: Source;
+  /** Whether the store was not asked, so that the answer may be off. */
+  readonly degraded: boolean;
+}
+
+/** Keeps what was used, and makes each request one atomic step. Answers come in the order of the operations. */
+export interface Store {
+  apply(action: Action, operations: readonly Operation[]): readonly Answer[] | Promise<readonly Answer[]>;
+}

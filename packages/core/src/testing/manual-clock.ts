@@ -1,0 +1,72 @@
+import type { Clock } from "../time/clock.ts";
+
+interface Sleeper {
+  readonly until: number;
+  readonly wake: () => void;
+}
+
+/** A clock that stands still until it is moved. */
+export class ManualClock implements Clock {
+  private time: number;
+  private sleepers: Sleeper[] = [];
+
+  /** Starts at `ms` since the epoch; 0 by default. */
+  constructor(ms = 0) {
+    this.time = Math.round(ms * 1000);
+  }
+
+  now(): number {
+    return this.time;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      if (!(ms > 0)) return resolve();
+      const onAbort = (): void => {
+        this.sleepers = this.sleepers.filter((other) => other !== sleeper);
+        reject(signal?.reason);
+      };
+      const wake = (): void => {
+        signal?.removeEventListener("abort", onAbort);
+        resolve();
+      };
+      const sleeper = { until: this.time + Math.ceil(ms * 1000), wake };
+      signal?.addEventListener("abort", onAbort, { once: true });
+      this.sleepers.push(sleeper);
+    });
+  }
+
+  /** Sets the time, back as well as forth; wakes nobody. */
+  set(ms: number): void {
+    this.time = Math.round(ms * 1000);
+  }
+
+  /** Lets time pass. Everyone whose sleep ends on the way wakes at that very moment, in order, and runs on before time does. */
+  async advance(ms: number): Promise<void> {
+    const end = this.time + Math.round(ms * 1000);
+    await settled();
+    for (let next = this.next(end); next !== undefined; next = this.next(end)) {
+      this.time = Math.max(this.time, next.until);
+      this.sleepers = this.sleepers.filter((other) => other !== next);
+      next.wake();
+      await settled();
+    }
+    this.time = end;
+  }
+
+  private next(end: number): Sleeper | undefined {
+    const due = this.sleepers.filter((sleeper) => sleeper.until <= end);
+    return due.reduce<Sleeper | undefined>(
+      (first, other) => (first === undefined || other.until < first.until ? other : first),
+      undefined,
+    );
+  }
+}
+
+/** Everything that is ready to run has run: promises settle before the next macrotask. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}

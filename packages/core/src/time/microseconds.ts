@@ -1,0 +1,21 @@
+import { HeadgateError, shown } from "../errors.ts";
+
+/**
+ * Time is whole microseconds since the epoch. A double holds every one of them exactly
+ * up to the year 2255, so the arithmetic on them is integer arithmetic.
+ */
+export const MICROSECONDS_PER_SECOND = 1_000_000;
+export const MICROSECONDS_PER_MILLISECOND = 1_000;
+
+/** Decimal seconds to the nearest microsecond. */
+export function timeFromSeconds(seconds: unknown, field = "time"): number {
+  const time = typeof seconds === "number" ? Math.round(seconds * MICROSECONDS_PER_SECOND) : Number.NaN;
+  if (!Number.isSafeInteger(time)) {
+    throw new HeadgateError(
+      "HG_BAD_TIME",
+      field,
+      `must be a number of seconds within 9007199254 of the epoch, got ${shown(seconds)}`,
+    );
+  }
+  return time;
+}

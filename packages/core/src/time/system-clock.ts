@@ -1,0 +1,94 @@
+import type { Clock } from "./clock.ts";
+
+/** A time is handed out at most this often before the clock is read again. */
+const MOST_USES = 32;
+/** Times are reused only while that many uses take no longer than this, in microseconds. */
+const REUSE_SPAN = 50;
+/** Reads closer together than this, in microseconds, come from a loop and not from separate requests. */
+const LOOP_GAP = 2;
+const READS_TO_CALL_IT_A_LOOP = 8;
+/** How often the wall clock is consulted, and by how much it must lead to be followed, in microseconds. */
+const WALL_INTERVAL = 1_000_000;
+const WALL_LEAD = 100_000;
+
+/** A longer `setTimeout` fires at once. */
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
+
+/**
+ * The monotonic clock, set to the wall clock at the start. When the wall clock is put forward (or the
+ * machine slept) it follows; when that is put back it does not, so quota is neither minted nor withheld.
+ *
+ * Reading the clock costs more than a check. So within one synchronous run of code that checks in a
+ * tight loop, one reading serves up to 32 checks. A reading never outlives that run: an await, a
+ * callback or a timer starts from a fresh one. It is 50 µs old at the most, but for the one moment when
+ * a tight loop turns slow: then up to 31 checks may still see the time at which it did.
+ */
+export class SystemClock implements Clock {
+  private time = 0;
+  private usesLeft = 0;
+  private quickReads = 0;
+  private offset = Math.round(performance.timeOrigin * 1000);
+  private wallDue = 0;
+
+  now(): number {
+    if (this.usesLeft > 0) {
+      this.usesLeft -= 1;
+      return this.time;
+    }
+    return this.read();
+  }
+
+  async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    const end = performance.now() + ms;
+    // A timer may fire a little early, and holds no more than 24 days.
+    for (let left = ms; left > 0; left = end - performance.now()) {
+      await timeout(Math.min(Math.ceil(left), LONGEST_TIMEOUT_MS), signal);
+    }
+  }
+
+  private read(): number {
+    const time = this.offset + Math.floor(performance.now() * 1000);
+    const elapsed = time - this.time;
+    this.time = time;
+    if (time >= this.wallDue) return this.followWall(time);
+    if (this.quickReads >= READS_TO_CALL_IT_A_LOOP) {
+      if (elapsed <= REUSE_SPAN) this.usesLeft = MOST_USES - 1;
+      else this.quickReads = 0;
+    } else if (elapsed > LOOP_GAP) {
+      this.quickReads = 0;
+    } else if (++this.quickReads === READS_TO_CALL_IT_A_LOOP) {
+      queueMicrotask(this.endOfRun);
+    }
+    return time;
+  }
+
+  private readonly endOfRun = (): void => {
+    this.usesLeft = 0;
+    this.quickReads = 0;
+  };
+
+  private followWall(time: number): number {
+    const lead = Date.now() * 1000 - time;
+    if (lead > WALL_LEAD) {
+      this.offset += lead;
+      this.time = time + lead;
+    }
+    this.wallDue = this.time + WALL_INTERVAL;
+    return this.time;
+  }
+}
+
+function timeout(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const onAbort = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", onAbort);
+      resolve();
+    }, ms);
+    signal?.addEventListener("abort", onAbort, { once: true });
+  });
+}

@@ -1,0 +1,18 @@
+import { defineConfig } from "vitest/config";
+
+// Tests run the sources of every workspace, never a build that may be stale; those that need the
+// shipped files (the command line, the packed library) get a fresh build from the global set-up.
+const source = { resolve: { conditions: ["source"] }, ssr: { resolve: { conditions: ["source"] } } };
+
+export default defineConfig({
+  ...source,
+  test: {
+    globalSetup: "scripts/build-for-tests.mjs",
+    include: [
+      "packages/*/src/**/*.test.ts",
+      "packages/*/test/**/*.test.ts",
+      "bench/src/**/*.test.ts",
+      "test/**/*.test.ts",
+    ],
+  },
+});
