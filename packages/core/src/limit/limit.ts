@@ -28,19 +28,24 @@ export interface Limit<Name extends AlgorithmName = AlgorithmName> {
   /** Bucketed window: the width of a bucket in microseconds; 1 keeps every instant apart. */
   readonly bucketWidth: number;
   /**
-   * The rate as a reduced fraction: `drain` parts flow back each microsecond, and one unit is
-   * `unit` parts. Both are integers, so a level counted in parts is exact.
+   * The rate as a fraction: `drain` parts flow back each microsecond, and one unit is `unit` parts.
+   * Both are integers, so a level counted in parts is exact.
    */
   readonly unit: number;
   readonly drain: number;
+  /** 1 / unit: rows are written with a product, which is quicker than a quotient. */
+  readonly perPart: number;
   /** The burst in parts. */
   readonly capacity: number;
 }
 
 export type Anchor = "clock" | "request";
 
-/** With windows up to this, no time that Headgate computes leaves the exact integers. */
-const LONGEST_WINDOW = 2 ** 52;
+/** With windows up to this, no time that Headgate computes (two windows from now) leaves the exact integers. */
+const LONGEST_WINDOW = 2 ** 51;
+
+/** Up to so many parts survive being stored as units: three roundings, together less than half a part. */
+const MOST_PARTS = 2n ** 50n;
 
 export interface LimitFields<Name extends AlgorithmName> {
   readonly algorithm: Name;
@@ -76,7 +81,7 @@ export function makeCapacityLimit(capacity: unknown, refillRate: unknown, at = "
   requirePositive(refillRate, `${at}refill_rate`);
   const window = Math.max(1, Math.ceil((capacity / refillRate) * 1_000_000));
   if (window > LONGEST_WINDOW) {
-    throw new HeadgateError("HG_BAD_LIMIT", `${at}refill_rate`, "is too slow: a full refill would take over 142 years");
+    throw new HeadgateError("HG_BAD_LIMIT", `${at}refill_rate`, "is too slow: a full refill would take over 71 years");
   }
   const [tokens, seconds] = decimalFraction(refillRate);
   const fields = { limit: capacity, window, burst: capacity, anchor: "clock", bucketWidth: 1 } as const;
@@ -88,7 +93,7 @@ export function microseconds(value: unknown, microsecondsEach: number, field: st
   requirePositive(value, field);
   const duration = Math.round(value * microsecondsEach);
   if (duration < 1 || duration > LONGEST_WINDOW) {
-    throw new HeadgateError("HG_BAD_LIMIT", field, `must be from one microsecond to 142 years, got ${shown(value)}`);
+    throw new HeadgateError("HG_BAD_LIMIT", field, `must be from one microsecond to 71 years, got ${shown(value)}`);
   }
   return duration;
 }
@@ -105,12 +110,41 @@ function requirePositive(value: unknown, field: string): asserts value is number
   }
 }
 
-type Unrated<Name extends AlgorithmName> = Omit<Limit<Name>, "unit" | "drain" | "capacity"> & { algorithm: Name };
+type Unrated<Name extends AlgorithmName> = Omit<Limit<Name>, "unit" | "drain" | "perPart" | "capacity"> & {
+  algorithm: Name;
+};
 
+/** The rate is `units` each `microseconds`, or the nearest to it at which a full burst can still be counted in parts. */
 function withRate<Name extends AlgorithmName>(limit: Unrated<Name>, units: bigint, microseconds: bigint): Limit<Name> {
-  const common = greatestCommonDivisor(units, microseconds);
-  const unit = Number(microseconds / common);
-  return Object.freeze({ ...limit, unit, drain: Number(units / common), capacity: limit.burst * unit });
+  const [held, each] = decimalFraction(limit.burst);
+  const [parts, drain] = nearestFraction(microseconds, units, (MOST_PARTS * each) / held);
+  const unit = Number(parts);
+  return Object.freeze({
+    ...limit,
+    unit,
+    drain: Number(drain),
+    perPart: 1 / unit,
+    capacity: Number(held * parts) / Number(each),
+  });
+}
+
+/**
+ * The fraction nearest to a / b whose numerator is at most `most` (or 1), in lowest terms: a / b itself
+ * if it can be, else the last of its continued fraction that can, or the one halfway to the next.
+ */
+function nearestFraction(a: bigint, b: bigint, most: bigint): [bigint, bigint] {
+  let [before, last]: [bigint, bigint][] = [
+    [0n, 1n],
+    [1n, 0n],
+  ];
+  let [n, d] = [a, b];
+  while (d !== 0n) {
+    const times = n / d;
+    const next: [bigint, bigint] = [before[0] + times * last[0], before[1] + times * last[1]];
+    if (next[0] > most && next[0] > 1n) break;
+    [before, last, n, d] = [last, next, d, n % d];
+  }
+  return last;
 }
 
 /** The decimal that a double is written as, as a fraction: 0.25 is 25 / 100. */
@@ -120,8 +154,4 @@ function decimalFraction(value: number): [bigint, bigint] {
   const shift = Number(exponent) - decimals.length;
   const digits = BigInt(whole + decimals);
   return shift >= 0 ? [digits * 10n ** BigInt(shift), 1n] : [digits, 10n ** BigInt(-shift)];
-}
-
-function greatestCommonDivisor(a: bigint, b: bigint): bigint {
-  return b === 0n ? a : greatestCommonDivisor(b, a % b);
 }

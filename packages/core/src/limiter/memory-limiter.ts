@@ -3,15 +3,17 @@ import type { Limit } from "../limit/limit.ts";
 import type { Ledger } from "../stores/memory/ledger.ts";
 import type { MemoryStore } from "../stores/memory/memory-store.ts";
 import type { Action } from "../stores/store.ts";
+import type { Clock } from "../time/clock.ts";
 import { Decision, type RuleWithNames } from "./decision.ts";
 import { decided, Limiter } from "./limiter.ts";
-import { type Check, type CheckOptions, requireCost, requireKey } from "./requests.ts";
+import { type Check, type CheckOptions, costOf, requireKey } from "./requests.ts";
 import type { RuleName, Rules } from "./rules.ts";
 import { Verdict } from "./verdict.ts";
 
 /** A limiter over this process's own memory: everything can also be had at once, without a promise. */
 export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
   readonly store: MemoryStore;
+  private readonly clock: Clock;
   private readonly out = new Outcome();
   // The rule asked for last: most programs ask for one again and again.
   private selected: RuleWithNames<RuleName<R>>;
@@ -20,13 +22,19 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
   constructor(rules: R, store: MemoryStore) {
     super(rules, store, store.clock);
     this.store = store;
+    this.clock = store.clock;
     for (const rule of this.rules.values()) store.ledger(rule);
     [this.selected] = this.rules.values();
     this.ledger = store.ledger(this.selected);
   }
 
   checkSync<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Decision<Name> {
-    return this.take(rule, key, options?.cost, this.store.clock.now());
+    const cost = options === undefined ? 1 : costOf(options.cost);
+    if (typeof key !== "string") requireKey(key);
+    if (rule !== this.selected.name) this.select(rule);
+    const { out } = this;
+    this.ledger.take(key, cost, this.clock.now(), out);
+    return new Decision(this.selected as RuleWithNames<Name>, cost, out, "store", false);
   }
 
   checkAllSync<Name extends RuleName<R>>(checks: readonly Check<Name>[]): Verdict<Name> {
@@ -36,8 +44,8 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
 
   checkManySync<Name extends RuleName<R>>(checks: readonly Check<Name>[]): Decision<Name>[] {
     for (const { rule, key, cost } of checks) this.operation(rule, key, cost);
-    const now = this.store.clock.now();
-    return checks.map(({ rule, key, cost }) => this.take(rule, key, cost, now));
+    const now = this.clock.now();
+    return checks.map(({ rule, key, cost = 1 }) => this.take(rule, key, cost, now));
   }
 
   peekSync<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Decision<Name> {
@@ -73,19 +81,10 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
     this.select(rule);
   }
 
-  private take<Name extends RuleName<R>>(
-    name: Name,
-    key: string,
-    cost: number | undefined,
-    now: number,
-  ): Decision<Name> {
+  private take<Name extends RuleName<R>>(name: Name, key: string, cost: number, now: number): Decision<Name> {
     if (name !== this.selected.name) this.select(name);
-    const units = cost === undefined ? 1 : cost;
-    if (units !== 1) requireCost(units);
-    if (typeof key !== "string") requireKey(key);
-    const out = this.out;
-    this.store.take(this.ledger, key, units, now, out);
-    return new Decision(this.selected as RuleWithNames<Name>, units, out, "store", false);
+    this.ledger.take(key, cost, now, this.out);
+    return new Decision(this.selected as RuleWithNames<Name>, cost, this.out, "store", false);
   }
 
   private select(name: RuleName<R>): void {

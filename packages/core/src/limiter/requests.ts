@@ -44,3 +44,9 @@ export function requireDistinct(checks: readonly Check[]): void {
     seen.add(id);
   }
 }
+
+export function costOf(cost: unknown): number {
+  if (cost === undefined) return 1;
+  requireCost(cost);
+  return cost;
+}

@@ -10,8 +10,6 @@ export class KeyHash {
 
   private readonly narrow: HashSecret;
   private readonly wide: HashSecret;
-  // Checks often come in runs of one key, and hashing costs more than all the rest of a check.
-  private latest: string | undefined;
 
   constructor(secrets: Int32Array = crypto.getRandomValues(new Int32Array(4))) {
     this.narrow = { k0: secrets[0], k1: secrets[1] };
@@ -19,8 +17,6 @@ export class KeyHash {
   }
 
   update(key: string): void {
-    if (key === this.latest) return;
-    this.latest = key;
     const characters = this.hash(key, this.narrow);
     if (characters > 0xff) this.hash(bytesOf(key), this.wide);
   }

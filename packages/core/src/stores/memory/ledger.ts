@@ -7,7 +7,7 @@ import { RowPool } from "./row-pool.ts";
 
 const FEWEST_SLOTS = 64;
 /** A fuller table probes too long; one emptier than the second wastes memory. */
-const FULLEST = 0.75;
+const FULLEST = 0.8;
 const EMPTIEST = 0.125;
 
 /** Slots looked at for each key that is new, for each millisecond that passes, and to make room for a key. */
@@ -33,28 +33,37 @@ export interface LedgerOptions {
  * a few slots at a time as work comes in: no step takes long, however many keys there are.
  */
 export class Ledger {
-  /** Where the row last located is. */
+  /** The row in hand: the one of the key located last, or a blank one if it has none (`known`). */
   cells: Float64Array;
   at = 0;
-  /** How many times a key found no room and was counted in the shared row. */
+  known = false;
+  /** Whether the row in hand is the one that keys share when there is no room for them. */
+  shared = false;
+  /** How many requests were counted in the shared row. */
   overflowed = 0;
 
   limit: Limit;
   readonly algorithm: Algorithm;
+  private readonly hash: KeyHash;
   private readonly maxKeys: number;
   private readonly sweeps: boolean;
   private readonly blank: Float64Array;
   private readonly pool: RowPool | undefined;
   private table: KeyTable;
-  /** The table that is being emptied into the other, if one is; its rows before the cursor are done. */
+  /** The table that is being emptied into the other, if one is. */
   private retiring: KeyTable | undefined;
   private cursor = 0;
   private due = Number.NEGATIVE_INFINITY;
+  // Checks often come in runs of one key: from the second on, while its row has not moved, there is
+  // nothing to look up. Keys that do not come in runs are not even compared.
+  private key = "";
+  private inRun = false;
   private row = -1;
 
-  constructor(limit: Limit, options: LedgerOptions) {
+  constructor(limit: Limit, hash: KeyHash, options: LedgerOptions) {
     this.limit = limit;
     this.algorithm = algorithms[limit.algorithm];
+    this.hash = hash;
     this.maxKeys = options.maxKeys;
     this.sweeps = options.sweep;
     this.blank = Float64Array.from(this.algorithm.blank);
@@ -67,47 +76,80 @@ export class Ledger {
     return this.table.size + (this.retiring?.size ?? 0);
   }
 
-  /** Points at the row of a key; at a blank one, answering false, if the key has none. */
-  locate(key: KeyHash, now: number): boolean {
+  /** One request, into `out`. The fast path: nothing is allocated, nothing looked up that is at hand. */
+  take(key: string, cost: number, now: number, out: Outcome): void {
+    this.arrive(key, now);
+    this.algorithm.evaluate(this.limit, this.cells, this.at, now, cost, out);
+    if (!out.allowed || cost === 0) return;
+    if (this.known && this.pool === undefined) this.algorithm.charge(this.limit, this.cells, this.at, cost, out);
+    else this.charge(cost, now, out);
+  }
+
+  /** Takes the row of a key in hand for a request, and counts it if there is no room for the key. */
+  arrive(key: string, now: number): void {
+    if (this.inRun && key === this.key && now < this.due) return;
+    this.locate(key, now);
+    if (this.shared) this.overflowed += 1;
+  }
+
+  /** Takes the row of a key in hand. */
+  locate(key: string, now: number): void {
     if (now >= this.due) this.tend(now);
-    const row = this.find(key.high, key.low);
-    if (row >= 0) return this.pointAt(row);
+    const { hash } = this;
+    hash.update(key);
+    const row = this.find(hash.high, hash.low);
+    this.inRun = row >= 0 && row === this.row;
+    this.key = key;
+    this.shared = false;
+    if (row >= 0) {
+      this.hold(row);
+      return;
+    }
+    if (this.keys >= this.maxKeys) this.step(STEPS_FOR_ROOM, now, 0);
     if (this.keys >= this.maxKeys) {
-      this.step(STEPS_FOR_ROOM, now, 0);
-      if (this.keys >= this.maxKeys) return this.pointAtOverflow();
+      this.holdShared();
+      return;
     }
     this.cells = this.blank;
     this.at = 0;
-    return false;
+    this.known = false;
   }
 
-  /** Gives a key that was not located a blank row of its own, and points at it. */
-  open(key: KeyHash, now: number): void {
-    this.step(STEPS_PER_NEW_KEY, now);
-    this.add(key.high, key.low);
+  /** Charges the row in hand with what `out` says; a key that had none gets one. */
+  charge(cost: number, now: number, out: Outcome): void {
+    if (!this.known) this.open(now);
+    if (this.pool !== undefined) this.makeRoom(this.pool, out);
+    this.algorithm.charge(this.limit, this.cells, this.at, cost, out);
   }
 
-  /** Charges the row last located with what `out` says. */
-  charge(cost: number, out: Outcome): void {
-    const { algorithm, limit } = this;
-    if (this.pool !== undefined && algorithm.resize !== undefined) {
-      const length = algorithm.resize.lengthToCharge(limit, this.cells, this.at, out);
-      if (length > 0) {
-        const longer = this.pool.take(length);
-        algorithm.resize.copy(this.cells, this.at, this.pool.cells(longer), this.pool.at(longer), length);
-        this.pool.give(this.table.cells[this.row]);
-        this.table.cells[this.row] = longer;
-        this.pointAt(this.row);
-      }
-    }
-    algorithm.charge(limit, this.cells, this.at, cost, out);
-  }
-
-  /** Forgets the row last located, unless it is the shared one. */
+  /** Forgets the row in hand, unless it is the shared one. */
   drop(): void {
-    if (this.row === this.table.find(OVERFLOW.high, OVERFLOW.low)) return;
+    if (this.shared) return;
     this.pool?.give(this.table.cells[this.row]);
-    this.table.remove(this.row);
+    this.remove(this.row);
+  }
+
+  private holdShared(): void {
+    const row = this.find(OVERFLOW.high, OVERFLOW.low);
+    if (row >= 0) this.hold(row);
+    else this.add(OVERFLOW.high, OVERFLOW.low);
+    this.shared = true;
+  }
+
+  private open(now: number): void {
+    this.step(STEPS_PER_NEW_KEY, now);
+    this.add(this.hash.high, this.hash.low);
+  }
+
+  private makeRoom(pool: RowPool, out: Outcome): void {
+    const { resize } = this.algorithm;
+    const length = resize?.lengthToCharge(this.limit, this.cells, this.at, out) ?? 0;
+    if (length === 0) return;
+    const longer = pool.take(length);
+    resize?.copy(this.cells, this.at, pool.cells(longer), pool.at(longer), length);
+    pool.give(this.table.cells[this.row]);
+    this.table.cells[this.row] = longer;
+    this.hold(this.row);
   }
 
   private find(high: number, low: number): number {
@@ -117,8 +159,9 @@ export class Ledger {
     return old < 0 ? -1 : this.table.take(this.retiring, old);
   }
 
-  private pointAt(row: number): true {
+  private hold(row: number): void {
     this.row = row;
+    this.known = true;
     if (this.pool === undefined) {
       this.cells = this.table.cells;
       this.at = row;
@@ -127,22 +170,14 @@ export class Ledger {
       this.cells = this.pool.cells(pooled);
       this.at = this.pool.at(pooled);
     }
-    return true;
   }
 
-  private pointAtOverflow(): true {
-    this.overflowed += 1;
-    const row = this.find(OVERFLOW.high, OVERFLOW.low);
-    return row >= 0 ? this.pointAt(row) : this.add(OVERFLOW.high, OVERFLOW.low);
-  }
-
-  private add(high: number, low: number): true {
+  private add(high: number, low: number): void {
     if (this.table.size >= FULLEST * this.table.slots) this.retire(2 * this.table.slots);
     const row = this.table.add(high, low);
     if (this.pool !== undefined) this.table.cells[row] = this.pool.take(this.blank.length);
-    this.pointAt(row);
+    this.hold(row);
     this.cells.set(this.blank, this.at);
-    return true;
   }
 
   private newTable(slots: number): KeyTable {
@@ -153,6 +188,18 @@ export class Ledger {
     this.retiring = this.table;
     this.table = this.newTable(slots);
     this.cursor = 0;
+    this.movedOn();
+  }
+
+  private remove(row: number): void {
+    this.table.remove(row);
+    this.movedOn();
+  }
+
+  /** Rows have moved: the one in hand may lie elsewhere. */
+  private movedOn(): void {
+    this.inRun = false;
+    this.row = -1;
   }
 
   private tend(now: number): void {
@@ -172,24 +219,23 @@ export class Ledger {
         return;
       }
       const row = table.rowIn(this.cursor);
-      if (row < 0) {
-        this.cursor += 1;
+      const blank = row >= 0 && this.sweeps && this.blankFrom(table, row) + margin <= now;
+      if (blank) this.pool?.give(table.cells[row]);
+      if (table === this.table) {
+        if (blank) this.remove(row);
+        else this.cursor += 1;
         continue;
       }
-      const pooled = this.pool === undefined ? -1 : table.cells[row];
-      const cells = this.pool === undefined ? table.cells : this.pool.cells(pooled);
-      const at = this.pool === undefined ? row : this.pool.at(pooled);
-      const blank = this.sweeps && this.algorithm.blankFrom(this.limit, cells, at) + margin <= now;
-      if (blank) this.pool?.give(pooled);
-      if (table === this.retiring) {
-        if (blank) table.forget(row);
-        else this.table.take(table, row);
-        this.cursor += 1;
-      } else if (blank) {
-        table.remove(row);
-      } else {
-        this.cursor += 1;
-      }
+      if (blank) table.forget(row);
+      else if (row >= 0) this.table.take(table, row);
+      this.cursor += 1;
     }
+  }
+
+  private blankFrom(table: KeyTable, row: number): number {
+    const { algorithm, limit, pool } = this;
+    if (pool === undefined) return algorithm.blankFrom(limit, table.cells, row);
+    const pooled = table.cells[row];
+    return algorithm.blankFrom(limit, pool.cells(pooled), pool.at(pooled));
   }
 }

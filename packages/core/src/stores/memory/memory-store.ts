@@ -52,24 +52,14 @@ export class MemoryStore implements Store {
       known.limit = rule.limit;
       return known;
     }
-    const ledger = new Ledger(rule.limit, { maxKeys: this.maxKeys, sweep: this.sweep });
+    const ledger = new Ledger(rule.limit, this.hash, { maxKeys: this.maxKeys, sweep: this.sweep });
     this.ledgers.set(rule.name, ledger);
     return ledger;
   }
 
-  /** One request against one limit, into `out`. The fast path: nothing is allocated. */
-  take(ledger: Ledger, key: string, cost: number, now: number, out: Outcome): void {
-    const hash = this.hash;
-    hash.update(key);
-    const known = ledger.locate(hash, now);
-    ledger.algorithm.evaluate(ledger.limit, ledger.cells, ledger.at, now, cost, out);
-    if (!out.allowed || cost === 0) return;
-    if (!known) ledger.open(hash, now);
-    ledger.charge(cost, out);
-  }
-
   apply(action: Action, operations: readonly Operation[]): readonly Answer[] {
     const now = this.clock.now();
+    for (const { rule, key } of operations) this.ledger(rule).arrive(key, now);
     if (action === "take") {
       const asked = operations.map((operation) => this.evaluate(operation, operation.cost, now));
       if (asked.every((out) => out.allowed)) this.changeAll(action, operations, now);
@@ -85,8 +75,7 @@ export class MemoryStore implements Store {
   private evaluate({ rule, key }: Operation, cost: number, now: number): Outcome {
     const ledger = this.ledger(rule);
     const out = new Outcome();
-    this.hash.update(key);
-    ledger.locate(this.hash, now);
+    ledger.locate(key, now);
     ledger.algorithm.evaluate(ledger.limit, ledger.cells, ledger.at, now, cost, out);
     return out;
   }
@@ -94,17 +83,14 @@ export class MemoryStore implements Store {
   private changeAll(action: Action, operations: readonly Operation[], now: number): void {
     for (const { rule, key, cost } of operations) {
       const ledger = this.ledger(rule);
-      this.hash.update(key);
-      const known = ledger.locate(this.hash, now);
+      ledger.locate(key, now);
       if (action === "take" || action === "penalize") {
-        if (cost === 0) continue;
-        if (!known) ledger.open(this.hash, now);
         const out = new Outcome();
         ledger.algorithm.evaluate(ledger.limit, ledger.cells, ledger.at, now, cost, out);
-        ledger.charge(cost, out);
-      } else if (known && action === "refund") {
+        if (cost > 0) ledger.charge(cost, now, out);
+      } else if (ledger.known && action === "refund") {
         ledger.algorithm.refund(ledger.limit, ledger.cells, ledger.at, now, cost);
-      } else if (known && action === "reset") {
+      } else if (ledger.known && action === "reset") {
         ledger.drop();
       }
     }

@@ -55,8 +55,10 @@ export class RowPool {
   }
 
   private openFor(rowLength: number): number[] {
-    let open = this.open.get(rowLength);
-    if (open === undefined) this.open.set(rowLength, (open = []));
+    const known = this.open.get(rowLength);
+    if (known !== undefined) return known;
+    const open: number[] = [];
+    this.open.set(rowLength, open);
     return open;
   }
 
