@@ -3,7 +3,7 @@ import type { Limit } from "../limit/limit.ts";
 import type { Action, Answer, Operation, Store } from "../stores/store.ts";
 import type { Clock } from "../time/clock.ts";
 import { Decision, type RuleWithNames } from "./decision.ts";
-import { type Check, type CheckOptions, requireCost, requireDistinct, requireKey } from "./requests.ts";
+import { type Check, type CheckOptions, costIn, requireChecks, requireDistinct, requireKey } from "./requests.ts";
 import { makeRule, type QueueName, type RuleName, type Rules, readRules, unknownRule } from "./rules.ts";
 import type { Scheduled, ScheduleOptions } from "./schedule.ts";
 import { Verdict } from "./verdict.ts";
@@ -25,7 +25,7 @@ export class Limiter<R extends Rules = Rules> {
 
   /** One request under one rule. */
   async check<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Promise<Decision<Name>> {
-    return this.#single("take", rule, key, options?.cost);
+    return this.#single("take", rule, key, costIn(options));
   }
 
   /** One request under several rules: charged to all of them, or to none if any refuses. */
@@ -35,24 +35,24 @@ export class Limiter<R extends Rules = Rules> {
 
   /** Requests that have nothing to do with each other, in one go; the decisions come in the same order. */
   async checkMany<Name extends RuleName<R>>(checks: readonly Check<Name>[]): Promise<Decision<Name>[]> {
-    const operations = checks.map((check) => this.operation(check.rule, check.key, check.cost));
+    const operations = this.operations(checks);
     const decisions = await Promise.all(operations.map((operation) => this.#apply("take", [operation])));
     return decisions.flat();
   }
 
   /** What a check would say, taking nothing. */
   async peek<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Promise<Decision<Name>> {
-    return this.#single("peek", rule, key, options?.cost);
+    return this.#single("peek", rule, key, costIn(options));
   }
 
   /** Gives units back, never more than were used; answers how the key stands then. */
   async refund<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Promise<Decision<Name>> {
-    return this.#single("refund", rule, key, options?.cost);
+    return this.#single("refund", rule, key, costIn(options));
   }
 
   /** Takes units whether they are there or not; answers how the key stands then. */
   async penalize<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Promise<Decision<Name>> {
-    return this.#single("penalize", rule, key, options?.cost);
+    return this.#single("penalize", rule, key, costIn(options));
   }
 
   /** Forgets what a key has used. */
@@ -96,19 +96,20 @@ export class Limiter<R extends Rules = Rules> {
     return rule as RuleWithNames<Name>;
   }
 
-  protected operation<Name extends RuleName<R>>(
-    rule: Name,
-    key: string,
-    cost: number | undefined = 1,
-  ): NamedOperation<Name> {
+  protected operation<Name extends RuleName<R>>(rule: Name, key: string, cost: number): NamedOperation<Name> {
     requireKey(key);
-    requireCost(cost);
     return { rule: this.rule(rule), key, cost };
   }
 
+  protected operations<Name extends RuleName<R>>(checks: readonly Check<Name>[]): NamedOperation<Name>[] {
+    requireChecks(checks);
+    return checks.map(({ rule, key, cost = 1 }) => this.operation(rule, key, cost));
+  }
+
   protected together<Name extends RuleName<R>>(checks: readonly Check<Name>[]): NamedOperation<Name>[] {
+    const operations = this.operations(checks);
     requireDistinct(checks);
-    return checks.map((check) => this.operation(check.rule, check.key, check.cost));
+    return operations;
   }
 
   #wait<Name extends RuleName<R>>(
@@ -117,11 +118,12 @@ export class Limiter<R extends Rules = Rules> {
     options: WaitOptions,
     patient: boolean,
   ): Promise<Decision<Name>> {
+    const { signal: _, maxWaitMs: __, ...asked } = options;
     const waiter = {
-      ...this.operation(rule, key, options.cost),
+      ...this.operation(rule, key, costIn(asked)),
       patient,
-      take: () => this.check(rule, key, options),
-      giveBack: () => this.refund(rule, key, options),
+      take: () => this.check(rule, key, asked),
+      giveBack: () => this.refund(rule, key, asked),
     };
     return waitForTurn(waiter, this.#line, this.#clock, options);
   }
@@ -130,7 +132,7 @@ export class Limiter<R extends Rules = Rules> {
     action: Action,
     rule: Name,
     key: string,
-    cost: number | undefined,
+    cost: number,
   ): Promise<Decision<Name>> {
     const [decision] = await this.#apply(action, [this.operation(rule, key, cost)]);
     return decision;

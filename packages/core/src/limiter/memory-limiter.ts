@@ -6,7 +6,7 @@ import type { Action } from "../stores/store.ts";
 import type { Clock } from "../time/clock.ts";
 import { Decision, type RuleWithNames } from "./decision.ts";
 import { decided, Limiter } from "./limiter.ts";
-import { type Check, type CheckOptions, costOf, requireKey } from "./requests.ts";
+import { type Check, type CheckOptions, costIn, requireChecks, requireKey } from "./requests.ts";
 import type { RuleName, Rules } from "./rules.ts";
 import { Verdict } from "./verdict.ts";
 
@@ -29,7 +29,7 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
   }
 
   checkSync<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Decision<Name> {
-    const cost = options === undefined ? 1 : costOf(options.cost);
+    const cost = options === undefined ? 1 : costIn(options);
     if (typeof key !== "string") requireKey(key);
     if (rule !== this.selected.name) this.select(rule);
     const { out } = this;
@@ -43,21 +43,27 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
   }
 
   checkManySync<Name extends RuleName<R>>(checks: readonly Check<Name>[]): Decision<Name>[] {
-    for (const { rule, key, cost } of checks) this.operation(rule, key, cost);
+    requireChecks(checks);
+    for (const { rule } of checks) this.rule(rule);
     const now = this.clock.now();
-    return checks.map(({ rule, key, cost = 1 }) => this.take(rule, key, cost, now));
+    const { out } = this;
+    return checks.map(({ rule, key, cost = 1 }) => {
+      if (rule !== this.selected.name) this.select(rule);
+      this.ledger.take(key, cost, now, out);
+      return new Decision(this.selected as RuleWithNames<Name>, cost, out, "store", false);
+    });
   }
 
   peekSync<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Decision<Name> {
-    return this.act("peek", rule, key, options?.cost);
+    return this.act("peek", rule, key, costIn(options));
   }
 
   refundSync<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Decision<Name> {
-    return this.act("refund", rule, key, options?.cost);
+    return this.act("refund", rule, key, costIn(options));
   }
 
   penalizeSync<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Decision<Name> {
-    return this.act("penalize", rule, key, options?.cost);
+    return this.act("penalize", rule, key, costIn(options));
   }
 
   resetSync<Name extends RuleName<R>>(rule: Name, key: string): Decision<Name> {
@@ -81,23 +87,12 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
     this.select(rule);
   }
 
-  private take<Name extends RuleName<R>>(name: Name, key: string, cost: number, now: number): Decision<Name> {
-    if (name !== this.selected.name) this.select(name);
-    this.ledger.take(key, cost, now, this.out);
-    return new Decision(this.selected as RuleWithNames<Name>, cost, this.out, "store", false);
-  }
-
   private select(name: RuleName<R>): void {
     this.selected = this.rule(name);
     this.ledger = this.store.ledger(this.selected);
   }
 
-  private act<Name extends RuleName<R>>(
-    action: Action,
-    rule: Name,
-    key: string,
-    cost: number | undefined,
-  ): Decision<Name> {
+  private act<Name extends RuleName<R>>(action: Action, rule: Name, key: string, cost: number): Decision<Name> {
     const operations = [this.operation(rule, key, cost)];
     const [decision] = decided(operations, this.store.apply(action, operations));
     return decision;

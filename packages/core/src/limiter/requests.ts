@@ -13,16 +13,57 @@ export interface CheckOptions {
   readonly cost?: number;
 }
 
-export function requireKey(key: unknown): asserts key is string {
+const CHECK_OPTIONS: ReadonlySet<string> = new Set(["cost"]);
+const CHECK_FIELDS: ReadonlySet<string> = new Set(["rule", "key", "cost"]);
+
+/** The cost that the options of a check ask for. */
+export function costIn(options: CheckOptions | undefined): number {
+  if (options === undefined) return 1;
+  requireKnown(options, CHECK_OPTIONS, "options.");
+  const { cost = 1 } = options;
+  requireCost(cost);
+  return cost;
+}
+
+export function requireKey(key: unknown, at = ""): asserts key is string {
   if (typeof key !== "string") {
-    throw new HeadgateError("HG_BAD_KEY", "key", `must be a string that says who is asking, got ${shown(key)}`);
+    throw new HeadgateError("HG_BAD_KEY", `${at}key`, `must be a string that says who is asking, got ${shown(key)}`);
   }
 }
 
-/** Being a safe integer is what keeps NaN, fractions, strings and numbers over 2^53 out. */
-export function requireCost(cost: unknown): asserts cost is number {
-  if (typeof cost !== "number" || !Number.isSafeInteger(cost) || cost < 0) {
-    throw new HeadgateError("HG_BAD_COST", "cost", `must be a whole number from 0 to 2^53 - 1, got ${shown(cost)}`);
+export function requireCost(cost: unknown, at = ""): asserts cost is number {
+  if (!isCost(cost)) {
+    throw new HeadgateError(
+      "HG_BAD_COST",
+      `${at}cost`,
+      `must be a whole number from 0 to 2^53 - 1, got ${shown(cost)}`,
+    );
+  }
+}
+
+/** A misspelt option would be taken for none, and charge 1. */
+export function requireKnown(given: object, known: ReadonlySet<string>, at: string): void {
+  for (const name in given) {
+    if (!known.has(name)) {
+      throw new HeadgateError("HG_BAD_OPTION", `${at}${name}`, `is not known here (known: ${[...known].join(", ")})`);
+    }
+  }
+}
+
+/** Checks each entry of a batch, before any is charged. */
+export function requireChecks(checks: readonly Check[]): void {
+  if (!Array.isArray(checks)) {
+    throw new HeadgateError("HG_BAD_CHECKS", "checks", `must be an array of { rule, key, cost }, got ${shown(checks)}`);
+  }
+  for (let i = 0; i < checks.length; i += 1) {
+    const check: unknown = checks[i];
+    if (typeof check !== "object" || check === null) {
+      throw new HeadgateError("HG_BAD_CHECKS", `checks[${i}]`, `must be like { rule, key, cost }, got ${shown(check)}`);
+    }
+    const { key, cost = 1 } = checks[i];
+    requireKnown(check, CHECK_FIELDS, "checks[].");
+    if (typeof key !== "string") requireKey(key, `checks[${i}].`);
+    if (!isCost(cost)) requireCost(cost, `checks[${i}].`);
   }
 }
 
@@ -45,8 +86,7 @@ export function requireDistinct(checks: readonly Check[]): void {
   }
 }
 
-export function costOf(cost: unknown): number {
-  if (cost === undefined) return 1;
-  requireCost(cost);
-  return cost;
+/** Being a safe integer is what keeps NaN, fractions, strings and numbers over 2^53 out. */
+function isCost(cost: unknown): cost is number {
+  return typeof cost === "number" && Number.isSafeInteger(cost) && cost >= 0;
 }
