@@ -211,6 +211,7 @@ export class Ledger {
 
   /** Looks at the next few slots: moves what is in them if the table is retiring, and sweeps what is blank. */
   private step(slots: number, now: number, margin = MARGIN): void {
+    if (!this.sweeps && this.retiring === undefined) return;
     for (let i = 0; i < slots; i += 1) {
       const table = this.retiring ?? this.table;
       if (this.cursor >= table.slots) {

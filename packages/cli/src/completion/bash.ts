@@ -1,0 +1,47 @@
+import type { CommandShape } from "./command-shape.ts";
+
+/** Works from bash 3.2 on, which macOS still has. */
+export function bashScript(program: CommandShape, commands: readonly CommandShape[]): string {
+  const all = [program, ...commands];
+  const flagsThat = (takes: string): string =>
+    [...new Set(all.flatMap((c) => c.options.filter((o) => o.takes === takes).flatMap((o) => o.flags)))].join("|");
+  const cases = commands.map((command) => `    ${command.name}) words="${wordsOf(command)}" ;;`);
+  return `# bash completion for headgate; use: source <(headgate completion bash)
+_headgate() {
+  local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" command="" words i
+  # Bash splits --file=name into three words.
+  if [[ "$current" == "=" ]]; then
+    current=""
+  elif [[ "$previous" == "=" ]]; then
+    previous="\${COMP_WORDS[COMP_CWORD-2]}"
+  fi
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    if [[ "\${COMP_WORDS[i]}" != -* ]]; then
+      command="\${COMP_WORDS[i]}"
+      break
+    fi
+  done
+  COMPREPLY=()
+  case "$previous" in
+    ${flagsThat("file")})
+      compopt -o filenames 2>/dev/null
+      local IFS=$'\\n'
+      COMPREPLY=($(compgen -f -- "$current"))
+      return
+      ;;
+    ${flagsThat("text")}) return ;;
+  esac
+  case "$command" in
+    "") words="${wordsOf(program)}" ;;
+${cases.join("\n")}
+    *) return ;;
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}
+complete -F _headgate headgate
+`;
+}
+
+function wordsOf({ words, options }: CommandShape): string {
+  return [...words, ...options.flatMap(({ flags }) => flags)].join(" ");
+}

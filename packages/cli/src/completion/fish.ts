@@ -1,0 +1,27 @@
+import type { CommandShape, OptionShape } from "./command-shape.ts";
+
+export function fishScript(program: CommandShape, commands: readonly CommandShape[]): string {
+  const inside = (name: string): string => quoted(`__fish_seen_subcommand_from ${name}`);
+  const lines = [
+    "# fish completion for headgate; use: headgate completion fish > ~/.config/fish/completions/headgate.fish",
+    "complete -c headgate -f",
+    ...program.options.map((option) => `complete -c headgate -n __fish_use_subcommand ${spec(option)}`),
+    ...commands.map(({ name, description }) => {
+      return `complete -c headgate -n __fish_use_subcommand -a ${name} -d ${quoted(description)}`;
+    }),
+    ...commands.flatMap(({ name, options, words }) => [
+      ...options.map((option) => `complete -c headgate -n ${inside(name)} ${spec(option)}`),
+      ...(words.length > 0 ? [`complete -c headgate -n ${inside(name)} -a ${quoted(words.join(" "))}`] : []),
+    ]),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function spec({ flags, description, takes }: OptionShape): string {
+  const names = flags.map((flag) => (flag.startsWith("--") ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`));
+  return [...names, ...{ nothing: [], text: ["-x"], file: ["-r", "-F"] }[takes], "-d", quoted(description)].join(" ");
+}
+
+function quoted(text: string): string {
+  return `'${text.replace(/['\\]/g, "\\$&")}'`;
+}

@@ -1,0 +1,47 @@
+import type { CommandShape, OptionShape } from "./command-shape.ts";
+
+/** Works both sourced and as a file `_headgate` in $fpath. */
+export function zshScript(program: CommandShape, commands: readonly CommandShape[]): string {
+  const described = commands.map(({ name, description }) => `    ${quoted(`${name}:${description}`)}`);
+  const cases = commands.map(({ name, options, words }) => {
+    const rest = words.length > 0 ? [quoted(`1: :(${words.join(" ")})`)] : [];
+    return `        ${name}) _arguments ${[...options.map(spec), ...rest].join(" ")} ;;`;
+  });
+  return `#compdef headgate
+# zsh completion for headgate; use: source <(headgate completion zsh)
+_headgate() {
+  local context state line
+  local -A opt_args
+  local -a commands
+  commands=(
+${described.join("\n")}
+  )
+  _arguments -C ${program.options.map(spec).join(" ")} '1: :->command' '*:: :->rest'
+  case $state in
+    command) _describe command commands ;;
+    rest)
+      case $line[1] in
+${cases.join("\n")}
+      esac
+      ;;
+  esac
+}
+if [[ \${funcstack[1]} == _headgate ]]; then
+  _headgate "$@"
+else
+  compdef _headgate headgate
+fi
+`;
+}
+
+/** One option as _arguments wants it: '(--help -h)'{--help,-h}'[text]'. */
+function spec({ flags, description, takes }: OptionShape): string {
+  const text = quoted(
+    `[${description.replace(/[[\]:\\]/g, "\\$&")}]${{ nothing: "", text: ": :", file: ": :_files" }[takes]}`,
+  );
+  return flags.length === 1 ? `${flags[0]}${text}` : `${quoted(`(${flags.join(" ")})`)}{${flags.join(",")}}${text}`;
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}

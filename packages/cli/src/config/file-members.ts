@@ -1,0 +1,27 @@
+import { InvalidInput } from "../failure.ts";
+
+/** The members that a file turned out to have: known ones, each once. */
+export class FileMembers {
+  private readonly found = new Set<string>();
+  private readonly kind: string;
+  private readonly known: readonly string[];
+
+  constructor(kind: string, known: readonly string[]) {
+    this.kind = kind;
+    this.known = known;
+  }
+
+  add(name: string): string {
+    if (!this.known.includes(name)) {
+      throw new InvalidInput(`${name}: is not a field of ${this.kind} (known: ${this.known.join(", ")})`);
+    }
+    // JSON.parse would let the last one win, and the first be obeyed by nobody.
+    if (this.found.has(name)) throw new InvalidInput(`${name}: is there twice`);
+    this.found.add(name);
+    return name;
+  }
+
+  has(name: string): boolean {
+    return this.found.has(name);
+  }
+}

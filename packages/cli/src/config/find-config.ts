@@ -1,0 +1,45 @@
+import { InvalidInput } from "../failure.ts";
+import type { Source } from "../input/source.ts";
+import { ObjectStream } from "../json/object-stream.ts";
+import { type Config, readConfig } from "./config.ts";
+import { FileMembers } from "./file-members.ts";
+
+/**
+ * Looks for the config of a scenario, as far as need be: usually it comes first, but where it comes
+ * after the requests it must be known before they are decided.
+ */
+export async function findConfig(source: Source): Promise<Config> {
+  const members = new FileMembers("a scenario", ["config", "requests"]);
+  let config: unknown = {};
+  const stream = new ObjectStream(source.name, {
+    member: (name) => (members.add(name) === "config" ? "whole" : "skip"),
+    value: (_name, value) => {
+      config = value;
+      stream.stop();
+    },
+    element: () => {},
+  });
+  for await (const piece of source.look()) {
+    stream.write(piece);
+    if (stream.isStopped) break;
+  }
+  stream.end();
+  return readConfig(config);
+}
+
+/** Reads a file that is a config itself, or a whole scenario with one in it. */
+export async function readConfigFile(source: Source): Promise<Config> {
+  const members = new FileMembers("a config or a scenario", ["default", "users", "config", "requests"]);
+  const values = new Map<string, unknown>();
+  const stream = new ObjectStream(source.name, {
+    member: (name) => (members.add(name) === "requests" ? "skip" : "whole"),
+    value: (name, value) => values.set(name, value),
+    element: () => {},
+  });
+  for await (const piece of source.read()) stream.write(piece);
+  stream.end();
+  if (!members.has("config")) return readConfig(Object.fromEntries(values));
+  const stray = ["default", "users"].find((name) => members.has(name));
+  if (stray !== undefined) throw new InvalidInput(`${stray}: stands beside config, and belongs inside it`);
+  return readConfig(values.get("config"));
+}

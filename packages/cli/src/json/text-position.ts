@@ -1,0 +1,20 @@
+const LOW_SURROGATES = /[\udc00-\udfff]/g;
+
+/** Counts lines and columns, both from 1, over a text that comes in pieces. A column is a character, not a byte. */
+export class TextPosition {
+  line = 1;
+  column = 1;
+
+  /** Moves on past `text`. */
+  pass(text: string): void {
+    let start = 0;
+    for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", start)) {
+      this.line += 1;
+      this.column = 1;
+      start = end + 1;
+    }
+    const rest = start === 0 ? text : text.slice(start);
+    // Two units of UTF-16 make one character; counting the second halves leaves the characters.
+    this.column += rest.length - (rest.match(LOW_SURROGATES)?.length ?? 0);
+  }
+}

@@ -1,0 +1,28 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { headgate } from "./headgate.ts";
+
+test.concurrent.each(["", "check", "scenario", "completion", "help"])("%s --help has examples", async (command) => {
+  const run = await headgate([...(command === "" ? [] : [command]), "--help"]);
+  expect(run).toMatchObject({ code: 0, stderr: "" });
+  expect(run.stdout).toMatch(/^Usage: headgate/);
+  expect(run.stdout).toMatch(/Examples:\n {2}\$ /);
+  expect(run.stdout, "no colour codes").not.toContain("\u001b");
+  if (command === "check" || command === "scenario") expect(run.stdout).toMatch(/3 {2}something was denied/);
+});
+
+test("help names a command's help", async () => {
+  const [asked, direct] = await Promise.all([headgate(["help", "check"]), headgate(["check", "--help"])]);
+  expect(asked).toEqual(direct);
+});
+
+test("no command at all is a mistake", async () => {
+  const run = await headgate([]);
+  expect(run).toMatchObject({ code: 1, stdout: "" });
+  expect(run.stderr).toMatch(/^Usage: headgate/);
+});
+
+test("--version is the package's", async () => {
+  const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+  expect(await headgate(["--version"])).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
+});
