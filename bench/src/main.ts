@@ -1,0 +1,90 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { type Options, readOptions, UsageError } from "./options.ts";
+import { progress } from "./progress.ts";
+import { machine } from "./report/machine.ts";
+import { markdown } from "./report/markdown.ts";
+import { type Standing, standings } from "./report/results.ts";
+import { textTable } from "./report/table.ts";
+import { runInChild } from "./run/in-child.ts";
+import { runRounds } from "./run/rounds.ts";
+import { Samples } from "./run/samples.ts";
+import { type Budget, HEADGATE, type Suite } from "./suite.ts";
+import { findSuite, suites } from "./suites.ts";
+import { usage } from "./usage.ts";
+
+const PAGE = new URL("../../docs/benchmarks.md", import.meta.url);
+const PACKAGE = new URL("../package.json", import.meta.url);
+
+async function main(): Promise<void> {
+  const options = readOptions(process.argv.slice(2));
+  if (options.write) return write(options);
+  if (options.suite === undefined || options.help) return console.log(usage());
+  const suite = findSuite(options.suite);
+  if (suite === undefined) {
+    throw new UsageError(`there is no suite ${options.suite}; there are ${suites.map(({ name }) => name).join(", ")}`);
+  }
+  const taken = await take(suite, options);
+  console.log(
+    options.json ? JSON.stringify(taken.flatMap(({ results }) => results)) : taken.map(textTable).join("\n\n"),
+  );
+}
+
+async function write(options: Options): Promise<void> {
+  const before = machine();
+  const sections = [];
+  for (const suite of suites) {
+    sections.push({ suite, standings: await take(suite, options), rounds: budgetOf(suite, options).rounds });
+  }
+  const command = ["npm run bench -- --write", options.quick ? "--quick" : ""].join(" ").trim();
+  writeFileSync(PAGE, markdown({ command, quick: options.quick, machine: before, versions: versions(), sections }));
+}
+
+async function take(suite: Suite, options: Options): Promise<Standing[]> {
+  const { quick, workloads, subjects } = options;
+  requireKnown(suite, "workload", workloads, new Set(suite.workloads.map(({ name }) => name)));
+  requireKnown(suite, "subject", subjects, subjectsOf(suite));
+  const samples = new Samples();
+  const observer = progress(process.stderr);
+  const selection = { budget: budgetOf(suite, options), quick, workloads, subjects };
+  const failed = await runRounds(suite, selection, samples, observer, runInChild);
+  observer.end();
+  // A peer that does not run leaves a comparison; without Headgate there is none.
+  if (failed.has(HEADGATE)) process.exitCode = 1;
+  const wanted = suite.workloads.filter(({ name }) => workloads?.includes(name) ?? true);
+  return standings(wanted, samples);
+}
+
+function requireKnown(suite: Suite, what: string, asked: readonly string[] = [], known: ReadonlySet<string>): void {
+  const unknown = asked.find((name) => !known.has(name));
+  if (unknown === undefined) return;
+  throw new UsageError(`${suite.name} has no ${what} ${unknown}; it has ${[...known].join(", ")}`);
+}
+
+function subjectsOf({ experiments }: Suite): ReadonlySet<string> {
+  return new Set(experiments.flatMap(({ subjects }) => subjects));
+}
+
+function budgetOf(suite: Suite, { quick, rounds, seconds }: Options): Budget {
+  const budget = quick ? suite.quick : suite.full;
+  return {
+    ...budget,
+    rounds: rounds ?? budget.rounds,
+    timedMs: seconds === undefined ? budget.timedMs : 1000 * seconds,
+  };
+}
+
+/** Versions are pinned in the package, so what it says is what is installed. */
+function versions(): [name: string, version: string][] {
+  const { dependencies }: { dependencies: Record<string, string> } = JSON.parse(readFileSync(PACKAGE, "utf8"));
+  const subjects = new Set(suites.flatMap((suite) => [...subjectsOf(suite)]));
+  return Object.entries(dependencies).filter(([name]) => subjects.has(name));
+}
+
+try {
+  await main();
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  console.error(`bench: ${error.message}`);
+  console.error(usage());
+  process.exitCode = 1;
+}

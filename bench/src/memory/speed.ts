@@ -1,0 +1,87 @@
+import { undisturbedNow } from "../run/undisturbed-time.ts";
+import { loadSubject } from "../subjects/registry.ts";
+import type { Checker, SyncChecker } from "../subjects/subject.ts";
+import { type Figures, FLOOR, type Task } from "../suite.ts";
+import { KeyStrings } from "../traffic/key-strings.ts";
+import { SEQUENCE_LENGTH, uniformSequence, zipfSequence } from "../traffic/sequences.ts";
+import {
+  batchedKeys,
+  freshKeys,
+  type KeyFlow,
+  type Rate,
+  rate,
+  rateAwaited,
+  type Stretch,
+  storedKeys,
+} from "./loops.ts";
+
+const WINDOW_MS = 600_000;
+const PLENTY = 1_000_000_000;
+/** Until a check is compiled, also where the compiler has to share a processor. */
+const LEAST_WARM_UP_MS = 200;
+const WARM_UP_STEP_MS = 50;
+
+interface Traffic {
+  readonly keys: number;
+  readonly limit: number;
+  readonly fresh: boolean;
+  readonly batched: boolean;
+  sequence(): Uint32Array;
+}
+
+const ONE_BY_ONE = { limit: PLENTY, fresh: false, batched: false };
+const hot = { ...ONE_BY_ONE, keys: 1, sequence: () => new Uint32Array(SEQUENCE_LENGTH) };
+const uniform = { ...ONE_BY_ONE, keys: 100_000, sequence: () => uniformSequence(100_000) };
+
+const traffics: Readonly<Record<string, Traffic>> = {
+  hot,
+  "hot-deny": { ...hot, limit: 10 },
+  "100k": uniform,
+  "100k-batch": { ...uniform, batched: true },
+  "1m-zipf": { ...ONE_BY_ONE, keys: 1_000_000, sequence: () => zipfSequence(1_000_000) },
+  fresh: { ...uniform, fresh: true },
+};
+
+export async function measureSpeed({ experiment, subject, timedMs }: Task): Promise<Figures> {
+  const traffic = traffics[experiment];
+  const strings = new KeyStrings(traffic.keys);
+  const keys = Array.from({ length: traffic.keys }, (_, i) => strings.make(i));
+  const sequence = traffic.sequence();
+  const makeChecker = await loadSubject(subject);
+  const checker = makeChecker({ limit: traffic.limit, windowMs: WINDOW_MS, maxKeys: traffic.keys + 1024 });
+  await insert(checker, keys);
+
+  const run = runner(checker, traffic, { keys, sequence, strings: traffic.fresh ? strings : undefined, at: 0 });
+  const warm = undisturbedNow() + Math.max(LEAST_WARM_UP_MS, timedMs / 2);
+  while (undisturbedNow() < warm) await run(WARM_UP_STEP_MS);
+  const { perSecond, allowedShare } = await run(timedMs);
+  requireDecisions(subject, allowedShare, traffic.limit === PLENTY ? 1 : 0);
+  return { [experiment]: perSecond / 1e6 };
+}
+
+function runner(checker: Checker, traffic: Traffic, flow: KeyFlow): (ms: number) => Promise<Rate> {
+  if (checker.kind === "async") return (ms) => rateAwaited(checker, flow, ms);
+  const stretch = stretchOf(checker, traffic, flow);
+  return async (ms) => rate(stretch, flow, ms);
+}
+
+function stretchOf(checker: SyncChecker, traffic: Traffic, flow: KeyFlow): Stretch {
+  if (flow.strings !== undefined) return freshKeys(checker, flow.strings, flow);
+  if (!traffic.batched) return storedKeys(checker, flow);
+  if (checker.checkMany === undefined) throw new Error("has no batches");
+  return batchedKeys(checker.checkMany, flow);
+}
+
+/** In key order, so that what is timed is a limiter that has settled. */
+async function insert(checker: Checker, keys: readonly string[]): Promise<void> {
+  for (const key of keys) {
+    if (checker.kind === "sync") checker.check(key);
+    else await checker.check(key);
+  }
+}
+
+/** A limiter that decides wrongly is not fast. Floors decide as they like. */
+function requireDecisions(subject: string, allowedShare: number, expected: number): void {
+  if (subject.startsWith(FLOOR) || allowedShare === expected) return;
+  throw new Error(`allowed ${(100 * allowedShare).toFixed(2)}% of the checks, not ${100 * expected}%`);
+}

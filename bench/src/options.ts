@@ -1,0 +1,64 @@
+import { parseArgs } from "node:util";
+
+export interface Options {
+  readonly suite: string | undefined;
+  readonly quick: boolean;
+  readonly json: boolean;
+  readonly write: boolean;
+  readonly help: boolean;
+  readonly workloads: readonly string[] | undefined;
+  readonly subjects: readonly string[] | undefined;
+  readonly rounds: number | undefined;
+  readonly seconds: number | undefined;
+}
+
+export class UsageError extends Error {}
+
+export function readOptions(args: readonly string[]): Options {
+  const { values, positionals } = parse(args);
+  const { quick, json, write, help, ...selection } = values;
+  if (positionals.length > 1) throw new UsageError(`one suite at a time, got ${positionals.join(", ")}`);
+  // The page names the command that made it, and is to hold every suite and subject.
+  if (write && (json || positionals.length > 0 || Object.keys(selection).length > 0)) {
+    throw new UsageError("--write runs every suite for docs/benchmarks.md: it takes nothing else but --quick");
+  }
+  return {
+    suite: positionals[0],
+    quick,
+    json,
+    write,
+    help,
+    workloads: selection.workload,
+    subjects: selection.subject,
+    rounds: number(selection.rounds, "--rounds", (rounds) => Number.isInteger(rounds) && rounds >= 1),
+    seconds: number(selection.seconds, "--seconds", (seconds) => seconds > 0),
+  };
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        quick: { type: "boolean", default: false },
+        json: { type: "boolean", default: false },
+        write: { type: "boolean", default: false },
+        help: { type: "boolean", short: "h", default: false },
+        workload: { type: "string", multiple: true },
+        subject: { type: "string", multiple: true },
+        rounds: { type: "string" },
+        seconds: { type: "string" },
+      },
+    });
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function number(text: string | undefined, flag: string, holds: (value: number) => boolean): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (!holds(value)) throw new UsageError(`${flag} must be a number over 0, got ${text}`);
+  return value;
+}

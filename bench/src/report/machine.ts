@@ -1,0 +1,15 @@
+import { arch, availableParallelism, cpus, loadavg, release, totalmem, type } from "node:os";
+
+const GIBIBYTE = 2 ** 30;
+
+/** Where and when figures were taken, as lines of `name: value`. */
+export function machine(): [name: string, value: string][] {
+  return [
+    ["Date", new Date().toISOString().slice(0, 10)],
+    ["Node", `${process.version} (V8 ${process.versions.v8})`],
+    ["Processor", `${cpus()[0]?.model.trim() ?? "unknown"}, ${availableParallelism()} cores`],
+    ["Memory", `${Math.round(totalmem() / GIBIBYTE)} GiB`],
+    ["System", `${type()} ${release()} ${arch()}`],
+    ["Load before the run", loadavg()[0].toFixed(2)],
+  ];
+}

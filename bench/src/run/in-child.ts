@@ -1,0 +1,22 @@
+import { fork } from "node:child_process";
+import type { Task } from "../suite.ts";
+import { type Answer, isAnswer } from "./messages.ts";
+
+const LONGEST_RUN_MS = 120_000;
+
+export function runInChild(task: Task): Promise<Answer> {
+  return new Promise((resolve) => {
+    const child = fork(new URL("./child.js", import.meta.url), [JSON.stringify(task)], {
+      execArgv: ["--expose-gc"],
+      // Whatever a library prints must not get between the figures on standard output.
+      stdio: ["ignore", 2, 2, "ipc"],
+      timeout: LONGEST_RUN_MS,
+    });
+    child.on("message", (message) => {
+      if (isAnswer(message)) resolve(message);
+    });
+    child.on("error", (error) => resolve({ ok: false, message: error.message }));
+    // After a message this changes nothing: the promise has its value.
+    child.on("exit", (code, signal) => resolve({ ok: false, message: `ended with ${signal ?? code} and no answer` }));
+  });
+}

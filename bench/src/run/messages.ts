@@ -1,0 +1,10 @@
+import type { Figures } from "../suite.ts";
+
+/** What a child answers. */
+export type Answer =
+  | { readonly ok: true; readonly figures: Figures }
+  | { readonly ok: false; readonly message: string };
+
+export function isAnswer(value: unknown): value is Answer {
+  return typeof value === "object" && value !== null && "ok" in value && typeof value.ok === "boolean";
+}

@@ -1,0 +1,70 @@
+import type { Budget, Experiment, Suite, Task } from "../suite.ts";
+import type { Answer } from "./messages.ts";
+import type { Samples } from "./samples.ts";
+
+export interface Selection {
+  readonly budget: Budget;
+  readonly quick: boolean;
+  /** Which to run, where not all. */
+  readonly workloads: readonly string[] | undefined;
+  readonly subjects: readonly string[] | undefined;
+}
+
+/** Says what is going on to whoever waits. */
+export interface Observer {
+  measuring(number: number, total: number, task: Task): void;
+  failed(task: Task, message: string): void;
+}
+
+/**
+ * Runs every subject once in each round, one process at a time. Interleaved, so that a minute in
+ * which the machine is slow touches all subjects alike instead of one. Answers who failed.
+ */
+export async function runRounds(
+  suite: Suite,
+  selection: Selection,
+  samples: Samples,
+  observer: Observer,
+  run: (task: Task) => Promise<Answer>,
+): Promise<ReadonlySet<string>> {
+  const { rounds, stopAfterMs } = selection.budget;
+  const start = performance.now();
+  const tasks = tasksOf(suite, selection);
+  const failed = new Set<Task>();
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [i, task] of tasks.entries()) {
+      if (round > 0 && performance.now() - start > stopAfterMs) break;
+      // It would fail again, and say so again.
+      if (failed.has(task)) continue;
+      observer.measuring(round * tasks.length + i + 1, rounds * tasks.length, task);
+      const answer = await run(task);
+      if (answer.ok) {
+        for (const [workload, value] of Object.entries(answer.figures)) samples.add(workload, task.subject, value);
+      } else {
+        failed.add(task);
+        observer.failed(task, answer.message);
+      }
+    }
+  }
+  return new Set([...failed].map(({ subject }) => subject));
+}
+
+function tasksOf(suite: Suite, selection: Selection): Task[] {
+  const { timedMs, lifetimeMs } = selection.budget;
+  return suite.experiments
+    .filter(({ workloads }) => workloads.some((workload) => selection.workloads?.includes(workload) ?? true))
+    .flatMap((experiment) =>
+      subjectsOf(experiment, selection).map((subject) => ({
+        suite: suite.name,
+        experiment: experiment.name,
+        subject,
+        timedMs,
+        lifetimeMs,
+      })),
+    );
+}
+
+function subjectsOf(experiment: Experiment, { quick, subjects }: Selection): readonly string[] {
+  if (subjects !== undefined) return experiment.subjects.filter((subject) => subjects.includes(subject));
+  return quick && experiment.quickSubjects !== undefined ? experiment.quickSubjects : experiment.subjects;
+}

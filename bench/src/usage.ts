@@ -1,0 +1,22 @@
+import { suites } from "./suites.ts";
+
+export function usage(): string {
+  const width = Math.max(...suites.map(({ name }) => name.length));
+  return [
+    "npm run -s bench -- <suite> [--quick] [--json]",
+    "npm run bench -- --write           every suite, into docs/benchmarks.md",
+    "",
+    "Suites:",
+    ...suites.flatMap(({ name, about, workloads }) => [
+      `  ${name.padEnd(width)}  ${about}`,
+      `  ${" ".repeat(width)}  workloads: ${workloads.map((workload) => workload.name).join(", ")}`,
+    ]),
+    "",
+    "  --quick            a first look, in less than a minute",
+    "  --json             one array of {workload, subject, unit, median, min, max} and nothing else",
+    "  --workload <name>  only this workload; can be repeated",
+    "  --subject <name>   only this subject; can be repeated",
+    "  --rounds <n>       how many rounds",
+    "  --seconds <s>      how long to time each subject in a round",
+  ].join("\n");
+}
