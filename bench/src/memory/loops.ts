@@ -1,5 +1,5 @@
 import { undisturbedNow } from "../run/undisturbed-time.ts";
-import type { AsyncChecker, SyncChecker } from "../subjects/subject.ts";
+import type { AsyncChecker } from "../subjects/subject.ts";
 import type { KeyStrings } from "../traffic/key-strings.ts";
 
 /** Checks between two looks at the clock, few enough to stop in time and many enough not to feel it. */
@@ -21,24 +21,26 @@ export interface Rate {
   readonly allowedShare: number;
 }
 
+type Check = (key: string) => boolean;
+
 /** Does one stretch of checks from a place in the sequence on; answers how many were allowed. */
 export type Stretch = (from: number) => number;
 
 // A loop for each way to come by a key: one loop that asks which way it is would be slower than
 // what it measures.
 
-export function storedKeys(checker: SyncChecker, { keys, sequence }: KeyFlow): Stretch {
+export function storedKeys(check: Check, { keys, sequence }: KeyFlow): Stretch {
   return (from) => {
     let allowed = 0;
-    for (let i = from; i < from + STRETCH; i += 1) if (checker.check(keys[sequence[i]])) allowed += 1;
+    for (let i = from; i < from + STRETCH; i += 1) if (check(keys[sequence[i]])) allowed += 1;
     return allowed;
   };
 }
 
-export function freshKeys(checker: SyncChecker, strings: KeyStrings, { sequence }: KeyFlow): Stretch {
+export function freshKeys(check: Check, strings: KeyStrings, { sequence }: KeyFlow): Stretch {
   return (from) => {
     let allowed = 0;
-    for (let i = from; i < from + STRETCH; i += 1) if (checker.check(strings.make(sequence[i]))) allowed += 1;
+    for (let i = from; i < from + STRETCH; i += 1) if (check(strings.make(sequence[i]))) allowed += 1;
     return allowed;
   };
 }

@@ -25,19 +25,20 @@ interface Traffic {
   readonly keys: number;
   readonly limit: number;
   readonly fresh: boolean;
-  readonly batched: boolean;
+  readonly way: "one by one" | "kept" | "batched";
   sequence(): Uint32Array;
 }
 
-const ONE_BY_ONE = { limit: PLENTY, fresh: false, batched: false };
+const ONE_BY_ONE = { limit: PLENTY, fresh: false, way: "one by one" } as const;
 const hot = { ...ONE_BY_ONE, keys: 1, sequence: () => new Uint32Array(SEQUENCE_LENGTH) };
 const uniform = { ...ONE_BY_ONE, keys: 100_000, sequence: () => uniformSequence(100_000) };
 
 const traffics: Readonly<Record<string, Traffic>> = {
   hot,
+  "hot-kept": { ...hot, way: "kept" },
   "hot-deny": { ...hot, limit: 10 },
   "100k": uniform,
-  "100k-batch": { ...uniform, batched: true },
+  "100k-batch": { ...uniform, way: "batched" },
   "1m-zipf": { ...ONE_BY_ONE, keys: 1_000_000, sequence: () => zipfSequence(1_000_000) },
   fresh: { ...uniform, fresh: true },
 };
@@ -66,10 +67,12 @@ function runner(checker: Checker, traffic: Traffic, flow: KeyFlow): (ms: number)
 }
 
 function stretchOf(checker: SyncChecker, traffic: Traffic, flow: KeyFlow): Stretch {
-  if (flow.strings !== undefined) return freshKeys(checker, flow.strings, flow);
-  if (!traffic.batched) return storedKeys(checker, flow);
-  if (checker.checkMany === undefined) throw new Error("has no batches");
-  return batchedKeys(checker.checkMany, flow);
+  if (flow.strings !== undefined) return freshKeys(checker.check, flow.strings, flow);
+  if (traffic.way === "one by one") return storedKeys(checker.check, flow);
+  const { checkAndKeep, checkMany } = checker;
+  if (traffic.way === "kept" && checkAndKeep !== undefined) return storedKeys(checkAndKeep, flow);
+  if (traffic.way === "batched" && checkMany !== undefined) return batchedKeys(checkMany, flow);
+  throw new Error(`cannot be asked this way: ${traffic.way}`);
 }
 
 /** In key order, so that what is timed is a limiter that has settled. */

@@ -8,6 +8,8 @@ interface LimiterOptions {
 export interface SyncChecker {
   readonly kind: "sync";
   check(key: string): boolean;
+  /** A check whose whole answer is kept, so that the compiler cannot leave out the parts that nobody reads. */
+  checkAndKeep?(key: string): boolean;
   /** A batch in one call, for those that have it; answers how many were allowed. */
   checkMany?(keys: readonly string[]): number;
 }

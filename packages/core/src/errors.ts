@@ -3,7 +3,7 @@ export const errorCodes = {
   HG_BAD_RATE: "a rate is not written as in 100/m",
   HG_BAD_LIMIT: "a limit has a field that is missing, unknown or out of range",
   HG_BAD_RULES: "the rules of a limiter cannot be used as they are",
-  HG_BAD_OPTION: "an option is out of range",
+  HG_BAD_OPTION: "an option is unknown or out of range",
   HG_BAD_COST: "a cost is not a whole number from 0 to 2^53 - 1",
   HG_BAD_KEY: "a key is not a string",
   HG_BAD_TIME: "a time is not a number of seconds within 2^53 microseconds of the epoch",

@@ -1,11 +1,15 @@
 import { HeadgateError, shown } from "./errors.ts";
 import { Limiter } from "./limiter/limiter.ts";
 import { MemoryLimiter } from "./limiter/memory-limiter.ts";
+import { requireKnown } from "./limiter/requests.ts";
 import type { Rules } from "./limiter/rules.ts";
 import { MemoryStore, type MemoryStoreOptions } from "./stores/memory/memory-store.ts";
 import type { Store } from "./stores/store.ts";
 import type { Clock } from "./time/clock.ts";
 import { SystemClock } from "./time/system-clock.ts";
+
+const MEMORY_OPTIONS: ReadonlySet<string> = new Set(["maxKeys", "clock", "sweep"]);
+const SHARED_OPTIONS: ReadonlySet<string> = new Set(["store", "clock"]);
 
 /** A limiter over a store that others may share. */
 export interface SharedOptions {
@@ -27,6 +31,7 @@ export function rateLimiter<const R extends Rules>(
   rules: R,
   options: MemoryStoreOptions | SharedOptions | { readonly store: MemoryStore } = {},
 ): Limiter<R> {
+  requireKnown(options, "store" in options ? SHARED_OPTIONS : MEMORY_OPTIONS, "options.");
   if (!("store" in options)) return new MemoryLimiter(rules, new MemoryStore(options));
   const { store } = options;
   if (store instanceof MemoryStore) return new MemoryLimiter(rules, store);

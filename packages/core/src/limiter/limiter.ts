@@ -1,4 +1,4 @@
-import { HeadgateError } from "../errors.ts";
+import { HeadgateError, shown } from "../errors.ts";
 import type { Limit } from "../limit/limit.ts";
 import type { Action, Answer, Operation, Store } from "../stores/store.ts";
 import type { Clock } from "../time/clock.ts";
@@ -66,8 +66,8 @@ export class Limiter<R extends Rules = Rules> {
   }
 
   /** Runs a function when a leaky bucket lets it out: calls leave at a constant rate, and the burst is the length of the queue. */
-  async schedule<Value, Name extends RuleName<R>>(
-    rule: Name & QueueName<R>,
+  async schedule<Value, Name extends QueueName<R>>(
+    rule: Name,
     key: string,
     task: () => Value | Promise<Value>,
     options: ScheduleOptions = {},
@@ -79,6 +79,9 @@ export class Limiter<R extends Rules = Rules> {
         "rule",
         `${rule} is a ${algorithm}; schedule needs a leakyBucket, use wait instead`,
       );
+    }
+    if (typeof task !== "function") {
+      throw new HeadgateError("HG_BAD_OPTION", "task", `must be a function, got ${shown(task)}`);
     }
     const decision = await this.#wait(rule, key, options, options.maxWaitMs !== undefined);
     return decision.allowed ? { ran: true, value: await task(), decision } : { ran: false, decision };
@@ -123,6 +126,7 @@ export class Limiter<R extends Rules = Rules> {
       ...this.operation(rule, key, costIn(asked)),
       patient,
       take: () => this.check(rule, key, asked),
+      peek: () => this.peek(rule, key, asked),
       giveBack: () => this.refund(rule, key, asked),
     };
     return waitForTurn(waiter, this.#line, this.#clock, options);

@@ -31,7 +31,7 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
   checkSync<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Decision<Name> {
     const cost = options === undefined ? 1 : costIn(options);
     if (typeof key !== "string") requireKey(key);
-    if (rule !== this.selected.name) this.select(rule);
+    if (rule !== this.selected.name || this.ledger.limit !== this.selected.limit) this.select(rule);
     const { out } = this;
     this.ledger.take(key, cost, this.clock.now(), out);
     return new Decision(this.selected as RuleWithNames<Name>, cost, out, "store", false);
@@ -48,7 +48,7 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
     const now = this.clock.now();
     const { out } = this;
     return checks.map(({ rule, key, cost = 1 }) => {
-      if (rule !== this.selected.name) this.select(rule);
+      if (rule !== this.selected.name || this.ledger.limit !== this.selected.limit) this.select(rule);
       this.ledger.take(key, cost, now, out);
       return new Decision(this.selected as RuleWithNames<Name>, cost, out, "store", false);
     });

@@ -19,10 +19,18 @@ const CHECK_FIELDS: ReadonlySet<string> = new Set(["rule", "key", "cost"]);
 /** The cost that the options of a check ask for. */
 export function costIn(options: CheckOptions | undefined): number {
   if (options === undefined) return 1;
+  requireOptions(options);
   requireKnown(options, CHECK_OPTIONS, "options.");
   const { cost = 1 } = options;
   requireCost(cost);
   return cost;
+}
+
+/** A cost in the place of the options would be taken for no options, and charge 1. */
+export function requireOptions(options: unknown): void {
+  if (typeof options !== "object" || options === null) {
+    throw new HeadgateError("HG_BAD_OPTION", "options", `must be like { cost: 3 }, got ${shown(options)}`);
+  }
 }
 
 export function requireKey(key: unknown, at = ""): asserts key is string {
@@ -31,7 +39,7 @@ export function requireKey(key: unknown, at = ""): asserts key is string {
   }
 }
 
-export function requireCost(cost: unknown, at = ""): asserts cost is number {
+function requireCost(cost: unknown, at = ""): asserts cost is number {
   if (!isCost(cost)) {
     throw new HeadgateError(
       "HG_BAD_COST",

@@ -10,7 +10,8 @@ export type RuleName<R extends Rules> = keyof R & string;
 /** The names of the rules that can `schedule`. */
 export type QueueName<R extends Rules> = {
   [Name in RuleName<R>]: R[Name]["algorithm"] extends "leaky_bucket" ? Name : never;
-}[RuleName<R>];
+}[RuleName<R>] &
+  RuleName<R>;
 
 export function readRules<Name extends string>(rules: Readonly<Record<Name, Limit>>): Map<Name, RuleWithNames<Name>> {
   if (typeof rules !== "object" || rules === null || Object.keys(rules).length === 0) {
@@ -25,11 +26,12 @@ export function readRules<Name extends string>(rules: Readonly<Record<Name, Limi
 }
 
 export function makeRule<Name extends string>(name: Name, limit: Limit): RuleWithNames<Name> {
-  if (typeof limit !== "object" || limit === null || !("capacity" in limit)) {
+  // Only a limit that was made here says how it drains; the object that it was read from does not.
+  if (typeof limit !== "object" || limit === null || !("drain" in limit)) {
     throw new HeadgateError(
       "HG_BAD_RULES",
       `rules.${name}`,
-      `must be a limit such as tokenBucket("100/m"), got ${shown(limit)}`,
+      `must be a limit such as tokenBucket("100/m") or limitFromSpec({ … }), got ${shown(limit)}`,
     );
   }
   return Object.freeze({ name, limit, names: Object.freeze([name]) });

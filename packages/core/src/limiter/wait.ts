@@ -1,7 +1,7 @@
 import { HeadgateError, shown } from "../errors.ts";
 import type { Clock } from "../time/clock.ts";
 import { Decision, type RuleWithNames } from "./decision.ts";
-import type { CheckOptions } from "./requests.ts";
+import { type CheckOptions, requireOptions } from "./requests.ts";
 import type { WaitingLine } from "./waiting-line.ts";
 
 export interface WaitOptions extends CheckOptions {
@@ -19,7 +19,9 @@ export interface Waiter<Name extends string> {
   /** Whether to stay when there is no room, or be told at once. */
   readonly patient: boolean;
   take(): Promise<Decision<Name>>;
-  giveBack(): Promise<unknown>;
+  peek(): Promise<Decision<Name>>;
+  /** Answers how the key stands then. */
+  giveBack(): Promise<Decision<Name>>;
 }
 
 /** Asks until admitted; with a leaky bucket, also stays for the delay that it tells. */
@@ -27,8 +29,10 @@ export async function waitForTurn<Name extends string>(
   waiter: Waiter<Name>,
   line: WaitingLine,
   clock: Clock,
-  { signal, maxWaitMs = Number.POSITIVE_INFINITY }: WaitOptions,
+  options: WaitOptions,
 ): Promise<Decision<Name>> {
+  requireOptions(options);
+  const { signal, maxWaitMs = Number.POSITIVE_INFINITY } = options;
   if (typeof maxWaitMs !== "number" || !(maxWaitMs >= 0)) {
     throw new HeadgateError(
       "HG_BAD_OPTION",
@@ -37,14 +41,15 @@ export async function waitForTurn<Name extends string>(
     );
   }
   signal?.throwIfAborted();
-  const deadline = clock.now() / 1000 + maxWaitMs;
-  const timeLeft = (): number => deadline - clock.now() / 1000;
+  // In whole microseconds, like the times it is compared with: milliseconds of today have no digits left for them.
+  const deadline = clock.now() + Math.round(maxWaitMs * 1000);
+  const timeLeft = (): number => (deadline - clock.now()) / 1000;
   const stop = new AbortController();
   const onAbort = (): void => stop.abort(signal?.reason);
   signal?.addEventListener("abort", onAbort);
   try {
     const decision = waiter.patient ? await admitted(waiter, line, clock, timeLeft, stop.signal) : await waiter.take();
-    return await delayed(decision, waiter, clock, timeLeft, stop.signal);
+    return decision.allowed ? await delayed(decision, waiter, clock, timeLeft, stop.signal) : decision;
   } finally {
     signal?.removeEventListener("abort", onAbort);
     stop.abort();
@@ -61,11 +66,13 @@ async function admitted<Name extends string>(
   const patience = clock.sleep(timeLeft(), stop);
   // It is left pending when the turn comes first, and then ended by `stop`.
   patience.catch(() => {});
-  const leave = await line.enter(JSON.stringify([waiter.rule.name, waiter.key]), patience);
+  const { isFirst, leave } = await line.enter(JSON.stringify([waiter.rule.name, waiter.key]), patience);
   try {
+    if (!isFirst()) return refusal(waiter, await waiter.peek(), 0);
     for (;;) {
       const decision = await waiter.take();
-      if (decision.allowed || decision.retryAfterMs > timeLeft()) return decision;
+      const never = decision.retryAfterMs === Number.POSITIVE_INFINITY;
+      if (decision.allowed || never || decision.retryAfterMs > timeLeft()) return decision;
       await clock.sleep(decision.retryAfterMs, stop);
     }
   } finally {
@@ -81,24 +88,28 @@ async function delayed<Name extends string>(
   stop: AbortSignal,
 ): Promise<Decision<Name>> {
   const { delayMs } = decision;
-  if (delayMs === 0) return decision;
   const tooLong = delayMs - timeLeft();
-  if (tooLong > 0) {
-    await waiter.giveBack();
-    const { remaining, resetAfterMs, source, degraded } = decision;
-    const refused = {
-      allowed: false,
-      remaining: remaining + waiter.cost,
-      retryAfter: tooLong * 1000,
-      resetAfter: resetAfterMs * 1000,
-    };
-    return new Decision(waiter.rule, waiter.cost, refused, source, degraded);
+  if (delayMs > 0 && tooLong > 0) {
+    return refusal(waiter, await waiter.giveBack(), tooLong);
   }
   try {
-    await clock.sleep(delayMs, stop);
+    // The signal may also have come while the store was deciding.
+    stop.throwIfAborted();
+    if (delayMs > 0) await clock.sleep(delayMs, stop);
   } catch (reason) {
     await waiter.giveBack();
     throw reason;
   }
   return decision;
+}
+
+function refusal<Name extends string>(
+  waiter: Waiter<Name>,
+  stands: Decision<Name>,
+  retryAfterMs: number,
+): Decision<Name> {
+  const { remaining, resetAfterMs, source, degraded } = stands;
+  const retryAfter = Math.max(retryAfterMs, stands.retryAfterMs) * 1000;
+  const refused = { allowed: false, remaining, retryAfter, resetAfter: resetAfterMs * 1000 };
+  return new Decision(waiter.rule, waiter.cost, refused, source, degraded);
 }

@@ -2,6 +2,12 @@ interface Waiter {
   served: () => void;
 }
 
+/** A place in line. */
+interface Place {
+  isFirst(): boolean;
+  leave(): void;
+}
+
 /**
  * Those who wait for one key stand in line: they are served in order, and only the first of them
  * asks the store.
@@ -13,7 +19,7 @@ export class WaitingLine {
    * Resolves when it is the caller's turn, or when `giveUp` settles (rejecting if that does).
    * The function that it answers leaves the line.
    */
-  async enter(key: string, giveUp: Promise<void>): Promise<() => void> {
+  async enter(key: string, giveUp: Promise<void>): Promise<Place> {
     const waiter: Waiter = { served: () => {} };
     const turn = new Promise<void>((resolve) => {
       waiter.served = resolve;
@@ -31,7 +37,7 @@ export class WaitingLine {
       this.leave(key, waiter);
       throw reason;
     }
-    return () => this.leave(key, waiter);
+    return { isFirst: () => this.lines.get(key)?.[0] === waiter, leave: () => this.leave(key, waiter) };
   }
 
   private leave(key: string, waiter: Waiter): void {

@@ -31,7 +31,7 @@ export class ManualClock implements Clock {
         signal?.removeEventListener("abort", onAbort);
         resolve();
       };
-      const sleeper = { until: this.time + Math.ceil(ms * 1000), wake };
+      const sleeper = { until: this.time + microsecondsOf(ms), wake };
       signal?.addEventListener("abort", onAbort, { once: true });
       this.sleepers.push(sleeper);
     });
@@ -62,6 +62,11 @@ export class ManualClock implements Clock {
       undefined,
     );
   }
+}
+
+/** Never less than asked for; but 16.1 ms are 16100 µs, and not one more for what multiplying adds. */
+function microsecondsOf(ms: number): number {
+  return Math.ceil(Number((ms * 1000).toFixed(3)));
 }
 
 /** Everything that is ready to run has run: promises settle before the next macrotask. */

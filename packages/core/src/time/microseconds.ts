@@ -4,8 +4,7 @@ import { HeadgateError, shown } from "../errors.ts";
  * Time is whole microseconds since the epoch. A double holds every one of them exactly
  * up to the year 2255, so the arithmetic on them is integer arithmetic.
  */
-export const MICROSECONDS_PER_SECOND = 1_000_000;
-export const MICROSECONDS_PER_MILLISECOND = 1_000;
+const MICROSECONDS_PER_SECOND = 1_000_000;
 
 /** Decimal seconds to the nearest microsecond. */
 export function timeFromSeconds(seconds: unknown, field = "time"): number {

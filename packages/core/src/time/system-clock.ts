@@ -4,9 +4,12 @@ import type { Clock } from "./clock.ts";
 const MOST_USES = 32;
 /** Times are reused only while that many uses take no longer than this, in microseconds. */
 const REUSE_SPAN = 50;
-/** Reads closer together than this, in microseconds, come from a loop and not from separate requests. */
-const LOOP_GAP = 2;
+/**
+ * So many reads within so many microseconds come from a loop and not from separate requests, and from
+ * one so tight that `MOST_USES` more of them fit into `REUSE_SPAN`.
+ */
 const READS_TO_CALL_IT_A_LOOP = 8;
+const LOOP_SPAN = 11;
 /** How often the wall clock is consulted, and by how much it must lead to be followed, in microseconds. */
 const WALL_INTERVAL = 1_000_000;
 const WALL_LEAD = 100_000;
@@ -20,13 +23,14 @@ const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
  *
  * Reading the clock costs more than a check. So within one synchronous run of code that checks in a
  * tight loop, one reading serves up to 32 checks. A reading never outlives that run: an await, a
- * callback or a timer starts from a fresh one. It is 50 µs old at the most, but for the one moment when
+ * timer or an event starts from a fresh one. It is 50 µs old at the most, but for the one moment when
  * a tight loop turns slow: then up to 31 checks may still see the time at which it did.
  */
 export class SystemClock implements Clock {
   private time = 0;
   private usesLeft = 0;
   private quickReads = 0;
+  private quickSince = 0;
   private offset = Math.round(performance.timeOrigin * 1000);
   private wallDue = 0;
 
@@ -39,6 +43,7 @@ export class SystemClock implements Clock {
   }
 
   async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
     const end = performance.now() + ms;
     // A timer may fire a little early, and holds no more than 24 days.
     for (let left = ms; left > 0; left = end - performance.now()) {
@@ -54,8 +59,9 @@ export class SystemClock implements Clock {
     if (this.quickReads >= READS_TO_CALL_IT_A_LOOP) {
       if (elapsed <= REUSE_SPAN) this.usesLeft = MOST_USES - 1;
       else this.quickReads = 0;
-    } else if (elapsed > LOOP_GAP) {
+    } else if (time - this.quickSince > LOOP_SPAN) {
       this.quickReads = 0;
+      this.quickSince = time;
     } else if (++this.quickReads === READS_TO_CALL_IT_A_LOOP) {
       queueMicrotask(this.endOfRun);
     }

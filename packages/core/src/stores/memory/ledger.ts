@@ -12,11 +12,11 @@ const EMPTIEST = 0.125;
 
 /** Slots looked at for each key that is new, for each millisecond that passes, and to make room for a key. */
 const STEPS_PER_NEW_KEY = 16;
-const STEPS_PER_INTERVAL = 256;
+const STEPS_PER_INTERVAL = 1024;
 const STEPS_FOR_ROOM = 64;
 const INTERVAL = 1_000;
 /** How long a blank row is kept, in microseconds: a key that comes again soon keeps its place. */
-const MARGIN = 1_000_000;
+const MARGIN = 5_000_000;
 
 /** The row that keys share when there is no room for them, under a hash that no key has. */
 const OVERFLOW = { high: 1, low: 1 };
@@ -206,7 +206,8 @@ export class Ledger {
     this.due = now + INTERVAL;
     this.step(STEPS_PER_INTERVAL, now);
     const { size, slots } = this.table;
-    if (this.retiring === undefined && slots > FEWEST_SLOTS && size < EMPTIEST * slots) this.retire(slots / 4);
+    if (this.retiring === undefined && slots > FEWEST_SLOTS && size < EMPTIEST * slots)
+      this.retire(Math.max(FEWEST_SLOTS, slots / 4));
   }
 
   /** Looks at the next few slots: moves what is in them if the table is retiring, and sweeps what is blank. */
@@ -217,7 +218,7 @@ export class Ledger {
       if (this.cursor >= table.slots) {
         this.cursor = 0;
         this.retiring = undefined;
-        return;
+        continue;
       }
       const row = table.rowIn(this.cursor);
       const blank = row >= 0 && this.sweeps && this.blankFrom(table, row) + margin <= now;

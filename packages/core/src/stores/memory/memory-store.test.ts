@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { HeadgateError } from "../../errors.ts";
-import { gcra, slidingWindowLog } from "../../limit/builders.ts";
+import { fixedWindow, gcra, slidingWindow, slidingWindowLog } from "../../limit/builders.ts";
 import { ManualClock } from "../../testing/index.ts";
 import { SystemClock } from "../../time/system-clock.ts";
 import { MemoryStore } from "./memory-store.ts";
@@ -49,6 +49,20 @@ describe("a memory store", () => {
     store.apply("take", [{ rule, key: "nothing", cost: 0 }]);
     store.apply("penalize", [{ rule, key: "no penalty", cost: 0 }]);
     expect(store.stats).toEqual({ api: { keys: 0, overflowed: 0 } });
+  });
+
+  it("gives strangers nothing that another stranger could find", () => {
+    const clock = new ManualClock(3_600_000);
+    const store = new MemoryStore({ clock });
+    for (const limit of [gcra("5/m"), slidingWindow("5/m"), fixedWindow("5/m"), slidingWindowLog("5/m")]) {
+      const rule = { name: limit.algorithm, limit };
+      const [fresh] = new MemoryStore({ clock: new ManualClock() }).apply("take", [{ rule, key: "b", cost: 1 }]);
+      clock.set(3_600_000);
+      for (const action of ["refund", "reset", "peek"] as const) store.apply(action, [{ rule, key: "a", cost: 3 }]);
+      // Had any of them left its time behind, an earlier request would be held against it.
+      clock.set(0);
+      expect(store.apply("take", [{ rule, key: "b", cost: 1 }])).toEqual([fresh]);
+    }
   });
 
   it("holds a key no longer once it is reset", () => {

@@ -1,0 +1,54 @@
+import { describe, expect, it } from "vitest";
+import { type Check, gcra, HeadgateError, rateLimiter, slidingWindowLog } from "../../src/index.ts";
+import { ManualClock, testLimiter } from "../../src/testing/index.ts";
+import { SlowStore } from "./slow-store.ts";
+
+const rules = { api: gcra("3/s"), login: slidingWindowLog("2/m") };
+
+describe("checkMany", () => {
+  it("decides each check by itself, in the order given", async () => {
+    const { limiter } = testLimiter(rules);
+    const decisions = await limiter.checkMany([
+      { rule: "api", key: "ann", cost: 2 },
+      { rule: "login", key: "ann" },
+      { rule: "api", key: "ann", cost: 2 },
+      { rule: "api", key: "ann" },
+      { rule: "login", key: "ann" },
+      { rule: "login", key: "ann" },
+      { rule: "api", key: "bob", cost: 3 },
+    ]);
+    expect(decisions.map(({ rule, cost, allowed, remaining }) => [rule, cost, allowed, remaining])).toEqual([
+      ["api", 2, true, 1],
+      ["login", 1, true, 1],
+      ["api", 2, false, 1],
+      ["api", 1, true, 0],
+      ["login", 1, true, 0],
+      ["login", 1, false, 0],
+      ["api", 3, true, 0],
+    ]);
+  });
+
+  it("answers nothing to nothing", async () => {
+    const { limiter } = testLimiter(rules);
+    expect(limiter.checkManySync([])).toEqual([]);
+    expect(await limiter.checkMany([])).toEqual([]);
+  });
+
+  it.each<[string, Partial<Record<keyof Check, unknown>>, string, string]>([
+    ["cost", { rule: "api", key: "ann", cost: Number.NaN }, "HG_BAD_COST", "cost"],
+    ["key", { rule: "api", key: 7 }, "HG_BAD_KEY", "key"],
+    ["rule", { rule: "apy", key: "ann" }, "HG_UNKNOWN_RULE", "rule"],
+  ])("charges nothing at all if the last check has a bad %s", async (_what, bad, code, field) => {
+    const clock = new ManualClock();
+    const good: Check<"api"> = { rule: "api", key: "ann" };
+    const checks = [good, good, bad as unknown as Check<"api">];
+    const memory = rateLimiter(rules, { clock });
+    const shared = rateLimiter(rules, { store: new SlowStore(clock), clock });
+    const problem = expect.objectContaining({ code, field: expect.stringContaining(field) });
+    expect(() => memory.checkManySync(checks)).toThrow(problem);
+    await expect(memory.checkMany(checks)).rejects.toThrow(HeadgateError);
+    await expect(shared.checkMany(checks)).rejects.toEqual(problem);
+    expect(memory.peekSync("api", "ann").remaining).toBe(3);
+    expect((await shared.peek("api", "ann")).remaining).toBe(3);
+  });
+});

@@ -1,0 +1,113 @@
+import { describe, expect, it } from "vitest";
+import { gcra, rateLimiter, slidingWindow, tokenBucket } from "../../src/index.ts";
+import { testLimiter } from "../../src/testing/index.ts";
+import { kinds } from "./kinds.ts";
+
+describe("check", () => {
+  it("answers a decision with everything in it", async () => {
+    const { limiter } = testLimiter({ api: gcra("10/s", { burst: 5 }) });
+    expect({ ...(await limiter.check("api", "k", { cost: 3 })) }).toEqual({
+      allowed: true,
+      rule: "api",
+      cost: 3,
+      limit: 10,
+      remaining: 2,
+      retryAfterMs: 0,
+      resetAfterMs: 300,
+      source: "store",
+      degraded: false,
+      violated: [],
+    });
+    expect({ ...(await limiter.check("api", "k", { cost: 4 })) }).toEqual({
+      allowed: false,
+      rule: "api",
+      cost: 4,
+      limit: 10,
+      remaining: 2,
+      retryAfterMs: 200,
+      resetAfterMs: 300,
+      source: "store",
+      degraded: false,
+      violated: ["api"],
+    });
+  });
+
+  it("costs 1 unless told otherwise, and 0 takes nothing", async () => {
+    const { limiter } = testLimiter({ api: gcra("10/s") });
+    expect(await limiter.check("api", "k")).toMatchObject({ cost: 1, remaining: 9 });
+    expect(await limiter.check("api", "k", {})).toMatchObject({ cost: 1, remaining: 8 });
+    expect(await limiter.check("api", "k", { cost: 0 })).toMatchObject({ cost: 0, remaining: 8, allowed: true });
+  });
+
+  it("is a value when it denies, never an exception", async () => {
+    const { limiter } = testLimiter({ api: gcra("1/s") });
+    limiter.checkSync("api", "k");
+    await expect(limiter.check("api", "k")).resolves.toMatchObject({ allowed: false });
+    expect(limiter.checkSync("api", "k").allowed).toBe(false);
+  });
+
+  it("never passes a cost that is more than the limit holds", () => {
+    const { limiter } = testLimiter({ api: tokenBucket("10/s", { burst: 5 }) });
+    expect(limiter.checkSync("api", "k", { cost: 6 })).toMatchObject({
+      allowed: false,
+      remaining: 5,
+      retryAfterMs: Number.POSITIVE_INFINITY,
+    });
+  });
+
+  it("keeps rules and keys apart", () => {
+    const { limiter } = testLimiter({ api: gcra("1/m"), login: slidingWindow("1/m") });
+    const asked = [
+      limiter.checkSync("api", "ann"),
+      limiter.checkSync("login", "ann"),
+      limiter.checkSync("api", "bob"),
+      limiter.checkSync("api", "ann"),
+      limiter.checkSync("login", "ann"),
+      limiter.checkSync("login", "bob"),
+    ];
+    expect(asked.map(({ allowed }) => allowed)).toEqual([true, true, true, false, false, true]);
+  });
+
+  it("goes by the system's clock unless given another", () => {
+    const limiter = rateLimiter({ api: gcra("1/d") });
+    expect(limiter.checkSync("api", "k").allowed).toBe(true);
+    expect(limiter.checkSync("api", "k").allowed).toBe(false);
+  });
+});
+
+describe.each(kinds)("check under a %s", (_name, make) => {
+  it("enforces a window of 30 days", () => {
+    const { limiter, clock } = testLimiter({ api: make("2/30d") }, Date.UTC(2026, 0, 15));
+    expect(limiter.checkSync("api", "k", { cost: 2 }).allowed).toBe(true);
+    clock.set(clock.now() / 1000 + 1_000);
+    const { allowed, retryAfterMs } = limiter.checkSync("api", "k");
+    expect(allowed).toBe(false);
+    clock.set(clock.now() / 1000 + retryAfterMs - 0.001);
+    expect(limiter.checkSync("api", "k").allowed).toBe(false);
+    clock.set(clock.now() / 1000 + 0.001);
+    expect(limiter.checkSync("api", "k").allowed).toBe(true);
+  });
+
+  it("admits the first request of a limit of 1", () => {
+    const { limiter } = testLimiter({ api: make("1/m") });
+    expect(limiter.checkSync("api", "k").allowed).toBe(true);
+    expect(limiter.checkSync("api", "k").allowed).toBe(false);
+  });
+
+  it("counts more than one request in a tick", () => {
+    const { limiter } = testLimiter({ api: make("2000/s") });
+    let admitted = 0;
+    for (let i = 0; i < 5_000; i += 1) if (limiter.checkSync("api", "k").allowed) admitted += 1;
+    expect(admitted).toBe(2_000);
+  });
+
+  it("mints no quota by a clock that flaps", () => {
+    const { limiter, clock } = testLimiter({ api: make("5/h") }, Date.UTC(2026, 0, 1, 12, 30));
+    let admitted = 0;
+    for (let i = 0; i < 100; i += 1) {
+      clock.set(Date.UTC(2026, 0, 1, i % 2 === 0 ? 12 : 11, 30));
+      if (limiter.checkSync("api", "k").allowed) admitted += 1;
+    }
+    expect(admitted).toBe(5);
+  });
+});

@@ -1,0 +1,129 @@
+import { describe, expect, it } from "vitest";
+import { bucketedWindow, fixedWindow, gcra, leakyBucket, slidingWindow, tokenBucket } from "../../src/index.ts";
+import { testLimiter } from "../../src/testing/index.ts";
+
+const rules = {
+  api: gcra("10/s", { burst: 5 }),
+  login: slidingWindow("5/15m"),
+  day: fixedWindow("1000/d"),
+  month: fixedWindow("10/30d"),
+  mail: leakyBucket("2/m"),
+  file: tokenBucket("3/s"),
+  burst: bucketedWindow("10/250ms"),
+};
+
+describe("explain", () => {
+  it("tells which limit decided, how it stands, and when the request passes", () => {
+    const { limiter } = testLimiter(rules);
+    limiter.checkSync("api", "k", { cost: 4 });
+    const { toString: _sentence, ...fields } = limiter.checkSync("api", "k", { cost: 3 }).explain();
+    expect(fields).toEqual({
+      rule: "api",
+      algorithm: "gcra",
+      limit: 10,
+      windowMs: 1_000,
+      burst: 5,
+      cost: 3,
+      allowed: false,
+      used: 4,
+      remaining: 1,
+      passesInMs: 200,
+      fullInMs: 400,
+    });
+  });
+
+  it("tells that a request passed", () => {
+    const { limiter } = testLimiter(rules);
+    expect(limiter.checkSync("login", "k").explain()).toMatchObject({ allowed: true, used: 1, passesInMs: 0 });
+  });
+
+  it("tells by null that a request never passes", () => {
+    const { limiter } = testLimiter(rules);
+    expect(limiter.checkSync("api", "k", { cost: 6 }).explain().passesInMs).toBeNull();
+  });
+
+  it("is JSON that says the same", () => {
+    const { limiter } = testLimiter(rules);
+    const explanation = limiter.checkSync("api", "k", { cost: 6 }).explain();
+    expect(JSON.parse(JSON.stringify(explanation))).toMatchObject({ rule: "api", used: 0, passesInMs: null });
+  });
+
+  it.each<[string, keyof typeof rules, number, number, string]>([
+    [
+      "an admitted request",
+      "api",
+      0,
+      2,
+      "api (gcra, 10 each 1 s, burst 5); allowed a cost of 2; 3 of 5 left; full again in 200 ms",
+    ],
+    [
+      "a refused one",
+      "api",
+      4,
+      3,
+      "api (gcra, 10 each 1 s, burst 5); refused a cost of 3; 1 of 5 left; passes in 200 ms; full again in 400 ms",
+    ],
+    [
+      "one that never passes",
+      "api",
+      0,
+      6,
+      "api (gcra, 10 each 1 s, burst 5); refused a cost of 6; 5 of 5 left; never passes: it costs more than the limit holds; full",
+    ],
+    [
+      "a look without a cost",
+      "day",
+      0,
+      0,
+      "day (fixed_window, 1000 each 24 h); allowed a cost of 0; 1000 of 1000 left; full",
+    ],
+    [
+      "minutes",
+      "login",
+      0,
+      1,
+      "login (sliding_window_counter, 5 each 15 min); allowed a cost of 1; 4 of 5 left; full again in 30 min",
+    ],
+    [
+      "hours",
+      "day",
+      0,
+      1,
+      "day (fixed_window, 1000 each 24 h); allowed a cost of 1; 999 of 1000 left; full again in 24 h",
+    ],
+    [
+      "days",
+      "month",
+      0,
+      1,
+      "month (fixed_window, 10 each 30 days); allowed a cost of 1; 9 of 10 left; full again in 30 days",
+    ],
+    [
+      "half minutes",
+      "mail",
+      0,
+      1,
+      "mail (leaky_bucket, 2 each 60 s); allowed a cost of 1; 1 of 2 left; full again in 30 s",
+    ],
+    [
+      "milliseconds",
+      "burst",
+      0,
+      1,
+      "burst (bucketed_window, 10 each 250 ms); allowed a cost of 1; 9 of 10 left; full again in 250 ms",
+    ],
+  ])("says it in a sentence: %s", (_what, rule, before, cost, sentence) => {
+    const { limiter } = testLimiter(rules);
+    limiter.checkSync(rule, "k", { cost: before });
+    expect(String(limiter.checkSync(rule, "k", { cost }).explain())).toBe(sentence);
+  });
+
+  it("rounds fractions for the eye, to three digits", async () => {
+    const { limiter, clock } = testLimiter(rules);
+    limiter.checkSync("file", "k", { cost: 3 });
+    await clock.advance(100.1);
+    expect(String(limiter.peekSync("file", "k").explain())).toBe(
+      "file (token_bucket, 3 each 1 s); refused a cost of 1; 0.3 of 3 left; passes in 233.234 ms; full again in 899.9 ms",
+    );
+  });
+});

@@ -1,0 +1,26 @@
+import { type Action, type Answer, MemoryStore, type Operation, type Store } from "../../src/index.ts";
+import type { ManualClock } from "../../src/testing/index.ts";
+
+/** A store that answers by a promise, as one across a network does: it decides at once, and the answer travels. */
+export class SlowStore implements Store {
+  readonly calls: { readonly action: Action; readonly operations: readonly Operation[] }[] = [];
+  /** What the next calls fail with, if anything. */
+  failure: Error | undefined;
+  private readonly memory: MemoryStore;
+  private readonly clock: ManualClock;
+  private readonly travelMs: number;
+
+  constructor(clock: ManualClock, travelMs = 0) {
+    this.memory = new MemoryStore({ clock });
+    this.clock = clock;
+    this.travelMs = travelMs;
+  }
+
+  async apply(action: Action, operations: readonly Operation[]): Promise<readonly Answer[]> {
+    this.calls.push({ action, operations });
+    if (this.failure !== undefined) throw this.failure;
+    const answers = this.memory.apply(action, operations);
+    await this.clock.sleep(this.travelMs);
+    return answers;
+  }
+}

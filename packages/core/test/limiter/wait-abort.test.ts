@@ -1,0 +1,97 @@
+import { describe, expect, it } from "vitest";
+import { gcra, leakyBucket, rateLimiter } from "../../src/index.ts";
+import { ManualClock, testLimiter } from "../../src/testing/index.ts";
+import { watch } from "./pending.ts";
+import { SlowStore } from "./slow-store.ts";
+
+const reason = new Error("enough");
+
+describe("a wait that is aborted", () => {
+  it("before it began rejects with the reason, and charges nothing", async () => {
+    const { limiter } = testLimiter({ api: gcra("2/s") });
+    await expect(limiter.wait("api", "k", { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    expect(limiter.peekSync("api", "k").remaining).toBe(2);
+  });
+
+  it("while it sleeps rejects with the reason, charges nothing, and lets the next go on", async () => {
+    const { limiter, clock } = testLimiter({ api: gcra("1/s") });
+    limiter.checkSync("api", "k");
+    const controller = new AbortController();
+    const first = watch(clock, limiter.wait("api", "k", { signal: controller.signal }));
+    const second = watch(clock, limiter.wait("api", "k"));
+    await clock.advance(400);
+    controller.abort(reason);
+    await clock.advance(0);
+    expect(first).toMatchObject({ error: reason, at: 400 });
+    await clock.advance(600);
+    // What the first would have taken is there for the second.
+    expect(second).toMatchObject({ at: 1_000, value: { allowed: true } });
+  });
+
+  it("while it stands in line rejects at once, and those before and behind it stay", async () => {
+    const { limiter, clock } = testLimiter({ api: gcra("1/s") });
+    limiter.checkSync("api", "k");
+    const controller = new AbortController();
+    const first = watch(clock, limiter.wait("api", "k"));
+    const second = watch(clock, limiter.wait("api", "k", { signal: controller.signal }));
+    const third = watch(clock, limiter.wait("api", "k"));
+    await clock.advance(100);
+    controller.abort(reason);
+    await clock.advance(0);
+    expect(second).toMatchObject({ error: reason, at: 100 });
+    await clock.advance(5_000);
+    expect([first.at, third.at]).toEqual([1_000, 2_000]);
+  });
+
+  it("all at once with the others of its signal rejects them all, and leaves the line to those who stay", async () => {
+    const { limiter, clock } = testLimiter({ api: gcra("1/s") });
+    limiter.checkSync("api", "k");
+    const controller = new AbortController();
+    const { signal } = controller;
+    const leaving = [1, 2, 3].map(() => watch(clock, limiter.wait("api", "k", { signal })));
+    const staying = watch(clock, limiter.wait("api", "k"));
+    await clock.advance(100);
+    controller.abort(reason);
+    await clock.advance(5_000);
+    expect(leaving.map(({ error, at }) => [error, at])).toEqual([1, 2, 3].map(() => [reason, 100]));
+    expect(staying.at).toBe(1_000);
+  });
+
+  it("while a leaky bucket holds it gives back its place in the queue", async () => {
+    const { limiter, clock } = testLimiter({ mail: leakyBucket("1/s", { burst: 3 }) });
+    limiter.checkSync("mail", "k");
+    const controller = new AbortController();
+    const waiting = watch(clock, limiter.wait("mail", "k", { signal: controller.signal }));
+    await clock.advance(0);
+    expect(limiter.peekSync("mail", "k").remaining).toBe(1);
+    controller.abort(reason);
+    await clock.advance(0);
+    expect(waiting).toMatchObject({ error: reason, at: 0 });
+    expect(limiter.peekSync("mail", "k").remaining).toBe(2);
+  });
+
+  it.each(["gcra", "leaky_bucket"])("while a store decides gives back what that took (%s)", async (kind) => {
+    const clock = new ManualClock();
+    const api = kind === "gcra" ? gcra("2/h") : leakyBucket("2/h");
+    const limiter = rateLimiter({ api }, { store: new SlowStore(clock, 50), clock });
+    const controller = new AbortController();
+    const waiting = watch(clock, limiter.wait("api", "k", { signal: controller.signal }));
+    await clock.advance(20);
+    controller.abort(reason);
+    await clock.advance(1_000);
+    expect(waiting.error).toBe(reason);
+    const peeked = limiter.peek("api", "k");
+    await clock.advance(1_000);
+    expect((await peeked).remaining).toBe(2);
+  });
+
+  it("after it was admitted stays admitted", async () => {
+    const { limiter, clock } = testLimiter({ api: gcra("1/s") });
+    const controller = new AbortController();
+    const waiting = watch(clock, limiter.wait("api", "k", { signal: controller.signal }));
+    await clock.advance(0);
+    controller.abort(reason);
+    expect((await waiting.promise).allowed).toBe(true);
+    expect(limiter.peekSync("api", "k").remaining).toBe(0);
+  });
+});

@@ -1,0 +1,49 @@
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { repository } from "./workspaces.ts";
+
+const run = promisify(execFile);
+
+/** A project of somebody else's, in a temporary folder, that has installed what `npm pack` makes of the library. */
+export class Consumer {
+  readonly folder = mkdtempSync(join(tmpdir(), "headgate-consumer-"));
+
+  /** What `npm install` would do with the packed file, without asking anybody. */
+  async install(): Promise<void> {
+    const modules = join(this.folder, "node_modules");
+    mkdirSync(modules);
+    await run("npm", ["pack", "--pack-destination", this.folder], {
+      cwd: join(repository, "packages/core"),
+      env: environment(),
+    });
+    const [packed] = readdirSync(this.folder).filter((file) => file.endsWith(".tgz"));
+    await run("tar", ["-xzf", join(this.folder, packed), "-C", modules]);
+    renameSync(join(modules, "package"), join(modules, "headgate"));
+  }
+
+  write(name: string, text: string): void {
+    writeFileSync(join(this.folder, name), text);
+  }
+
+  /** Runs a command in the project, and answers what it printed. */
+  async run(command: string, args: readonly string[]): Promise<string> {
+    const { stdout } = await run(command, args, { cwd: this.folder, env: environment() }).catch((error: unknown) => {
+      const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };
+      throw new Error(`${command} ${args.join(" ")} failed:\n${stdout}${stderr}`);
+    });
+    return stdout;
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** Without what `npm test` itself left there: it would point npm back at this repository. */
+function environment(): NodeJS.ProcessEnv {
+  const own = /^(INIT_CWD|NODE_OPTIONS|VITEST.*|npm_(package|lifecycle).*|npm_config_(local_prefix|workspaces?))$/;
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !own.test(name)));
+}

@@ -1,0 +1,68 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import {
+  type ErrorCode,
+  errorCodes,
+  gcra,
+  HeadgateError,
+  limitFromSpec,
+  rateLimiter,
+  timeFromSeconds,
+  tokenBucket,
+} from "../../src/index.ts";
+import { repository, sourceFiles } from "./workspaces.ts";
+
+describe("docs/errors.md", () => {
+  it("lists every code and no other, with the meaning that the code has", () => {
+    const text = readFileSync(`${repository}/docs/errors.md`, "utf8");
+    const rows = [...text.matchAll(/^\| `(HG_\w+)` \| (.+?) \| (.+) \|$/gm)];
+    expect(rows.map(([, code, meaning]) => [code, meaning])).toEqual(Object.entries(errorCodes));
+    for (const [, , , advice] of rows) expect(advice).toMatch(/\w.*\.$/);
+  });
+});
+
+describe("an error", () => {
+  const mistakes: Record<ErrorCode, () => unknown> = {
+    HG_BAD_RATE: () => tokenBucket("100 per minute"),
+    HG_BAD_LIMIT: () => limitFromSpec({ algorithm: "gcra", limit: 0, window: 1 }, "config.default"),
+    HG_BAD_RULES: () => rateLimiter({}),
+    HG_BAD_OPTION: () => rateLimiter({ api: gcra("1/s") }, { maxKeys: -1 }),
+    HG_BAD_COST: () => rateLimiter({ api: gcra("1/s") }).checkSync("api", "k", { cost: 2.5 }),
+    HG_BAD_KEY: () => rateLimiter({ api: gcra("1/s") }).checkSync("api", 7 as never),
+    HG_BAD_TIME: () => timeFromSeconds("now"),
+    HG_BAD_CHECKS: () => rateLimiter({ api: gcra("1/s") }).checkAllSync([]),
+    HG_UNKNOWN_RULE: () => rateLimiter({ api: gcra("1/s") }).checkSync("apy" as "api", "k"),
+    HG_NOT_A_QUEUE: () => rateLimiter({ api: gcra("1/s") }).schedule("api" as never, "k", () => 1),
+  };
+
+  it.each(Object.entries(mistakes))(
+    "of code %s says the code, the field, and what is wrong with it",
+    async (code, make) => {
+      const error = await Promise.resolve()
+        .then(make)
+        .catch((reason: unknown) => reason);
+      if (!(error instanceof HeadgateError)) throw new Error(`threw ${String(error)}`);
+      expect(error).toBeInstanceOf(Error);
+      expect(error.name).toBe("HeadgateError");
+      expect(error.code).toBe(code);
+      expect(error.field).not.toBe("");
+      expect(error.message.startsWith(`${error.field}: `)).toBe(true);
+      expect(error.message.length).toBeGreaterThan(error.field.length + 10);
+      expect(error.message).not.toMatch(/\n|undefined|\[object/);
+    },
+  );
+
+  it("has a code that is in use", () => {
+    const sources = sourceFiles("packages/core").map((file) => readFileSync(file, "utf8"));
+    const thrown = new Set(
+      sources.flatMap((text) => [...text.matchAll(/HeadgateError\(\s*"(HG_\w+)"/g)].map(([, code]) => code)),
+    );
+    expect([...thrown].sort()).toEqual(Object.keys(errorCodes).sort());
+  });
+
+  it("shows a long value in short", () => {
+    const long = "x".repeat(10_000);
+    expect(() => tokenBucket(long)).toThrow(expect.objectContaining({ code: "HG_BAD_RATE" }));
+    expect(() => tokenBucket(long)).toThrow(/^.{0,300}$/);
+  });
+});

@@ -1,0 +1,20 @@
+import { describe } from "vitest";
+import { actions } from "./conformance/actions.ts";
+import { atomicity } from "./conformance/atomicity.ts";
+import { changedLimits } from "./conformance/changed-limits.ts";
+import type { MakeStore } from "./conformance/context.ts";
+import { keys } from "./conformance/keys.ts";
+import { numbers } from "./conformance/numbers.ts";
+import { timing } from "./conformance/time.ts";
+
+/** What every store must do, whatever it is made of. `makeStore` answers one that holds nothing yet. */
+export function storeConformance(name: string, makeStore: MakeStore): void {
+  describe(`${name} as a store`, () => {
+    actions(makeStore);
+    atomicity(makeStore);
+    keys(makeStore);
+    changedLimits(makeStore);
+    numbers(makeStore);
+    timing(makeStore);
+  });
+}
