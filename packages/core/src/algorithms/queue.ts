@@ -20,7 +20,7 @@ const RING = 5;
 const FIRST_CAPACITY = 2;
 
 /** Totals start over before they leave the exact integers. */
-const LARGEST_TOTAL = 2 ** 52;
+const LARGEST_TOTAL = Number.MAX_SAFE_INTEGER;
 
 type Queue = Omit<Algorithm, "name"> & { readonly resize: Resize };
 
@@ -35,37 +35,38 @@ export const queue: Queue = {
     const expired = expiredAt(limit, cells, at, time);
     const gone = totalBefore(cells, at, expired);
     const total = totalBefore(cells, at, length);
-    const after = total + cost - gone;
+    const before = total - gone;
+    const after = before + cost;
     out.time = time;
-    out.level = total + cost;
+    out.level = after;
     out.carry = expired;
     out.allowed = after <= limit.limit;
-    const used = out.allowed ? after : after - cost;
+    const used = out.allowed ? after : before;
     out.remaining = used < limit.limit ? limit.limit - used : 0;
     out.retryAfter = 0;
     if (!out.allowed) {
       out.retryAfter = Number.POSITIVE_INFINITY;
       if (cost <= limit.limit) {
-        const leaving = firstReaching(cells, at, expired, gone + after - limit.limit);
+        const leaving = firstReaching(cells, at, expired, gone + before - (limit.limit - cost));
         out.retryAfter = markAt(cells, at, leaving) + window - now;
       }
     }
     out.resetAfter = 0;
-    if (out.allowed && cost > 0) out.resetAfter = bucketOf(limit, time) + window - now;
+    if (out.allowed && cost > 0) out.resetAfter = markFor(limit, cells, at, time) + window - now;
     else if (used > 0) out.resetAfter = markAt(cells, at, length - 1) + window - now;
   },
 
   charge(limit, cells, at, _cost, out) {
     dropExpired(cells, at, out);
-    const mark = bucketOf(limit, out.time);
+    if (cells[at + BASE] + out.level > LARGEST_TOTAL) startTotalsOver(cells, at);
+    const mark = markFor(limit, cells, at, out.time);
     const length = cells[at + LENGTH];
     const last = length - 1;
     // A full ring is met by penalties only: they may join the newest bucket, which is never too lenient.
     const joins = length > 0 && (markAt(cells, at, last) === mark || length === cells[at + CAPACITY]);
-    writePair(cells, at, joins ? last : length, mark, out.level);
+    writePair(cells, at, joins ? last : length, mark, cells[at + BASE] + out.level);
     if (!joins) cells[at + LENGTH] = length + 1;
     cells[at + LATEST] = out.time;
-    if (out.level > LARGEST_TOTAL) startTotalsOver(cells, at);
   },
 
   refund(limit, cells, at, now, cost) {
@@ -78,8 +79,10 @@ export const queue: Queue = {
   },
 
   blankFrom(limit, cells, at) {
+    const latest = cells[at + LATEST];
     const length = cells[at + LENGTH];
-    return length === 0 ? Number.NEGATIVE_INFINITY : markAt(cells, at, length - 1) + limit.window;
+    // A refund may have taken the marks of the latest charge.
+    return length === 0 ? latest : Math.max(latest, markAt(cells, at, length - 1) + limit.window);
   },
 
   resize: {
@@ -112,6 +115,13 @@ function bucketOf(limit: Limit, time: number): number {
   return Math.floor(time / limit.bucketWidth) * limit.bucketWidth;
 }
 
+/** The mark of what is charged now. Marks never fall, even if buckets were finer before the limit was changed. */
+function markFor(limit: Limit, cells: Float64Array, at: number, time: number): number {
+  const bucket = bucketOf(limit, time);
+  const length = cells[at + LENGTH];
+  return length === 0 ? bucket : Math.max(bucket, markAt(cells, at, length - 1));
+}
+
 /** Where the i-th pair lies; capacities are powers of two. */
 function pairAt(cells: Float64Array, at: number, i: number): number {
   return at + RING + 2 * ((cells[at + HEAD] + i) & (cells[at + CAPACITY] - 1));
@@ -132,9 +142,9 @@ function totalBefore(cells: Float64Array, at: number, i: number): number {
   return i === 0 ? cells[at + BASE] : cells[pairAt(cells, at, i - 1) + 1];
 }
 
-/** How many marks have left the window. */
+/** How many marks have left the window: a bucket does when the start of the window enters it. */
 function expiredAt(limit: Limit, cells: Float64Array, at: number, time: number): number {
-  const edge = bucketOf(limit, time - limit.window);
+  const edge = time - limit.window;
   let low = 0;
   let high = cells[at + LENGTH];
   while (low < high) {

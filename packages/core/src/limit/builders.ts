@@ -1,4 +1,4 @@
-import { HeadgateError } from "../errors.ts";
+import { HeadgateError, shown } from "../errors.ts";
 import { type Anchor, type Limit, makeLimit, microseconds } from "./limit.ts";
 import { parseRate, type Rate } from "./rate.ts";
 
@@ -65,16 +65,24 @@ export function bucketedWindow(rate: Rate, options: BucketedWindowOptions = {}):
     algorithm: "bucketed_window",
     limit,
     window,
-    bucketWidth: bucketWidth(window, width, options.exact),
+    bucketWidth: bucketWidth(window, width, options.exact, { width: "bucketWidthMs", exact: "exact" }),
   });
 }
 
 const DEFAULT_BUCKET = 100_000;
 
-/** Exact mode is a bucketed window whose buckets are single microseconds. */
-export function bucketWidth(window: number, width: number | undefined, exact: unknown, at = ""): number {
+/** Exact mode is a bucketed window whose buckets are single microseconds. `names` are the fields as the caller wrote them. */
+export function bucketWidth(
+  window: number,
+  width: number | undefined,
+  exact: unknown,
+  names: { readonly width: string; readonly exact: string },
+): number {
   if (exact !== undefined && typeof exact !== "boolean") {
-    throw new HeadgateError("HG_BAD_LIMIT", `${at}exact`, "must be true or false");
+    throw new HeadgateError("HG_BAD_LIMIT", names.exact, `must be true or false, got ${shown(exact)}`);
+  }
+  if (width !== undefined && width > window) {
+    throw new HeadgateError("HG_BAD_LIMIT", names.width, "must not be longer than the window");
   }
   if (exact) return 1;
   return width ?? Math.max(1, Math.min(DEFAULT_BUCKET, Math.round(window / 10)));

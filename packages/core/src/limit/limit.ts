@@ -28,8 +28,9 @@ export interface Limit<Name extends AlgorithmName = AlgorithmName> {
   /** Bucketed window: the width of a bucket in microseconds; 1 keeps every instant apart. */
   readonly bucketWidth: number;
   /**
-   * The rate as a fraction: `drain` parts flow back each microsecond, and one unit is `unit` parts.
-   * Both are integers, so a level counted in parts is exact.
+   * The rate: `drain` parts flow back each microsecond, and one unit is `unit` parts. Levels are whole
+   * numbers of parts. Both are integers, and levels exact, unless a burst has too many parts to count:
+   * then parts are coarser, and `drain` is a fraction.
    */
   readonly unit: number;
   readonly drain: number;
@@ -37,6 +38,8 @@ export interface Limit<Name extends AlgorithmName = AlgorithmName> {
   readonly perPart: number;
   /** The burst in parts. */
   readonly capacity: number;
+  /** Whether the burst has too many parts to count exactly. */
+  readonly coarse: boolean;
 }
 
 export type Anchor = "clock" | "request";
@@ -45,7 +48,10 @@ export type Anchor = "clock" | "request";
 const LONGEST_WINDOW = 2 ** 51;
 
 /** Up to so many parts survive being stored as units: three roundings, together less than half a part. */
-const MOST_PARTS = 2n ** 50n;
+const MOST_PARTS = 2 ** 50;
+
+/** By more than the roundings of a rate and of what it drains together: nothing may pass that the true rate holds back. */
+const ROUNDED_DOWN = 1 - 2 ** -50;
 
 export interface LimitFields<Name extends AlgorithmName> {
   readonly algorithm: Name;
@@ -54,7 +60,7 @@ export interface LimitFields<Name extends AlgorithmName> {
   readonly window: number;
   readonly burst?: unknown;
   readonly anchor?: unknown;
-  /** In microseconds, from `microseconds()`. */
+  /** In microseconds, from `bucketWidth()`. */
   readonly bucketWidth?: number;
 }
 
@@ -66,24 +72,24 @@ export function makeLimit<Name extends AlgorithmName>(fields: LimitFields<Name>,
   if (anchor !== "clock" && anchor !== "request") {
     throw new HeadgateError("HG_BAD_LIMIT", `${at}anchor`, `must be "clock" or "request", got ${shown(anchor)}`);
   }
-  if (bucketWidth > window) {
-    throw new HeadgateError("HG_BAD_LIMIT", `${at}bucket_width`, "must not be longer than the window");
+  if ((burst / limit) * window > LONGEST_WINDOW) {
+    throw new HeadgateError("HG_BAD_LIMIT", `${at}burst`, `is too large: it would take over 71 years to be full again`);
   }
   return withRate({ algorithm, limit, window, burst, anchor, bucketWidth }, BigInt(limit), BigInt(window));
 }
 
-/**
- * A token bucket stated by what it holds and how fast it fills. The rate is the decimal that was
- * written: 0.1 is one token in ten seconds, not the double nearest to it.
- */
+/** A token bucket stated by what it holds and how fast it fills. The rate is what was meant: 0.1 is one token in ten seconds. */
 export function makeCapacityLimit(capacity: unknown, refillRate: unknown, at = ""): Limit<"token_bucket"> {
   requirePositive(capacity, `${at}capacity`);
+  if (capacity > Number.MAX_SAFE_INTEGER) {
+    throw new HeadgateError("HG_BAD_LIMIT", `${at}capacity`, `must be at most 2^53 - 1, got ${shown(capacity)}`);
+  }
   requirePositive(refillRate, `${at}refill_rate`);
   const window = Math.max(1, Math.ceil((capacity / refillRate) * 1_000_000));
   if (window > LONGEST_WINDOW) {
     throw new HeadgateError("HG_BAD_LIMIT", `${at}refill_rate`, "is too slow: a full refill would take over 71 years");
   }
-  const [tokens, seconds] = decimalFraction(refillRate);
+  const [tokens, seconds] = simplestFraction(refillRate);
   const fields = { limit: capacity, window, burst: capacity, anchor: "clock", bucketWidth: 1 } as const;
   return withRate({ algorithm: "token_bucket", ...fields }, tokens, seconds * 1_000_000n);
 }
@@ -110,39 +116,42 @@ function requirePositive(value: unknown, field: string): asserts value is number
   }
 }
 
-type Unrated<Name extends AlgorithmName> = Omit<Limit<Name>, "unit" | "drain" | "perPart" | "capacity"> & {
+type Unrated<Name extends AlgorithmName> = Omit<Limit<Name>, "unit" | "drain" | "perPart" | "capacity" | "coarse"> & {
   algorithm: Name;
 };
 
-/** The rate is `units` each `microseconds`, or the nearest to it at which a full burst can still be counted in parts. */
 function withRate<Name extends AlgorithmName>(limit: Unrated<Name>, units: bigint, microseconds: bigint): Limit<Name> {
-  const [held, each] = decimalFraction(limit.burst);
-  const [parts, drain] = nearestFraction(microseconds, units, (MOST_PARTS * each) / held);
-  const unit = Number(parts);
-  return Object.freeze({
-    ...limit,
-    unit,
-    drain: Number(drain),
-    perPart: 1 / unit,
-    capacity: Number(held * parts) / Number(each),
-  });
+  const common = greatestCommonDivisor(units, microseconds);
+  let unit = Number(microseconds / common);
+  let drain = Number(units / common);
+  const coarse = limit.burst * unit > MOST_PARTS;
+  if (coarse && unit > 1) {
+    unit = Math.max(1, Math.floor(MOST_PARTS / limit.burst));
+    drain = ((unit * Number(units)) / Number(microseconds)) * ROUNDED_DOWN;
+  }
+  return Object.freeze({ ...limit, unit, drain, perPart: 1 / unit, capacity: partsOf(limit.burst, unit), coarse });
+}
+
+/** A product that is not off by a digit when `burst` has decimals: 4.35 × 100 is 435. */
+function partsOf(burst: number, unit: number): number {
+  const [units, each] = decimalFraction(burst);
+  return Number(units * BigInt(unit)) / Number(each);
 }
 
 /**
- * The fraction nearest to a / b whose numerator is at most `most` (or 1), in lowest terms: a / b itself
- * if it can be, else the last of its continued fraction that can, or the one halfway to the next.
+ * The simplest fraction that is this very double: 0.1 is 1 / 10 and not what binary makes of it, and
+ * 1.6666666666666667 (a hundred each minute) is 5 / 3. It is found among the convergents of the decimal.
  */
-function nearestFraction(a: bigint, b: bigint, most: bigint): [bigint, bigint] {
+function simplestFraction(value: number): [bigint, bigint] {
+  let [n, d] = decimalFraction(value);
   let [before, last]: [bigint, bigint][] = [
     [0n, 1n],
     [1n, 0n],
   ];
-  let [n, d] = [a, b];
-  while (d !== 0n) {
+  while (d !== 0n && Number(last[0]) / Number(last[1]) !== value) {
     const times = n / d;
-    const next: [bigint, bigint] = [before[0] + times * last[0], before[1] + times * last[1]];
-    if (next[0] > most && next[0] > 1n) break;
-    [before, last, n, d] = [last, next, d, n % d];
+    [before, last] = [last, [before[0] + times * last[0], before[1] + times * last[1]]];
+    [n, d] = [d, n % d];
   }
   return last;
 }
@@ -154,4 +163,8 @@ function decimalFraction(value: number): [bigint, bigint] {
   const shift = Number(exponent) - decimals.length;
   const digits = BigInt(whole + decimals);
   return shift >= 0 ? [digits * 10n ** BigInt(shift), 1n] : [digits, 10n ** BigInt(-shift)];
+}
+
+function greatestCommonDivisor(a: bigint, b: bigint): bigint {
+  return b === 0n ? a : greatestCommonDivisor(b, a % b);
 }

@@ -52,11 +52,8 @@ export function limitFromSpec(spec: unknown, at = ""): Limit {
         "states the same as limit and window: give one or the other",
       );
   }
-  const window = microseconds(
-    fields.get("window") ?? (algorithm === "bucketed_window" ? DEFAULT_BUCKETED_WINDOW : undefined),
-    SECOND,
-    `${path}window`,
-  );
+  const isDefault = algorithm === "bucketed_window" && !fields.has("window");
+  const window = microseconds(isDefault ? DEFAULT_BUCKETED_WINDOW : fields.get("window"), SECOND, `${path}window`);
   const width = fields.has("bucket_width")
     ? microseconds(fields.get("bucket_width"), SECOND, `${path}bucket_width`)
     : undefined;
@@ -67,7 +64,10 @@ export function limitFromSpec(spec: unknown, at = ""): Limit {
       window,
       burst: fields.get("burst"),
       anchor: fields.get("anchor"),
-      bucketWidth: algorithm === "bucketed_window" ? bucketWidth(window, width, fields.get("exact"), path) : 1,
+      bucketWidth:
+        algorithm === "bucketed_window"
+          ? bucketWidth(window, width, fields.get("exact"), { width: `${path}bucket_width`, exact: `${path}exact` })
+          : 1,
     },
     path,
   );

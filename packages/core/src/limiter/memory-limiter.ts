@@ -31,10 +31,10 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
   checkSync<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Decision<Name> {
     const cost = options === undefined ? 1 : costIn(options);
     if (typeof key !== "string") requireKey(key);
-    if (rule !== this.selected.name || this.ledger.limit !== this.selected.limit) this.select(rule);
-    const { out } = this;
-    this.ledger.take(key, cost, this.clock.now(), out);
-    return new Decision(this.selected as RuleWithNames<Name>, cost, out, "store", false);
+    if (rule !== this.selected.name) this.select(rule);
+    const { selected, out } = this;
+    this.ledger.take(selected.limit, key, cost, this.clock.now(), out);
+    return new Decision(selected as RuleWithNames<Name>, cost, out, "store", false);
   }
 
   checkAllSync<Name extends RuleName<R>>(checks: readonly Check<Name>[]): Verdict<Name> {
@@ -48,8 +48,8 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
     const now = this.clock.now();
     const { out } = this;
     return checks.map(({ rule, key, cost = 1 }) => {
-      if (rule !== this.selected.name || this.ledger.limit !== this.selected.limit) this.select(rule);
-      this.ledger.take(key, cost, now, out);
+      if (rule !== this.selected.name) this.select(rule);
+      this.ledger.take(this.selected.limit, key, cost, now, out);
       return new Decision(this.selected as RuleWithNames<Name>, cost, out, "store", false);
     });
   }

@@ -1,8 +1,11 @@
 import type { Limit } from "../../limit/limit.ts";
 import type { Algorithm } from "../algorithm.ts";
 
-/** A row is [start, count]: when the window of the latest charge began, and the units admitted in it. */
-const START = 0;
+/**
+ * A row is [known, count]: a time in the window of the latest charge, and the units admitted in it. By the
+ * clock that is the time of the charge, for another limit may have other windows; else the window's start.
+ */
+const KNOWN = 0;
 const COUNT = 1;
 
 export const fixedWindow: Algorithm = {
@@ -10,10 +13,12 @@ export const fixedWindow: Algorithm = {
   blank: [Number.NEGATIVE_INFINITY, 0],
 
   evaluate(limit, cells, at, now, cost, out) {
-    const start = windowAt(limit, cells, at, now);
-    const before = countIn(start, cells, at);
+    const known = cells[at + KNOWN];
+    const time = now > known ? now : known;
+    const start = windowAt(limit, known, time);
+    const before = known >= start ? cells[at + COUNT] : 0;
     const after = before + cost;
-    out.time = start;
+    out.time = limit.anchor === "clock" ? time : start;
     out.level = after;
     out.allowed = after <= limit.limit;
     const count = out.allowed ? after : before;
@@ -24,29 +29,24 @@ export const fixedWindow: Algorithm = {
   },
 
   charge(_limit, cells, at, _cost, out) {
-    cells[at + START] = out.time;
+    cells[at + KNOWN] = out.time;
     cells[at + COUNT] = out.level;
   },
 
   refund(limit, cells, at, now, cost) {
-    const start = windowAt(limit, cells, at, now);
-    const count = countIn(start, cells, at);
-    if (count > 0) cells[at + COUNT] = count > cost ? count - cost : 0;
+    const known = cells[at + KNOWN];
+    const count = cells[at + COUNT];
+    if (known >= windowAt(limit, known, Math.max(now, known))) cells[at + COUNT] = count > cost ? count - cost : 0;
   },
 
   blankFrom(limit, cells, at) {
-    return cells[at + START] + limit.window;
+    const known = cells[at + KNOWN];
+    return windowAt(limit, known, known) + limit.window;
   },
 };
 
-/** When the window that counts at `now` began. A clock that ran back stays in the window it had reached. */
-function windowAt(limit: Limit, cells: Float64Array, at: number, now: number): number {
-  const known = cells[at + START];
-  const time = now > known ? now : known;
+/** When the window that counts at `time` began; `time` is not before `known`. */
+function windowAt(limit: Limit, known: number, time: number): number {
   if (limit.anchor === "clock") return Math.floor(time / limit.window) * limit.window;
   return time < known + limit.window ? known : time;
-}
-
-function countIn(start: number, cells: Float64Array, at: number): number {
-  return cells[at + START] >= start ? cells[at + COUNT] : 0;
 }

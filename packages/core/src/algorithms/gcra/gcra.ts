@@ -5,11 +5,4 @@ import { meter } from "../meter.ts";
  * The generic cell rate algorithm. Its theoretical arrival time is `latest + used × window / limit`:
  * kept as the pair, it stays exact, survives a change of the limit, and decides as the token bucket does.
  */
-export const gcra: Algorithm = {
-  ...meter,
-  name: "gcra",
-  evaluate(limit, cells, at, now, cost, out) {
-    meter.evaluate(limit, cells, at, now, cost, out);
-    out.remaining = Math.floor(out.remaining);
-  },
-};
+export const gcra: Algorithm = { name: "gcra", ...meter(Math.floor) };

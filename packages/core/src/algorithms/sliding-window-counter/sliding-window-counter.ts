@@ -77,12 +77,13 @@ function fits(room: number, window: number, previous: number, left: number): boo
 
 /** What is left by the estimate; its whole part is exactly the largest cost that fits. */
 function remainingAt(limit: Limit, previous: number, current: number, left: number): number {
+  const { window } = limit;
   const room = limit.limit - current;
-  const remaining = room - (previous * left) / limit.window;
-  if (remaining <= 0) return 0;
-  const whole = Math.round(remaining);
-  if (fits(room - whole, limit.window, previous, left)) return Math.max(remaining, whole);
-  return remaining < whole ? remaining : justBelow(whole);
+  const remaining = room - (previous * left) / window;
+  let whole = Math.max(0, Math.floor(remaining));
+  while (whole > 0 && !fits(room - whole, window, previous, left)) whole -= 1;
+  while (fits(room - whole - 1, window, previous, left)) whole += 1;
+  return Math.max(whole, Math.min(remaining, justBelow(whole + 1)));
 }
 
 function justBelow(value: number): number {

@@ -37,6 +37,8 @@ export class Ledger {
   cells: Float64Array;
   at = 0;
   known = false;
+  /** Whether that is a row of the key's own which never grows. */
+  private fixed = false;
   /** Whether the row in hand is the one that keys share when there is no room for them. */
   shared = false;
   /** How many requests were counted in the shared row. */
@@ -77,17 +79,17 @@ export class Ledger {
   }
 
   /** One request, into `out`. The fast path: nothing is allocated, nothing looked up that is at hand. */
-  take(key: string, cost: number, now: number, out: Outcome): void {
-    this.arrive(key, now);
-    this.algorithm.evaluate(this.limit, this.cells, this.at, now, cost, out);
+  take(limit: Limit, key: string, cost: number, now: number, out: Outcome): void {
+    if (!this.inRun || key !== this.key || now >= this.due) this.arrive(key, now);
+    const { algorithm, cells, at } = this;
+    algorithm.evaluate(limit, cells, at, now, cost, out);
     if (!out.allowed || cost === 0) return;
-    if (this.known && this.pool === undefined) this.algorithm.charge(this.limit, this.cells, this.at, cost, out);
-    else this.charge(cost, now, out);
+    if (this.fixed) algorithm.charge(limit, cells, at, cost, out);
+    else this.charge(limit, cost, now, out);
   }
 
   /** Takes the row of a key in hand for a request, and counts it if there is no room for the key. */
   arrive(key: string, now: number): void {
-    if (this.inRun && key === this.key && now < this.due) return;
     this.locate(key, now);
     if (this.shared) this.overflowed += 1;
   }
@@ -113,13 +115,14 @@ export class Ledger {
     this.cells = this.blank;
     this.at = 0;
     this.known = false;
+    this.fixed = false;
   }
 
   /** Charges the row in hand with what `out` says; a key that had none gets one. */
-  charge(cost: number, now: number, out: Outcome): void {
+  charge(limit: Limit, cost: number, now: number, out: Outcome): void {
     if (!this.known) this.open(now);
-    if (this.pool !== undefined) this.makeRoom(this.pool, out);
-    this.algorithm.charge(this.limit, this.cells, this.at, cost, out);
+    if (this.pool !== undefined) this.makeRoom(this.pool, limit, out);
+    this.algorithm.charge(limit, this.cells, this.at, cost, out);
   }
 
   /** Forgets the row in hand, unless it is the shared one. */
@@ -141,9 +144,9 @@ export class Ledger {
     this.add(this.hash.high, this.hash.low);
   }
 
-  private makeRoom(pool: RowPool, out: Outcome): void {
+  private makeRoom(pool: RowPool, limit: Limit, out: Outcome): void {
     const { resize } = this.algorithm;
-    const length = resize?.lengthToCharge(this.limit, this.cells, this.at, out) ?? 0;
+    const length = resize?.lengthToCharge(limit, this.cells, this.at, out) ?? 0;
     if (length === 0) return;
     const longer = pool.take(length);
     resize?.copy(this.cells, this.at, pool.cells(longer), pool.at(longer), length);
@@ -162,6 +165,7 @@ export class Ledger {
   private hold(row: number): void {
     this.row = row;
     this.known = true;
+    this.fixed = this.pool === undefined;
     if (this.pool === undefined) {
       this.cells = this.table.cells;
       this.at = row;

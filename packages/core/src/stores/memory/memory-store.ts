@@ -76,7 +76,7 @@ export class MemoryStore implements Store {
     const ledger = this.ledger(rule);
     const out = new Outcome();
     ledger.locate(key, now);
-    ledger.algorithm.evaluate(ledger.limit, ledger.cells, ledger.at, now, cost, out);
+    ledger.algorithm.evaluate(rule.limit, ledger.cells, ledger.at, now, cost, out);
     return out;
   }
 
@@ -86,10 +86,10 @@ export class MemoryStore implements Store {
       ledger.locate(key, now);
       if (action === "take" || action === "penalize") {
         const out = new Outcome();
-        ledger.algorithm.evaluate(ledger.limit, ledger.cells, ledger.at, now, cost, out);
-        if (cost > 0) ledger.charge(cost, now, out);
+        ledger.algorithm.evaluate(rule.limit, ledger.cells, ledger.at, now, cost, out);
+        if (cost > 0) ledger.charge(rule.limit, cost, now, out);
       } else if (ledger.known && action === "refund") {
-        ledger.algorithm.refund(ledger.limit, ledger.cells, ledger.at, now, cost);
+        ledger.algorithm.refund(rule.limit, ledger.cells, ledger.at, now, cost);
       } else if (ledger.known && action === "reset") {
         ledger.drop();
       }

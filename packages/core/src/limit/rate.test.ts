@@ -1,0 +1,68 @@
+import { describe, expect, it } from "vitest";
+import { refusal } from "../../test/refusal.ts";
+import { parseRate } from "./rate.ts";
+
+const SECOND = 1_000_000;
+
+describe("a rate", () => {
+  it.each([
+    ["100/m", 100, 60 * SECOND],
+    ["10/s", 10, SECOND],
+    ["5/15m", 5, 900 * SECOND],
+    ["1000/d", 1_000, 86_400 * SECOND],
+    ["7/w", 7, 604_800 * SECOND],
+    ["2/h", 2, 3_600 * SECOND],
+    ["1/250ms", 1, SECOND / 4],
+    ["10/1.5h", 10, 5_400 * SECOND],
+    ["3/0.001ms", 3, 1],
+    [" 100 / 15 m ", 100, 900 * SECOND],
+  ])("%s is %d each %d microseconds", (rate, limit, window) => {
+    expect(parseRate(rate)).toEqual({ limit, window });
+  });
+
+  it("can be numbers", () => {
+    expect(parseRate({ limit: 100, windowMs: 60_000 })).toEqual({ limit: 100, window: 60 * SECOND });
+    expect(parseRate({ limit: 1, windowMs: 0.5 })).toEqual({ limit: 1, window: 500 });
+  });
+
+  it.each([
+    "",
+    "100",
+    "100/",
+    "/m",
+    "100/min",
+    "100 per minute",
+    "100/m/s",
+    "-1/m",
+    "1.5/m",
+    "1e3/m",
+    "100/-5m",
+    "100/1.m",
+    "100/M",
+    "١/m",
+    100,
+    null,
+    undefined,
+    [],
+    { limit: 100 },
+    { windowMs: 1_000 },
+  ])("%j is refused, with the right form", (rate) => {
+    const { code, field, message } = refusal(() => parseRate(rate));
+    expect({ code, field }).toEqual({ code: "HG_BAD_RATE", field: "rate" });
+    expect(message).toContain('must be like "100/m", "10/s", "5/15m", "1000/d"');
+  });
+
+  it.each(["100/0m", "100/0.0001ms", "1/99999999d"])("%s has no window that can be used", (rate) => {
+    expect(refusal(() => parseRate(rate))).toMatchObject({ field: "rate" });
+  });
+
+  it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, "1000", null, 1e-9, 1e300])(
+    "windowMs %s is refused",
+    (windowMs) => {
+      expect(refusal(() => parseRate({ limit: 1, windowMs }))).toMatchObject({
+        code: "HG_BAD_LIMIT",
+        field: "windowMs",
+      });
+    },
+  );
+});
