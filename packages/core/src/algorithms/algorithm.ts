@@ -44,6 +44,9 @@ export interface Algorithm {
 
   /** For rows that grow with use. */
   readonly resize?: Resize;
+
+  /** What takes over for coarse limits, on the same rows, if the algorithm itself cannot count so many parts. */
+  readonly coarse?: Algorithm;
 }
 
 export interface Resize {

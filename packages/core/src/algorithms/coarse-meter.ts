@@ -12,47 +12,50 @@ const USED = 1;
 /** Parts below this can be rounded; more are of limits whose unit is one part, and were stored as they are. */
 const ROUNDABLE = 2 ** 51;
 
-type CoarseMeter = Pick<Algorithm, "evaluate" | "refund" | "blankFrom">;
+/** Like `meter`, whose rows it shares: a limit may become coarse, or cease to be. */
+export function coarseMeter(fine: Algorithm, shown: (units: number) => number): Algorithm {
+  return {
+    ...fine,
 
-export const coarseMeter: CoarseMeter = {
-  evaluate(limit, cells, at, now, cost, out) {
-    const { unit, drain, capacity } = limit;
-    const latest = cells[at + LATEST];
-    const time = Math.max(now, latest);
-    const used = partsIn(limit, cells, at);
-    const before = Math.max(0, used - Math.floor((time - latest) * drain));
-    const wanted = cost * unit;
-    const after = before + wanted;
-    const allowed = after <= capacity;
-    const level = allowed ? after : before;
-    out.time = time;
-    out.level = after;
-    out.allowed = allowed;
-    out.remaining = level < capacity ? (capacity - level) / unit : 0;
-    out.retryAfter = 0;
-    out.resetAfter = 0;
-    if (!allowed) {
-      out.retryAfter =
-        wanted > capacity ? Number.POSITIVE_INFINITY : latest + untilDrained(drain, used - (capacity - wanted)) - now;
-    }
-    if (level > 0) {
-      const isCharged = allowed && cost > 0;
-      out.resetAfter = (isCharged ? time + untilDrained(drain, after) : latest + untilDrained(drain, used)) - now;
-    }
-  },
+    evaluate(limit, cells, at, now, cost, out) {
+      const { unit, drain, capacity } = limit;
+      const latest = cells[at + LATEST];
+      const time = Math.max(now, latest);
+      const used = partsIn(limit, cells, at);
+      const before = Math.max(0, used - Math.floor((time - latest) * drain));
+      const wanted = cost * unit;
+      const after = before + wanted;
+      const allowed = after <= capacity;
+      const level = allowed ? after : before;
+      out.time = time;
+      out.level = after;
+      out.allowed = allowed;
+      out.remaining = level < capacity ? shown((capacity - level) / unit) : 0;
+      out.retryAfter = 0;
+      out.resetAfter = 0;
+      if (!allowed) {
+        out.retryAfter =
+          wanted > capacity ? Number.POSITIVE_INFINITY : latest + untilDrained(drain, used - (capacity - wanted)) - now;
+      }
+      if (level > 0) {
+        const isCharged = allowed && cost > 0;
+        out.resetAfter = (isCharged ? time + untilDrained(drain, after) : latest + untilDrained(drain, used)) - now;
+      }
+    },
 
-  refund(limit, cells, at, now, cost) {
-    const latest = cells[at + LATEST];
-    const time = Math.max(now, latest);
-    const level = partsIn(limit, cells, at) - Math.floor((time - latest) * limit.drain) - cost * limit.unit;
-    cells[at + LATEST] = time;
-    cells[at + USED] = level > 0 ? level * limit.perPart : 0;
-  },
+    refund(limit, cells, at, now, cost) {
+      const latest = cells[at + LATEST];
+      const time = Math.max(now, latest);
+      const level = partsIn(limit, cells, at) - Math.floor((time - latest) * limit.drain) - cost * limit.unit;
+      cells[at + LATEST] = time;
+      cells[at + USED] = level > 0 ? level * limit.perPart : 0;
+    },
 
-  blankFrom(limit, cells, at) {
-    return cells[at + LATEST] + untilDrained(limit.drain, partsIn(limit, cells, at));
-  },
-};
+    blankFrom(limit, cells, at) {
+      return cells[at + LATEST] + untilDrained(limit.drain, partsIn(limit, cells, at));
+    },
+  };
+}
 
 function partsIn(limit: Limit, cells: Float64Array, at: number): number {
   const parts = cells[at + USED] * limit.unit;

@@ -1,4 +1,4 @@
-import type { Limit } from "../limit/limit.ts";
+import type { AlgorithmName, Limit } from "../limit/limit.ts";
 import type { Algorithm } from "./algorithm.ts";
 import { coarseMeter } from "./coarse-meter.ts";
 
@@ -17,19 +17,13 @@ import { coarseMeter } from "./coarse-meter.ts";
 const LATEST = 0;
 const USED = 1;
 
-type Meter = Omit<Algorithm, "name">;
-
-/** `shown` is how what remains is told: as it is, or in whole units. */
-export function meter(shown: (units: number) => number): Meter {
-  return {
+/** The meter of every limit that is not coarse. `shown` is how what remains is told: as it is, or in whole units. */
+export function meter(name: AlgorithmName, shown: (units: number) => number): Algorithm {
+  const fine: Algorithm = {
+    name,
     blank: [Number.NEGATIVE_INFINITY, 0],
 
     evaluate(limit, cells, at, now, cost, out) {
-      if (limit.coarse) {
-        coarseMeter.evaluate(limit, cells, at, now, cost, out);
-        out.remaining = shown(out.remaining);
-        return;
-      }
       const { unit, drain, capacity } = limit;
       const latest = cells[at + LATEST];
       const time = now > latest ? now : latest;
@@ -52,7 +46,6 @@ export function meter(shown: (units: number) => number): Meter {
     },
 
     refund(limit, cells, at, now, cost) {
-      if (limit.coarse) return coarseMeter.refund(limit, cells, at, now, cost);
       const latest = cells[at + LATEST];
       const time = Math.max(now, latest);
       const drained = (time - latest) * limit.drain;
@@ -62,10 +55,10 @@ export function meter(shown: (units: number) => number): Meter {
     },
 
     blankFrom(limit, cells, at) {
-      if (limit.coarse) return coarseMeter.blankFrom(limit, cells, at);
       return cells[at + LATEST] + Math.ceil(nearestInteger(cells[at + USED] * limit.unit) / limit.drain);
     },
   };
+  return { ...fine, coarse: coarseMeter(fine, shown) };
 }
 
 function untilFits(limit: Limit, after: number, cost: number): number {

@@ -1,4 +1,4 @@
-import type { AlgorithmName } from "../limit/limit.ts";
+import type { AlgorithmName, Limit } from "../limit/limit.ts";
 import type { Algorithm } from "./algorithm.ts";
 import { bucketedWindow } from "./bucketed-window/bucketed-window.ts";
 import { fixedWindow } from "./fixed-window/fixed-window.ts";
@@ -17,3 +17,9 @@ export const algorithms: Readonly<Record<AlgorithmName, Algorithm>> = {
   sliding_window_counter: slidingWindowCounter,
   bucketed_window: bucketedWindow,
 };
+
+/** What decides by a limit. */
+export function algorithmOf(limit: Limit): Algorithm {
+  const algorithm = algorithms[limit.algorithm];
+  return limit.coarse ? (algorithm.coarse ?? algorithm) : algorithm;
+}

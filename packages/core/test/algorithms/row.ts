@@ -1,5 +1,5 @@
 import { type Algorithm, Outcome } from "../../src/algorithms/algorithm.ts";
-import { algorithms } from "../../src/algorithms/registry.ts";
+import { algorithmOf } from "../../src/algorithms/registry.ts";
 import type { Limit } from "../../src/limit/limit.ts";
 
 export interface Answer {
@@ -16,13 +16,16 @@ const NEIGHBOUR = -12_345;
 /** What one key has used, as the smallest of stores: it grows the row and applies the transition, no more. */
 export class Row {
   limit: Limit;
-  private readonly algorithm: Algorithm;
   private cells: Float64Array;
 
   constructor(limit: Limit) {
     this.limit = limit;
-    this.algorithm = algorithms[limit.algorithm];
     this.cells = between(this.algorithm.blank);
+  }
+
+  /** As the limit may change, so may what decides by it. */
+  private get algorithm(): Algorithm {
+    return algorithmOf(this.limit);
   }
 
   /** Decides and changes nothing. */

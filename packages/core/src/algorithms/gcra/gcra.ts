@@ -5,4 +5,4 @@ import { meter } from "../meter.ts";
  * The generic cell rate algorithm. Its theoretical arrival time is `latest + used × window / limit`:
  * kept as the pair, it stays exact, survives a change of the limit, and decides as the token bucket does.
  */
-export const gcra: Algorithm = { name: "gcra", ...meter(Math.floor) };
+export const gcra: Algorithm = meter("gcra", Math.floor);

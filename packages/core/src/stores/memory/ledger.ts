@@ -1,5 +1,5 @@
 import type { Algorithm, Outcome } from "../../algorithms/algorithm.ts";
-import { algorithms } from "../../algorithms/registry.ts";
+import { algorithmOf } from "../../algorithms/registry.ts";
 import type { Limit } from "../../limit/limit.ts";
 import type { KeyHash } from "./key-hash.ts";
 import { KeyTable } from "./key-table.ts";
@@ -45,7 +45,7 @@ export class Ledger {
   overflowed = 0;
 
   limit: Limit;
-  readonly algorithm: Algorithm;
+  algorithm: Algorithm;
   private readonly hash: KeyHash;
   private readonly maxKeys: number;
   private readonly sweeps: boolean;
@@ -58,13 +58,12 @@ export class Ledger {
   private due = Number.NEGATIVE_INFINITY;
   // Checks often come in runs of one key: from the second on, while its row has not moved, there is
   // nothing to look up. Keys that do not come in runs are not even compared.
-  private key = "";
-  private inRun = false;
+  private runKey: string | undefined;
   private row = -1;
 
   constructor(limit: Limit, hash: KeyHash, options: LedgerOptions) {
     this.limit = limit;
-    this.algorithm = algorithms[limit.algorithm];
+    this.algorithm = algorithmOf(limit);
     this.hash = hash;
     this.maxKeys = options.maxKeys;
     this.sweeps = options.sweep;
@@ -74,13 +73,19 @@ export class Ledger {
     this.cells = this.blank;
   }
 
+  /** Goes on under another limit of the same algorithm. */
+  use(limit: Limit): void {
+    this.limit = limit;
+    this.algorithm = algorithmOf(limit);
+  }
+
   get keys(): number {
     return this.table.size + (this.retiring?.size ?? 0);
   }
 
   /** One request, into `out`. The fast path: nothing is allocated, nothing looked up that is at hand. */
   take(limit: Limit, key: string, cost: number, now: number, out: Outcome): void {
-    if (!this.inRun || key !== this.key || now >= this.due) this.arrive(key, now);
+    if (key !== this.runKey || now >= this.due) this.arrive(key, now);
     const { algorithm, cells, at } = this;
     algorithm.evaluate(limit, cells, at, now, cost, out);
     if (!out.allowed || cost === 0) return;
@@ -100,8 +105,7 @@ export class Ledger {
     const { hash } = this;
     hash.update(key);
     const row = this.find(hash.high, hash.low);
-    this.inRun = row >= 0 && row === this.row;
-    this.key = key;
+    this.runKey = row >= 0 && row === this.row ? key : undefined;
     this.shared = false;
     if (row >= 0) {
       this.hold(row);
@@ -202,7 +206,7 @@ export class Ledger {
 
   /** Rows have moved: the one in hand may lie elsewhere. */
   private movedOn(): void {
-    this.inRun = false;
+    this.runKey = undefined;
     this.row = -1;
   }
 

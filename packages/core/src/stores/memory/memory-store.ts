@@ -49,7 +49,7 @@ export class MemoryStore implements Store {
     const known = this.ledgers.get(rule.name);
     if (known?.limit === rule.limit) return known;
     if (known?.limit.algorithm === rule.limit.algorithm) {
-      known.limit = rule.limit;
+      known.use(rule.limit);
       return known;
     }
     const ledger = new Ledger(rule.limit, this.hash, { maxKeys: this.maxKeys, sweep: this.sweep });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Outcome } from "../../algorithms/algorithm.ts";
-import { algorithms } from "../../algorithms/registry.ts";
+import { algorithmOf } from "../../algorithms/registry.ts";
 import { bucketedWindow, fixedWindow, gcra, slidingWindow, slidingWindowLog } from "../../limit/builders.ts";
 import type { Limit } from "../../limit/limit.ts";
 import type { MemoryLimiter } from "../../limiter/memory-limiter.ts";
@@ -145,7 +145,7 @@ class Rows {
   }
 
   ask(action: Action, key: string, cost: number, now: number): Told {
-    const algorithm = algorithms[this.limit.algorithm];
+    const algorithm = algorithmOf(this.limit);
     const asked = action === "take" || action === "peek" ? this.evaluate(key, now, cost) : undefined;
     if (action === "reset") this.rows.delete(key);
     if (action === "refund" && this.rows.has(key)) algorithm.refund(this.limit, this.row(key), 0, now, cost);
@@ -156,17 +156,17 @@ class Rows {
   }
 
   private row(key: string): Float64Array {
-    return this.rows.get(key) ?? Float64Array.from(algorithms[this.limit.algorithm].blank);
+    return this.rows.get(key) ?? Float64Array.from(algorithmOf(this.limit).blank);
   }
 
   private evaluate(key: string, now: number, cost: number): Outcome {
     const out = new Outcome();
-    algorithms[this.limit.algorithm].evaluate(this.limit, this.row(key), 0, now, cost, out);
+    algorithmOf(this.limit).evaluate(this.limit, this.row(key), 0, now, cost, out);
     return out;
   }
 
   private charge(key: string, now: number, cost: number): void {
-    const algorithm = algorithms[this.limit.algorithm];
+    const algorithm = algorithmOf(this.limit);
     const out = this.evaluate(key, now, cost);
     let row = this.row(key);
     const longer = algorithm.resize?.lengthToCharge(this.limit, row, 0, out) ?? 0;
