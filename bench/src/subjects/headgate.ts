@@ -16,7 +16,7 @@ export async function load(): Promise<MakeChecker> {
       },
       checkMany(keys) {
         let allowed = 0;
-        for (const decision of limiter.checkManySync(keys.map((key) => ({ rule: "api", key })))) {
+        for (const decision of limiter.checkManySync("api", keys)) {
           if (decision.allowed) allowed += 1;
         }
         return allowed;

@@ -18,7 +18,7 @@ export type { Decision } from "./limiter/decision.ts";
 export type { Explanation } from "./limiter/explain.ts";
 export type { Limiter } from "./limiter/limiter.ts";
 export type { MemoryLimiter } from "./limiter/memory-limiter.ts";
-export type { Check, CheckOptions } from "./limiter/requests.ts";
+export type { Batch, Check, CheckOptions } from "./limiter/requests.ts";
 export type { QueueName, RuleName, Rules } from "./limiter/rules.ts";
 export type { Scheduled, ScheduleOptions } from "./limiter/schedule.ts";
 export type { Verdict } from "./limiter/verdict.ts";

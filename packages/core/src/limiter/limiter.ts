@@ -3,7 +3,16 @@ import type { Limit } from "../limit/limit.ts";
 import type { Action, Answer, Operation, Store } from "../stores/store.ts";
 import type { Clock } from "../time/clock.ts";
 import { Decision, type RuleWithNames } from "./decision.ts";
-import { type Check, type CheckOptions, costIn, requireChecks, requireDistinct, requireKey } from "./requests.ts";
+import {
+  type Batch,
+  type Check,
+  type CheckOptions,
+  costIn,
+  isKeyBatch,
+  requireChecks,
+  requireDistinct,
+  requireKey,
+} from "./requests.ts";
 import { makeRule, type QueueName, type RuleName, type Rules, readRules, unknownRule } from "./rules.ts";
 import type { Scheduled, ScheduleOptions } from "./schedule.ts";
 import { Verdict } from "./verdict.ts";
@@ -33,9 +42,12 @@ export class Limiter<R extends Rules = Rules> {
     return new Verdict(await this.#apply("take", this.together(checks)));
   }
 
-  /** Requests that have nothing to do with each other, in one go; the decisions come in the same order. */
-  async checkMany<Name extends RuleName<R>>(checks: readonly Check<Name>[]): Promise<Decision<Name>[]> {
-    const operations = this.operations(checks);
+  /**
+   * Requests that have nothing to do with each other, in one go: many keys under one rule, or any
+   * checks. All are validated before the first is charged; the decisions come in the same order.
+   */
+  async checkMany<Name extends RuleName<R>>(...batch: Batch<Name>): Promise<Decision<Name>[]> {
+    const operations = this.batch(batch);
     const decisions = await Promise.all(operations.map((operation) => this.#apply("take", [operation])));
     return decisions.flat();
   }
@@ -107,6 +119,14 @@ export class Limiter<R extends Rules = Rules> {
   protected operations<Name extends RuleName<R>>(checks: readonly Check<Name>[]): NamedOperation<Name>[] {
     requireChecks(checks);
     return checks.map(({ rule, key, cost = 1 }) => this.operation(rule, key, cost));
+  }
+
+  protected batch<Name extends RuleName<R>>(batch: Batch<Name>): NamedOperation<Name>[] {
+    if (!isKeyBatch(batch)) return this.operations(batch[0]);
+    const [name, keys, options] = batch;
+    const rule = this.rule(name);
+    const cost = costIn(options);
+    return keys.map((key) => ({ rule, key, cost }));
   }
 
   protected together<Name extends RuleName<R>>(checks: readonly Check<Name>[]): NamedOperation<Name>[] {

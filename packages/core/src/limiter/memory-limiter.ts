@@ -5,8 +5,8 @@ import type { MemoryStore } from "../stores/memory/memory-store.ts";
 import type { Action } from "../stores/store.ts";
 import type { Clock } from "../time/clock.ts";
 import { Decision, type RuleWithNames } from "./decision.ts";
-import { decided, Limiter } from "./limiter.ts";
-import { type Check, type CheckOptions, costIn, requireChecks, requireKey } from "./requests.ts";
+import { decided, Limiter, type NamedOperation } from "./limiter.ts";
+import { type Batch, type Check, type CheckOptions, costIn, isKeyBatch, requireKey } from "./requests.ts";
 import type { RuleName, Rules } from "./rules.ts";
 import { Verdict } from "./verdict.ts";
 
@@ -42,16 +42,19 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
     return new Verdict(decided(operations, this.store.apply("take", operations)));
   }
 
-  checkManySync<Name extends RuleName<R>>(checks: readonly Check<Name>[]): Decision<Name>[] {
-    requireChecks(checks);
-    for (const { rule } of checks) this.rule(rule);
+  checkManySync<Name extends RuleName<R>>(...batch: Batch<Name>): Decision<Name>[] {
+    if (!isKeyBatch(batch)) return this.takeEach(this.operations(batch[0]));
+    const [rule, keys, options] = batch;
+    const cost = costIn(options);
+    if (rule !== this.selected.name) this.select(rule);
+    const { ledger, selected, out } = this;
     const now = this.clock.now();
-    const { out } = this;
-    return checks.map(({ rule, key, cost = 1 }) => {
-      if (rule !== this.selected.name) this.select(rule);
-      this.ledger.take(this.selected.limit, key, cost, now, out);
-      return new Decision(this.selected as RuleWithNames<Name>, cost, out, "store", false);
-    });
+    const decisions = new Array<Decision<Name>>(keys.length);
+    for (let i = 0; i < keys.length; i += 1) {
+      ledger.take(selected.limit, keys[i], cost, now, out);
+      decisions[i] = new Decision(selected as RuleWithNames<Name>, cost, out, "store", false);
+    }
+    return decisions;
   }
 
   peekSync<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Decision<Name> {
@@ -78,13 +81,22 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
     return this.checkSync(rule, key, options);
   }
 
-  override async checkMany<Name extends RuleName<R>>(checks: readonly Check<Name>[]): Promise<Decision<Name>[]> {
-    return this.checkManySync(checks);
+  override async checkMany<Name extends RuleName<R>>(...batch: Batch<Name>): Promise<Decision<Name>[]> {
+    return this.checkManySync(...batch);
   }
 
   override setLimit(rule: RuleName<R>, limit: Limit): void {
     super.setLimit(rule, limit);
     this.select(rule);
+  }
+
+  private takeEach<Name extends RuleName<R>>(operations: readonly NamedOperation<Name>[]): Decision<Name>[] {
+    const now = this.clock.now();
+    const { out } = this;
+    return operations.map(({ rule, key, cost }) => {
+      this.store.ledger(rule).take(rule.limit, key, cost, now, out);
+      return new Decision(rule, cost, out, "store", false);
+    });
   }
 
   private select(name: RuleName<R>): void {

@@ -13,6 +13,18 @@ export interface CheckOptions {
   readonly cost?: number;
 }
 
+/** What `checkMany` takes: many keys under one rule, or any checks. */
+export type Batch<Name extends string> = KeyBatch<Name> | [checks: readonly Check<Name>[]];
+
+type KeyBatch<Name extends string> = [rule: Name, keys: readonly string[], options?: CheckOptions | undefined];
+
+/** Whether a batch is one of keys; then they are strings, all of them. */
+export function isKeyBatch<Name extends string>(batch: Batch<Name>): batch is KeyBatch<Name> {
+  if (typeof batch[0] !== "string") return false;
+  requireKeys(batch[1]);
+  return true;
+}
+
 const CHECK_OPTIONS: ReadonlySet<string> = new Set(["cost"]);
 const CHECK_FIELDS: ReadonlySet<string> = new Set(["rule", "key", "cost"]);
 
@@ -33,9 +45,9 @@ export function requireOptions(options: unknown): void {
   }
 }
 
-export function requireKey(key: unknown, at = ""): asserts key is string {
+export function requireKey(key: unknown, field = "key"): asserts key is string {
   if (typeof key !== "string") {
-    throw new HeadgateError("HG_BAD_KEY", `${at}key`, `must be a string that says who is asking, got ${shown(key)}`);
+    throw new HeadgateError("HG_BAD_KEY", field, `must be a string that says who is asking, got ${shown(key)}`);
   }
 }
 
@@ -58,6 +70,13 @@ export function requireKnown(given: object, known: ReadonlySet<string>, at: stri
   }
 }
 
+function requireKeys(keys: unknown): asserts keys is readonly string[] {
+  if (!Array.isArray(keys)) {
+    throw new HeadgateError("HG_BAD_CHECKS", "keys", `must be an array of strings, got ${shown(keys)}`);
+  }
+  for (let i = 0; i < keys.length; i += 1) if (typeof keys[i] !== "string") requireKey(keys[i], `keys[${i}]`);
+}
+
 /** Checks each entry of a batch, before any is charged. */
 export function requireChecks(checks: readonly Check[]): void {
   if (!Array.isArray(checks)) {
@@ -70,7 +89,7 @@ export function requireChecks(checks: readonly Check[]): void {
     }
     const { key, cost = 1 } = checks[i];
     requireKnown(check, CHECK_FIELDS, "checks[].");
-    if (typeof key !== "string") requireKey(key, `checks[${i}].`);
+    if (typeof key !== "string") requireKey(key, `checks[${i}].key`);
     if (!isCost(cost)) requireCost(cost, `checks[${i}].`);
   }
 }

@@ -7,6 +7,7 @@ type Move =
   | { readonly to: "stay" }
   /** Ahead by a share of the window; a negative one is a clock that runs back. */
   | { readonly to: "by"; readonly share: number }
+  | { readonly to: "tick"; readonly ticks: number }
   /** To an instant that was told or that is due, or one microsecond beside it. */
   | { readonly to: "retry" | "reset" | "edge"; readonly beside: number };
 
@@ -32,6 +33,7 @@ const moves: fc.Arbitrary<Move> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ to: fc.constant("by"), share: fc.double({ min: 0, max: 0.5, noNaN: true }) }) },
   { weight: 1, arbitrary: fc.record({ to: fc.constant("by"), share: fc.double({ min: 0, max: 3, noNaN: true }) }) },
   { weight: 1, arbitrary: fc.record({ to: fc.constant("by"), share: fc.double({ min: -2, max: 0, noNaN: true }) }) },
+  { weight: 2, arbitrary: fc.record({ to: fc.constant("tick"), ticks: fc.integer({ min: -3, max: 3 }) }) },
   {
     weight: 6,
     arbitrary: fc.record({
@@ -100,6 +102,7 @@ export function heldBy(limit: Limit): number {
 
 function moved(now: number, move: Move, limit: Limit, told: { retry: number; reset: number }): number {
   if (move.to === "stay") return now;
+  if (move.to === "tick") return now + move.ticks;
   if (move.to === "by") return now + Math.floor(move.share * limit.window);
   if (move.to !== "edge") return told[move.to] + move.beside;
   const width = limit.bucketWidth > 1 ? limit.bucketWidth : limit.window;

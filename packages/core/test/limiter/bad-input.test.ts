@@ -102,7 +102,7 @@ describe.each([
     }
   });
 
-  it.each([undefined, null, "api", { rule: "api", key: "k" }])(
+  it.each([undefined, null, 3, { rule: "api", key: "k" }])(
     "refuses %j as the checks of checkMany",
     async (checks) => {
       const limiter = make(new ManualClock());

@@ -28,6 +28,41 @@ describe("checkMany", () => {
     ]);
   });
 
+  it.each([
+    ["memory", (clock: ManualClock) => rateLimiter(rules, { clock })],
+    ["another store", (clock: ManualClock) => rateLimiter(rules, { store: new SlowStore(clock), clock })],
+  ])("takes many keys under one rule, in %s", async (_where, make) => {
+    const limiter = make(new ManualClock());
+    const decisions = await limiter.checkMany("login", ["ann", "bob", "ann", "ann"]);
+    expect(decisions.map(({ rule, allowed, remaining }) => [rule, allowed, remaining])).toEqual([
+      ["login", true, 1],
+      ["login", true, 1],
+      ["login", true, 0],
+      ["login", false, 0],
+    ]);
+    expect((await limiter.checkMany("api", ["ann", "bob"], { cost: 2 })).map((d) => d.remaining)).toEqual([1, 1]);
+    expect(await limiter.checkMany("api", [])).toEqual([]);
+  });
+
+  it.each<[unknown[], string, string]>([
+    [["api", ["ann", 7]], "HG_BAD_KEY", "keys[1]"],
+    [["api", "ann"], "HG_BAD_CHECKS", "keys"],
+    [["api"], "HG_BAD_CHECKS", "keys"],
+    [["apy", ["ann"]], "HG_UNKNOWN_RULE", "rule"],
+    [["apy", []], "HG_UNKNOWN_RULE", "rule"],
+    [["api", ["ann"], { cost: -1 }], "HG_BAD_COST", "cost"],
+    [["api", ["ann"], { costs: 2 }], "HG_BAD_OPTION", "options.costs"],
+  ])("refuses %j and charges nothing", async (given, code, field) => {
+    const clock = new ManualClock();
+    const memory = rateLimiter(rules, { clock });
+    const shared = rateLimiter(rules, { store: new SlowStore(clock), clock });
+    const [rule, keys, options] = given as [never, never, never];
+    await expect(memory.checkMany(rule, keys, options)).rejects.toMatchObject({ code, field });
+    await expect(shared.checkMany(rule, keys, options)).rejects.toMatchObject({ code, field });
+    expect(memory.peekSync("api", "ann").remaining).toBe(3);
+    expect((await shared.peek("api", "ann")).remaining).toBe(3);
+  });
+
   it("answers nothing to nothing", async () => {
     const { limiter } = testLimiter(rules);
     expect(limiter.checkManySync([])).toEqual([]);
