@@ -102,13 +102,10 @@ describe.each([
     }
   });
 
-  it.each([undefined, null, 3, { rule: "api", key: "k" }])(
-    "refuses %j as the checks of checkMany",
-    async (checks) => {
-      const limiter = make(new ManualClock());
-      await refused(limiter, limiter.checkMany(checks as never), "HG_BAD_CHECKS", "checks");
-    },
-  );
+  it.each([undefined, null, 3, { rule: "api", key: "k" }])("refuses %j as the checks of checkMany", async (checks) => {
+    const limiter = make(new ManualClock());
+    await refused(limiter, limiter.checkMany(checks as never), "HG_BAD_CHECKS", "checks");
+  });
 
   it("refuses a check that checkAll was given twice, and names the second", async () => {
     const limiter = make(new ManualClock());
