@@ -7,6 +7,9 @@ const source = { resolve: { conditions: ["source"] }, ssr: { resolve: { conditio
 export default defineConfig({
   ...source,
   test: {
+    // A slow machine is no failure: properties and real processes take what they take.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     globalSetup: "scripts/build-for-tests.mjs",
     include: [
       "packages/*/src/**/*.test.ts",
