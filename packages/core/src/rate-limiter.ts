@@ -1,15 +1,17 @@
 import { HeadgateError, shown } from "./errors.ts";
 import { Limiter } from "./limiter/limiter.ts";
 import { MemoryLimiter } from "./limiter/memory-limiter.ts";
-import { requireKnown } from "./limiter/requests.ts";
 import type { Rules } from "./limiter/rules.ts";
+import { requireOptions } from "./options.ts";
 import { MemoryStore, type MemoryStoreOptions } from "./stores/memory/memory-store.ts";
 import type { Store } from "./stores/store.ts";
 import type { Clock } from "./time/clock.ts";
 import { SystemClock } from "./time/system-clock.ts";
 
-const MEMORY_OPTIONS: ReadonlySet<string> = new Set(["maxKeys", "clock", "sweep"]);
-const SHARED_OPTIONS: ReadonlySet<string> = new Set(["store", "clock"]);
+const OPTIONS: ReadonlySet<string> = new Set(["maxKeys", "clock", "sweep", "store"]);
+/** A memory store has a clock and a size of its own. */
+const STORE_ALONE: ReadonlySet<string> = new Set(["store"]);
+const STORE_OPTIONS: ReadonlySet<string> = new Set(["store", "clock"]);
 
 /** A limiter over a store that others may share. */
 export interface SharedOptions {
@@ -31,10 +33,14 @@ export function rateLimiter<const R extends Rules>(
   rules: R,
   options: MemoryStoreOptions | SharedOptions | { readonly store: MemoryStore } = {},
 ): Limiter<R> {
-  requireKnown(options, "store" in options ? SHARED_OPTIONS : MEMORY_OPTIONS, "options.");
+  requireOptions(options, OPTIONS);
   if (!("store" in options)) return new MemoryLimiter(rules, new MemoryStore(options));
   const { store } = options;
-  if (store instanceof MemoryStore) return new MemoryLimiter(rules, store);
+  if (store instanceof MemoryStore) {
+    requireOptions(options, STORE_ALONE);
+    return new MemoryLimiter(rules, store);
+  }
+  requireOptions(options, STORE_OPTIONS);
   if (typeof store?.apply !== "function") {
     throw new HeadgateError("HG_BAD_OPTION", "store", `must be a store such as new MemoryStore(), got ${shown(store)}`);
   }

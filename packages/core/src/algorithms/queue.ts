@@ -89,7 +89,7 @@ export const queue: Queue = {
     lengthToCharge(limit, cells, at, out) {
       const capacity = cells[at + CAPACITY];
       const live = cells[at + LENGTH] - out.carry;
-      if (live < capacity || capacity >= mostMarks(limit)) return 0;
+      if (live < capacity || (!out.allowed && capacity >= mostMarks(limit))) return 0;
       return RING + 2 * (2 * capacity);
     },
 
@@ -106,7 +106,7 @@ export const queue: Queue = {
   },
 };
 
-/** Nothing admitted within a window needs more marks than this. */
+/** Nothing admitted under one limit within a window needs more marks than this; penalties get no more. */
 function mostMarks(limit: Limit): number {
   return Math.min(limit.limit, Math.ceil(limit.window / limit.bucketWidth) + 1);
 }
@@ -155,7 +155,7 @@ function expiredAt(limit: Limit, cells: Float64Array, at: number, time: number):
   return low;
 }
 
-/** The first mark, from `low` on, whose total reaches `total`. */
+/** The first mark, from `from` on, whose total reaches `total`. */
 function firstReaching(cells: Float64Array, at: number, from: number, total: number): number {
   let low = from;
   let high = cells[at + LENGTH] - 1;

@@ -27,19 +27,36 @@ describe.each(everyBuilder)("%s", (_name, build) => {
     expect(build("100/m")).toMatchObject({ limit: 100, window: 60_000_000, burst: 100 });
   });
 
-  it.each(["0/m", "9007199254740992/m", { limit: 1.5, windowMs: 1 }, { limit: "5", windowMs: 1 }])(
-    "refuses the limit of %j",
-    (rate) => {
-      const { field, message } = refusal(() => build(rate));
-      expect(field).toBe("limit");
-      expect(message).toMatch(/^limit: must be a whole number from 1 to 2\^53 - 1, got /);
-    },
-  );
+  it.each([
+    { limit: 1.5, windowMs: 1 },
+    { limit: "5", windowMs: 1 },
+  ])("refuses the limit of %j", (rate) => {
+    const { field, message } = refusal(() => build(rate));
+    expect(field).toBe("limit");
+    expect(message).toMatch(/^limit: must be a whole number from 1 to 2\^53 - 1, got /);
+  });
+
+  it.each(["0/m", "9007199254740992/m", "100/0s", "1/5000w"])("refuses %j, and shows the right form", (rate) => {
+    expect(refusal(() => build(rate))).toMatchObject({
+      code: "HG_BAD_RATE",
+      field: "rate",
+      message: expect.stringContaining('must be like "100/m"'),
+    });
+  });
+
+  it("refuses a burst among the numbers of a rate, where it would be ignored", () => {
+    const rate = { limit: 100, windowMs: 1000, burst: 5 };
+    expect(refusal(() => build(rate))).toMatchObject({ code: "HG_BAD_RATE", field: "rate.burst" });
+  });
+
+  it.each([20, null, [], "x"])("refuses %j in the place of options", (options) => {
+    expect(refusal(() => build("100/m", options as never))).toMatchObject({ code: "HG_BAD_LIMIT", field: "options" });
+  });
 
   it("refuses an option that it does not know, by name", () => {
     const { field, message } = refusal(() => build("100/m", { bursts: 5 }));
     expect(field).toBe("bursts");
-    expect(message).toMatch(/^bursts: is not an option of this limit/);
+    expect(message).toMatch(/^bursts: is not known here/);
   });
 });
 

@@ -1,5 +1,5 @@
-import { HeadgateError, shown } from "../errors.ts";
-import { type Anchor, type Limit, makeLimit, microseconds } from "./limit.ts";
+import { requireOptions } from "../options.ts";
+import { type Anchor, bucketWidth, type Limit, makeLimit, microseconds } from "./limit.ts";
 import { parseRate, type Rate } from "./rate.ts";
 
 export interface BurstOptions {
@@ -21,43 +21,43 @@ export interface BucketedWindowOptions {
 
 /** Refills steadily and allows bursts: the right first choice for an API. */
 export function tokenBucket(rate: Rate, options: BurstOptions = {}): Limit<"token_bucket"> {
-  refuseUnknown(options, ["burst"]);
+  requireLimitOptions(options, BURST);
   return makeLimit({ algorithm: "token_bucket", ...parseRate(rate), burst: options.burst });
 }
 
 /** Drains steadily; its decisions say how long to hold a request so that traffic leaves evenly. */
 export function leakyBucket(rate: Rate, options: BurstOptions = {}): Limit<"leaky_bucket"> {
-  refuseUnknown(options, ["burst"]);
+  requireLimitOptions(options, BURST);
   return makeLimit({ algorithm: "leaky_bucket", ...parseRate(rate), burst: options.burst });
 }
 
 /** The token bucket as networks state it: decides the same, and shows whole units. */
 export function gcra(rate: Rate, options: BurstOptions = {}): Limit<"gcra"> {
-  refuseUnknown(options, ["burst"]);
+  requireLimitOptions(options, BURST);
   return makeLimit({ algorithm: "gcra", ...parseRate(rate), burst: options.burst });
 }
 
 /** Counts in windows side by side: cheap, and up to twice the limit around a boundary. */
 export function fixedWindow(rate: Rate, options: FixedWindowOptions = {}): Limit<"fixed_window"> {
-  refuseUnknown(options, ["anchor"]);
+  requireLimitOptions(options, ANCHOR);
   return makeLimit({ algorithm: "fixed_window", ...parseRate(rate), anchor: options.anchor });
 }
 
 /** Estimates a sliding window from two counters: small, smooth, and never over the limit by its own estimate. */
 export function slidingWindow(rate: Rate, options: Record<string, never> = {}): Limit<"sliding_window_counter"> {
-  refuseUnknown(options, []);
+  requireLimitOptions(options, NONE);
   return makeLimit({ algorithm: "sliding_window_counter", ...parseRate(rate) });
 }
 
 /** Remembers every admitted unit: never more than the limit in any window, at the price of memory. */
 export function slidingWindowLog(rate: Rate, options: Record<string, never> = {}): Limit<"sliding_window_log"> {
-  refuseUnknown(options, []);
+  requireLimitOptions(options, NONE);
   return makeLimit({ algorithm: "sliding_window_log", ...parseRate(rate) });
 }
 
 /** A sliding window counted in buckets: bounded memory, and some requests pass up to a bucket's width early. */
 export function bucketedWindow(rate: Rate, options: BucketedWindowOptions = {}): Limit<"bucketed_window"> {
-  refuseUnknown(options, ["bucketWidthMs", "exact"]);
+  requireLimitOptions(options, BUCKETS);
   const { limit, window } = parseRate(rate);
   const width =
     options.bucketWidthMs === undefined ? undefined : microseconds(options.bucketWidthMs, 1_000, "bucketWidthMs");
@@ -69,28 +69,11 @@ export function bucketedWindow(rate: Rate, options: BucketedWindowOptions = {}):
   });
 }
 
-const DEFAULT_BUCKET = 100_000;
+const BURST: ReadonlySet<string> = new Set(["burst"]);
+const ANCHOR: ReadonlySet<string> = new Set(["anchor"]);
+const BUCKETS: ReadonlySet<string> = new Set(["bucketWidthMs", "exact"]);
+const NONE: ReadonlySet<string> = new Set();
 
-/** Exact mode is a bucketed window whose buckets are single microseconds. `names` are the fields as the caller wrote them. */
-export function bucketWidth(
-  window: number,
-  width: number | undefined,
-  exact: unknown,
-  names: { readonly width: string; readonly exact: string },
-): number {
-  if (exact !== undefined && typeof exact !== "boolean") {
-    throw new HeadgateError("HG_BAD_LIMIT", names.exact, `must be true or false, got ${shown(exact)}`);
-  }
-  if (width !== undefined && width > window) {
-    throw new HeadgateError("HG_BAD_LIMIT", names.width, "must not be longer than the window");
-  }
-  if (exact) return 1;
-  return width ?? Math.max(1, Math.min(DEFAULT_BUCKET, Math.round(window / 10)));
-}
-
-function refuseUnknown(options: object, known: readonly string[]): void {
-  const unknown = Object.keys(options).find((name) => !known.includes(name));
-  if (unknown === undefined) return;
-  const hint = known.length === 0 ? "this limit takes no options" : `known here: ${known.join(", ")}`;
-  throw new HeadgateError("HG_BAD_LIMIT", unknown, `is not an option of this limit (${hint})`);
+function requireLimitOptions(options: unknown, known: ReadonlySet<string>): void {
+  requireOptions(options, known, { code: "HG_BAD_LIMIT", at: "" });
 }

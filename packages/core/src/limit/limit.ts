@@ -45,7 +45,7 @@ export interface Limit<Name extends AlgorithmName = AlgorithmName> {
 export type Anchor = "clock" | "request";
 
 /** With windows up to this, no time that Headgate computes (two windows from now) leaves the exact integers. */
-const LONGEST_WINDOW = 2 ** 51;
+export const LONGEST_WINDOW = 2 ** 51;
 
 /** Up to so many parts survive being stored as units: three roundings, together less than half a part. */
 const MOST_PARTS = 2 ** 50;
@@ -94,6 +94,12 @@ export function makeCapacityLimit(capacity: unknown, refillRate: unknown, at = "
   return withRate({ algorithm: "token_bucket", ...fields }, tokens, seconds * 1_000_000n);
 }
 
+/** Whether two limits say the same. */
+export function sameLimit(a: Limit, b: Limit): boolean {
+  const names = ["algorithm", "limit", "window", "burst", "anchor", "bucketWidth", "unit", "drain"] as const;
+  return names.every((name) => a[name] === b[name]);
+}
+
 /** Reads a duration given in seconds or milliseconds into whole microseconds. */
 export function microseconds(value: unknown, microsecondsEach: number, field: string): number {
   requirePositive(value, field);
@@ -102,6 +108,25 @@ export function microseconds(value: unknown, microsecondsEach: number, field: st
     throw new HeadgateError("HG_BAD_LIMIT", field, `must be from one microsecond to 71 years, got ${shown(value)}`);
   }
   return duration;
+}
+
+const DEFAULT_BUCKET = 100_000;
+
+/** Exact mode is a bucketed window whose buckets are single microseconds. `names` are the fields as the caller wrote them. */
+export function bucketWidth(
+  window: number,
+  width: number | undefined,
+  exact: unknown,
+  names: { readonly width: string; readonly exact: string },
+): number {
+  if (exact !== undefined && typeof exact !== "boolean") {
+    throw new HeadgateError("HG_BAD_LIMIT", names.exact, `must be true or false, got ${shown(exact)}`);
+  }
+  if (width !== undefined && width > window) {
+    throw new HeadgateError("HG_BAD_LIMIT", names.width, "must not be longer than the window");
+  }
+  if (exact) return 1;
+  return width ?? Math.max(1, Math.min(DEFAULT_BUCKET, Math.round(window / 10)));
 }
 
 function requireUnits(value: unknown, field: string): asserts value is number {

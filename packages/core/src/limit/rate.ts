@@ -1,5 +1,6 @@
 import { HeadgateError, shown } from "../errors.ts";
-import { microseconds } from "./limit.ts";
+import { requireOptions } from "../options.ts";
+import { LONGEST_WINDOW, microseconds } from "./limit.ts";
 
 const UNITS: ReadonlyMap<string, number> = new Map([
   ["ms", 1_000],
@@ -15,17 +16,18 @@ const RATE = /^\s*(\d+)\s*\/\s*(\d+(?:\.\d+)?)?\s*(ms|s|m|h|d|w)\s*$/;
 /** `"100/m"`, `"5/15m"`, or the same as numbers. */
 export type Rate = string | { readonly limit: number; readonly windowMs: number };
 
+const RATE_FIELDS: ReadonlySet<string> = new Set(["limit", "windowMs"]);
+
 /** The units of a rate, and its window in microseconds. */
 export function parseRate(rate: unknown): { limit: unknown; window: number } {
-  if (typeof rate === "string") {
-    const match = RATE.exec(rate);
-    if (match !== null) {
-      const [, count, length = "1", unit = ""] = match;
-      return { limit: Number(count), window: microseconds(Number(length), UNITS.get(unit) ?? 0, "rate") };
-    }
-  } else if (typeof rate === "object" && rate !== null && "limit" in rate && "windowMs" in rate) {
+  if (typeof rate === "object" && rate !== null && "limit" in rate && "windowMs" in rate) {
+    requireOptions(rate, RATE_FIELDS, { code: "HG_BAD_RATE", at: "rate." });
     return { limit: rate.limit, window: microseconds(rate.windowMs, 1_000, "windowMs") };
   }
+  const [, count, length = "1", unit = ""] = (typeof rate === "string" && RATE.exec(rate)) || [];
+  const limit = Number(count);
+  const window = Math.round(Number(length) * (UNITS.get(unit) ?? 0));
+  if (Number.isSafeInteger(limit) && limit >= 1 && window >= 1 && window <= LONGEST_WINDOW) return { limit, window };
   throw new HeadgateError(
     "HG_BAD_RATE",
     "rate",

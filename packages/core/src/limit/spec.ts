@@ -1,6 +1,5 @@
 import { HeadgateError, shown } from "../errors.ts";
-import { bucketWidth } from "./builders.ts";
-import { type AlgorithmName, type Limit, makeCapacityLimit, makeLimit, microseconds } from "./limit.ts";
+import { type AlgorithmName, bucketWidth, type Limit, makeCapacityLimit, makeLimit, microseconds } from "./limit.ts";
 
 const SECOND = 1_000_000;
 

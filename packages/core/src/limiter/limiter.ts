@@ -1,5 +1,6 @@
 import { HeadgateError, shown } from "../errors.ts";
 import type { Limit } from "../limit/limit.ts";
+import { requireOptions } from "../options.ts";
 import type { Action, Answer, Operation, Store } from "../stores/store.ts";
 import type { Clock } from "../time/clock.ts";
 import { Decision, type RuleWithNames } from "./decision.ts";
@@ -18,6 +19,8 @@ import type { Scheduled, ScheduleOptions } from "./schedule.ts";
 import { Verdict } from "./verdict.ts";
 import { type WaitOptions, waitForTurn } from "./wait.ts";
 import { WaitingLine } from "./waiting-line.ts";
+
+const WAIT_OPTIONS: ReadonlySet<string> = new Set(["cost", "signal", "maxWaitMs"]);
 
 /** Decides by named rules over any store. A denial is a decision, never an exception. */
 export class Limiter<R extends Rules = Rules> {
@@ -95,6 +98,7 @@ export class Limiter<R extends Rules = Rules> {
     if (typeof task !== "function") {
       throw new HeadgateError("HG_BAD_OPTION", "task", `must be a function, got ${shown(task)}`);
     }
+    requireOptions(options, WAIT_OPTIONS);
     const decision = await this.#wait(rule, key, options, options.maxWaitMs !== undefined);
     return decision.allowed ? { ran: true, value: await task(), decision } : { ran: false, decision };
   }
@@ -141,7 +145,8 @@ export class Limiter<R extends Rules = Rules> {
     options: WaitOptions,
     patient: boolean,
   ): Promise<Decision<Name>> {
-    const { signal: _, maxWaitMs: __, ...asked } = options;
+    requireOptions(options, WAIT_OPTIONS);
+    const asked = options.cost === undefined ? {} : { cost: options.cost };
     const waiter = {
       ...this.operation(rule, key, costIn(asked)),
       patient,
@@ -166,18 +171,20 @@ export class Limiter<R extends Rules = Rules> {
     action: Action,
     operations: NamedOperation<Name>[],
   ): Promise<Decision<Name>[]> {
-    return decided(operations, await this.#store.apply(action, operations));
+    return decided(action, operations, await this.#store.apply(action, operations));
   }
 }
 
-/** What a store answered, as decisions. */
+/** What a store answered, as decisions. Corrections are answered as a peek of cost 1 is. */
 export function decided<Name extends string>(
+  action: Action,
   operations: readonly NamedOperation<Name>[],
   answers: readonly Answer[],
 ): Decision<Name>[] {
-  return operations.map(
-    ({ rule, cost }, i) => new Decision(rule, cost, answers[i], answers[i].source, answers[i].degraded),
-  );
+  const isAsked = action === "take" || action === "peek";
+  return operations.map(({ rule, cost }, i) => {
+    return new Decision(rule, isAsked ? cost : 1, answers[i], answers[i].source, answers[i].degraded);
+  });
 }
 
 export interface NamedOperation<Name extends string> extends Operation {

@@ -7,7 +7,7 @@ import type { Clock } from "../time/clock.ts";
 import { Decision, type RuleWithNames } from "./decision.ts";
 import { decided, Limiter, type NamedOperation } from "./limiter.ts";
 import { type Batch, type Check, type CheckOptions, costIn, isKeyBatch, requireKey } from "./requests.ts";
-import type { RuleName, Rules } from "./rules.ts";
+import { makeRule, type RuleName, type Rules } from "./rules.ts";
 import { Verdict } from "./verdict.ts";
 
 /** A limiter over this process's own memory: everything can also be had at once, without a promise. */
@@ -15,23 +15,27 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
   readonly store: MemoryStore;
   private readonly clock: Clock;
   private readonly out = new Outcome();
-  // The rule asked for last: most programs ask for one again and again.
+  // The rule asked for last: most programs ask for one again and again. Other limiters over the
+  // same store may change its limit, and then the store has another version.
   private selected: RuleWithNames<RuleName<R>>;
   private ledger: Ledger;
+  private version: number;
 
   constructor(rules: R, store: MemoryStore) {
     super(rules, store, store.clock);
     this.store = store;
     this.clock = store.clock;
-    for (const rule of this.rules.values()) store.ledger(rule);
-    [this.selected] = this.rules.values();
+    for (const rule of this.rules.values()) store.open(rule);
+    const [first] = this.rules.keys();
+    this.selected = this.rule(first);
     this.ledger = store.ledger(this.selected);
+    this.version = store.version;
   }
 
   checkSync<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Decision<Name> {
     const cost = options === undefined ? 1 : costIn(options);
     if (typeof key !== "string") requireKey(key);
-    if (rule !== this.selected.name) this.select(rule);
+    if (rule !== this.selected.name || this.version !== this.store.version) this.select(rule);
     const { selected, out } = this;
     this.ledger.take(selected.limit, key, cost, this.clock.now(), out);
     return new Decision(selected as RuleWithNames<Name>, cost, out, "store", false);
@@ -39,14 +43,14 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
 
   checkAllSync<Name extends RuleName<R>>(checks: readonly Check<Name>[]): Verdict<Name> {
     const operations = this.together(checks);
-    return new Verdict(decided(operations, this.store.apply("take", operations)));
+    return new Verdict(decided("take", operations, this.store.apply("take", operations)));
   }
 
   checkManySync<Name extends RuleName<R>>(...batch: Batch<Name>): Decision<Name>[] {
     if (!isKeyBatch(batch)) return this.takeEach(this.operations(batch[0]));
     const [rule, keys, options] = batch;
     const cost = costIn(options);
-    if (rule !== this.selected.name) this.select(rule);
+    if (rule !== this.selected.name || this.version !== this.store.version) this.select(rule);
     const { ledger, selected, out } = this;
     const now = this.clock.now();
     const decisions = new Array<Decision<Name>>(keys.length);
@@ -86,7 +90,8 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
   }
 
   override setLimit(rule: RuleName<R>, limit: Limit): void {
-    super.setLimit(rule, limit);
+    this.rule(rule);
+    this.store.ledger(makeRule(rule, limit));
     this.select(rule);
   }
 
@@ -99,14 +104,25 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
     });
   }
 
+  /** A rule with the limit that the store has for it by now. */
+  protected override rule<Name extends RuleName<R>>(name: Name): RuleWithNames<Name> {
+    const rule = super.rule(name);
+    const limit = this.store.limitOf(name) ?? rule.limit;
+    if (limit === rule.limit) return rule;
+    const changed = makeRule(name, limit);
+    this.rules.set(name, changed);
+    return changed;
+  }
+
   private select(name: RuleName<R>): void {
     this.selected = this.rule(name);
     this.ledger = this.store.ledger(this.selected);
+    this.version = this.store.version;
   }
 
   private act<Name extends RuleName<R>>(action: Action, rule: Name, key: string, cost: number): Decision<Name> {
     const operations = [this.operation(rule, key, cost)];
-    const [decision] = decided(operations, this.store.apply(action, operations));
+    const [decision] = decided(action, operations, this.store.apply(action, operations));
     return decision;
   }
 }

@@ -1,4 +1,5 @@
 import { HeadgateError, shown } from "../errors.ts";
+import { requireOptions } from "../options.ts";
 
 /** One check among several. */
 export interface Check<Name extends string = string> {
@@ -31,18 +32,10 @@ const CHECK_FIELDS: ReadonlySet<string> = new Set(["rule", "key", "cost"]);
 /** The cost that the options of a check ask for. */
 export function costIn(options: CheckOptions | undefined): number {
   if (options === undefined) return 1;
-  requireOptions(options);
-  requireKnown(options, CHECK_OPTIONS, "options.");
+  requireOptions(options, CHECK_OPTIONS);
   const { cost = 1 } = options;
   requireCost(cost);
   return cost;
-}
-
-/** A cost in the place of the options would be taken for no options, and charge 1. */
-export function requireOptions(options: unknown): void {
-  if (typeof options !== "object" || options === null) {
-    throw new HeadgateError("HG_BAD_OPTION", "options", `must be like { cost: 3 }, got ${shown(options)}`);
-  }
 }
 
 export function requireKey(key: unknown, field = "key"): asserts key is string {
@@ -58,15 +51,6 @@ function requireCost(cost: unknown, at = ""): asserts cost is number {
       `${at}cost`,
       `must be a whole number from 0 to 2^53 - 1, got ${shown(cost)}`,
     );
-  }
-}
-
-/** A misspelt option would be taken for none, and charge 1. */
-export function requireKnown(given: object, known: ReadonlySet<string>, at: string): void {
-  for (const name in given) {
-    if (!known.has(name)) {
-      throw new HeadgateError("HG_BAD_OPTION", `${at}${name}`, `is not known here (known: ${[...known].join(", ")})`);
-    }
   }
 }
 
@@ -88,7 +72,7 @@ export function requireChecks(checks: readonly Check[]): void {
       throw new HeadgateError("HG_BAD_CHECKS", `checks[${i}]`, `must be like { rule, key, cost }, got ${shown(check)}`);
     }
     const { key, cost = 1 } = checks[i];
-    requireKnown(check, CHECK_FIELDS, "checks[].");
+    for (const name in check) if (!CHECK_FIELDS.has(name)) requireOptions(check, CHECK_FIELDS, { at: `checks[${i}].` });
     if (typeof key !== "string") requireKey(key, `checks[${i}].key`);
     if (!isCost(cost)) requireCost(cost, `checks[${i}].`);
   }

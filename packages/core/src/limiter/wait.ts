@@ -1,7 +1,7 @@
 import { HeadgateError, shown } from "../errors.ts";
 import type { Clock } from "../time/clock.ts";
 import { Decision, type RuleWithNames } from "./decision.ts";
-import { type CheckOptions, requireOptions } from "./requests.ts";
+import type { CheckOptions } from "./requests.ts";
 import type { WaitingLine } from "./waiting-line.ts";
 
 export interface WaitOptions extends CheckOptions {
@@ -31,7 +31,6 @@ export async function waitForTurn<Name extends string>(
   clock: Clock,
   options: WaitOptions,
 ): Promise<Decision<Name>> {
-  requireOptions(options);
   const { signal, maxWaitMs = Number.POSITIVE_INFINITY } = options;
   if (typeof maxWaitMs !== "number" || !(maxWaitMs >= 0)) {
     throw new HeadgateError(
@@ -39,6 +38,9 @@ export async function waitForTurn<Name extends string>(
       "maxWaitMs",
       `must be a number of milliseconds from 0 on, got ${shown(maxWaitMs)}`,
     );
+  }
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw new HeadgateError("HG_BAD_OPTION", "signal", `must be an AbortSignal, got ${shown(signal)}`);
   }
   signal?.throwIfAborted();
   // In whole microseconds, like the times it is compared with: milliseconds of today have no digits left for them.
@@ -88,19 +90,37 @@ async function delayed<Name extends string>(
   stop: AbortSignal,
 ): Promise<Decision<Name>> {
   const { delayMs } = decision;
+  const admittedAt = clock.now();
   const tooLong = delayMs - timeLeft();
   if (delayMs > 0 && tooLong > 0) {
-    return refusal(waiter, await waiter.giveBack(), tooLong);
+    return refusal(waiter, await stepOut(decision, waiter, 0), tooLong);
   }
   try {
     // The signal may also have come while the store was deciding.
     stop.throwIfAborted();
     if (delayMs > 0) await clock.sleep(delayMs, stop);
   } catch (reason) {
-    await waiter.giveBack();
+    await stepOut(decision, waiter, clock.now() - admittedAt);
     throw reason;
   }
   return decision;
+}
+
+/**
+ * Gives back what was taken. But a place in a queue with others behind it stays taken: they keep their
+ * turns, so to let a newcomer have it would send two out at once.
+ */
+async function stepOut<Name extends string>(
+  decision: Decision<Name>,
+  waiter: Waiter<Name>,
+  elapsed: number,
+): Promise<Decision<Name>> {
+  const { algorithm, burst, drain, unit } = waiter.rule.limit;
+  if (algorithm !== "leaky_bucket") return waiter.giveBack();
+  const stands = await waiter.peek();
+  const expected = Math.min(burst, decision.remaining + (elapsed * drain) / unit);
+  // Whoever came later has taken at least one whole unit.
+  return expected - stands.remaining < 0.5 ? waiter.giveBack() : stands;
 }
 
 function refusal<Name extends string>(

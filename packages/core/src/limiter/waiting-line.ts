@@ -17,7 +17,7 @@ export class WaitingLine {
 
   /**
    * Resolves when it is the caller's turn, or when `giveUp` settles (rejecting if that does).
-   * The function that it answers leaves the line.
+   * The place that it answers must be left.
    */
   async enter(key: string, giveUp: Promise<void>): Promise<Place> {
     const waiter: Waiter = { served: () => {} };
@@ -42,6 +42,7 @@ export class WaitingLine {
 
   private leave(key: string, waiter: Waiter): void {
     const line = this.lines.get(key) ?? [];
+    if (!line.includes(waiter)) return;
     line.splice(line.indexOf(waiter), 1);
     if (line.length === 0) this.lines.delete(key);
     else line[0].served();

@@ -1,15 +1,26 @@
 import type { MemoryLimiter } from "../limiter/memory-limiter.ts";
 import type { Rules } from "../limiter/rules.ts";
+import { requireOptions } from "../options.ts";
 import { rateLimiter } from "../rate-limiter.ts";
+import type { MemoryStoreOptions } from "../stores/memory/memory-store.ts";
 import { ManualClock } from "./manual-clock.ts";
 
 export { ManualClock } from "./manual-clock.ts";
 
+export interface TestLimiterOptions extends Omit<MemoryStoreOptions, "clock"> {
+  /** When the clock starts, in milliseconds since the epoch. Default 0. */
+  readonly startMs?: number;
+}
+
 /** A limiter whose time passes only when the test says so. */
 export function testLimiter<const R extends Rules>(
   rules: R,
-  startMs = 0,
+  options: TestLimiterOptions = {},
 ): { limiter: MemoryLimiter<R>; clock: ManualClock } {
+  requireOptions(options, OPTIONS);
+  const { startMs, ...store } = options;
   const clock = new ManualClock(startMs);
-  return { limiter: rateLimiter(rules, { clock }), clock };
+  return { limiter: rateLimiter(rules, { ...store, clock }), clock };
 }
+
+const OPTIONS: ReadonlySet<string> = new Set(["startMs", "maxKeys", "sweep"]);

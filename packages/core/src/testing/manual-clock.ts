@@ -1,3 +1,4 @@
+import { HeadgateError, shown } from "../errors.ts";
 import type { Clock } from "../time/clock.ts";
 
 interface Sleeper {
@@ -12,7 +13,7 @@ export class ManualClock implements Clock {
 
   /** Starts at `ms` since the epoch; 0 by default. */
   constructor(ms = 0) {
-    this.time = Math.round(ms * 1000);
+    this.time = timeFromMilliseconds(ms);
   }
 
   now(): number {
@@ -39,12 +40,12 @@ export class ManualClock implements Clock {
 
   /** Sets the time, back as well as forth; wakes nobody. */
   set(ms: number): void {
-    this.time = Math.round(ms * 1000);
+    this.time = timeFromMilliseconds(ms);
   }
 
   /** Lets time pass. Everyone whose sleep ends on the way wakes at that very moment, in order, and runs on before time does. */
   async advance(ms: number): Promise<void> {
-    const end = this.time + Math.round(ms * 1000);
+    const end = this.time + timeFromMilliseconds(ms);
     await settled();
     for (let next = this.next(end); next !== undefined; next = this.next(end)) {
       this.time = Math.max(this.time, next.until);
@@ -62,6 +63,12 @@ export class ManualClock implements Clock {
       undefined,
     );
   }
+}
+
+function timeFromMilliseconds(ms: unknown): number {
+  const time = typeof ms === "number" ? Math.round(ms * 1000) : Number.NaN;
+  if (Number.isSafeInteger(time)) return time;
+  throw new HeadgateError("HG_BAD_TIME", "ms", `must be a number of milliseconds, got ${shown(ms)}`);
 }
 
 /** Never less than asked for; but 16.1 ms are 16100 µs, and not one more for what multiplying adds. */

@@ -16,7 +16,7 @@ describe("a limiter for tests", () => {
   it("starts at the epoch, or where it is told", () => {
     const rules = { api: gcra("1/m") };
     expect(testLimiter(rules).clock.now()).toBe(0);
-    expect(testLimiter(rules, 12.5).clock.now()).toBe(12_500);
+    expect(testLimiter(rules, { startMs: 12.5 }).clock.now()).toBe(12_500);
   });
 
   it("wakes those who wait by it", async () => {

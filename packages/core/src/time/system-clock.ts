@@ -22,9 +22,10 @@ const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
  * machine slept) it follows; when that is put back it does not, so quota is neither minted nor withheld.
  *
  * Reading the clock costs more than a check. So within one synchronous run of code that checks in a
- * tight loop, one reading serves up to 32 checks. A reading never outlives that run: an await, a
- * timer or an event starts from a fresh one. It is 50 µs old at the most, but for the one moment when
- * a tight loop turns slow: then up to 31 checks may still see the time at which it did.
+ * tight loop, one reading serves up to 32 checks. It is dropped by a microtask: only what was queued
+ * before that, next ticks among it, may still see it; timers and events start from a fresh one. It is
+ * 50 µs old at the most, but for the one moment when such a run turns slow: then up to 31 checks may
+ * still see the time at which it did.
  */
 export class SystemClock implements Clock {
   private time = 0;

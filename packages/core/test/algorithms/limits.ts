@@ -79,6 +79,15 @@ export function meterLimits(algorithm: Metered, rates = anyRates): fc.Arbitrary<
     .map((fields) => makeLimit(fields));
 }
 
+/** So many units, and so oddly many, that they cannot be counted in exact parts: these limits have a meter of their own. */
+export const coarseLimits: fc.Arbitrary<Limit> = fc
+  .record({ exponent: fc.double({ min: 44, max: 53, noNaN: true }), window: fc.integer({ min: 1, max: 30 * DAY }) })
+  .map(({ exponent, window }) => {
+    const limit = Math.min(MOST_UNITS, Math.floor(2 ** exponent));
+    return makeLimit({ algorithm: "token_bucket", limit, window });
+  })
+  .filter(({ coarse, drain }) => coarse && !Number.isInteger(drain));
+
 export interface CapacitySpec {
   readonly capacity: number;
   readonly refill_rate: number;
@@ -117,6 +126,12 @@ export function bucketedLimits(rates = anyRates): fc.Arbitrary<Limit> {
   });
 }
 
+function exactBuckets(rates = anyRates): fc.Arbitrary<Limit> {
+  return windowLimits("bucketed_window", undefined, rates);
+}
+
+const eitherBuckets = fc.oneof(bucketedLimits(modestRates), exactBuckets(modestRates));
+
 /** The same algorithm with `by` units more. */
 export function raised(limit: Limit, by: number): Limit {
   const more = (units: number): number => Math.min(MOST_UNITS, Math.ceil(units) + by);
@@ -143,12 +158,13 @@ function variant(
 export const variants: readonly Variant[] = [
   variant("token_bucket", "", (rates) => meterLimits("token_bucket", rates)),
   variant("token_bucket", " by capacity", () => capacityLimits),
+  { ...variant("token_bucket", ", coarse", (rates) => meterLimits("token_bucket", rates)), limits: coarseLimits },
   variant("leaky_bucket", "", (rates) => meterLimits("leaky_bucket", rates)),
   variant("gcra", "", (rates) => meterLimits("gcra", rates)),
   variant("fixed_window", " by the clock", (rates) => windowLimits("fixed_window", "clock", rates)),
   variant("fixed_window", " by request", (rates) => windowLimits("fixed_window", "request", rates)),
   variant("sliding_window_log", "", (rates) => windowLimits("sliding_window_log", undefined, rates)),
   variant("sliding_window_counter", "", (rates) => windowLimits("sliding_window_counter", undefined, rates)),
-  variant("bucketed_window", "", bucketedLimits),
-  variant("bucketed_window", ", exact", (rates) => windowLimits("bucketed_window", undefined, rates)),
+  { ...variant("bucketed_window", "", bucketedLimits), modest: eitherBuckets },
+  { ...variant("bucketed_window", ", exact", exactBuckets), modest: eitherBuckets },
 ];

@@ -77,7 +77,7 @@ describe("check", () => {
 
 describe.each(kinds)("check under a %s", (_name, make) => {
   it("enforces a window of 30 days", () => {
-    const { limiter, clock } = testLimiter({ api: make("2/30d") }, Date.UTC(2026, 0, 15));
+    const { limiter, clock } = testLimiter({ api: make("2/30d") }, { startMs: Date.UTC(2026, 0, 15) });
     expect(limiter.checkSync("api", "k", { cost: 2 }).allowed).toBe(true);
     clock.set(clock.now() / 1000 + 1_000);
     const { allowed, retryAfterMs } = limiter.checkSync("api", "k");
@@ -102,7 +102,7 @@ describe.each(kinds)("check under a %s", (_name, make) => {
   });
 
   it("mints no quota by a clock that flaps", () => {
-    const { limiter, clock } = testLimiter({ api: make("5/h") }, Date.UTC(2026, 0, 1, 12, 30));
+    const { limiter, clock } = testLimiter({ api: make("5/h") }, { startMs: Date.UTC(2026, 0, 1, 12, 30) });
     let admitted = 0;
     for (let i = 0; i < 100; i += 1) {
       clock.set(Date.UTC(2026, 0, 1, i % 2 === 0 ? 12 : 11, 30));

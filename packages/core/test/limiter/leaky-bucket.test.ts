@@ -43,7 +43,10 @@ describe("a leaky bucket's decision", () => {
 describe("the delays of a leaky bucket", () => {
   // At every place within the tenth of a second that one request takes: where a fraction would slip.
   it("let requests out at least one interval apart, to the microsecond, whenever they come", () => {
-    const { limiter, clock } = testLimiter({ mail: leakyBucket("10/s", { burst: 50 }) }, 1_700_000_000_000);
+    const { limiter, clock } = testLimiter(
+      { mail: leakyBucket("10/s", { burst: 50 }) },
+      { startMs: 1_700_000_000_000 },
+    );
     let latest = Number.NEGATIVE_INFINITY;
     for (let i = 0; i < 2_000; i += 1) {
       clock.set((clock.now() + ((i * 7_919) % 99_991)) / 1000);

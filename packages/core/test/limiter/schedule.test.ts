@@ -8,7 +8,7 @@ const TODAY_MS = 1_700_000_000_000.331;
 
 describe("schedule", () => {
   it("runs tasks at a constant rate, in order", async () => {
-    const { limiter, clock } = testLimiter({ mail: leakyBucket("10/s", { burst: 5 }) }, TODAY_MS);
+    const { limiter, clock } = testLimiter({ mail: leakyBucket("10/s", { burst: 5 }) }, { startMs: TODAY_MS });
     const ran: [number, number][] = [];
     for (let i = 0; i < 5; i += 1) {
       void limiter.schedule("mail", "k", () => ran.push([i, Math.round(clock.now() - TODAY_MS * 1000)]));
@@ -24,7 +24,7 @@ describe("schedule", () => {
   });
 
   it("runs tasks that come at any time at least one interval apart, and none later than its place in the queue", async () => {
-    const { limiter, clock } = testLimiter({ mail: leakyBucket("10/s", { burst: 5 }) }, TODAY_MS);
+    const { limiter, clock } = testLimiter({ mail: leakyBucket("10/s", { burst: 5 }) }, { startMs: TODAY_MS });
     const times: number[] = [];
     for (let i = 0; i < 300; i += 1) {
       void limiter.schedule("mail", "k", () => times.push(clock.now()));

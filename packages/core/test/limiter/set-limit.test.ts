@@ -17,7 +17,7 @@ describe.each(kinds)("setLimit on a %s", (_name, make) => {
   });
 
   it("never makes a raised limit deny what the old one allowed", () => {
-    const { limiter, clock } = testLimiter({ api: make("10/h") }, Date.UTC(2026, 0, 1));
+    const { limiter, clock } = testLimiter({ api: make("10/h") }, { startMs: Date.UTC(2026, 0, 1) });
     for (let i = 0; i < 50; i += 1) {
       clock.set(clock.now() / 1000 + 97_000);
       const { allowed } = limiter.peekSync("api", "k");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { gcra, MemoryStore, rateLimiter } from "../../src/index.ts";
+import { fixedWindow, gcra, MemoryStore, rateLimiter } from "../../src/index.ts";
 import { ManualClock } from "../../src/testing/index.ts";
 
 describe("two limiters over one memory store", () => {
@@ -21,13 +21,30 @@ describe("two limiters over one memory store", () => {
     expect(other.checkSync("site", "k").allowed).toBe(true);
   });
 
-  it("each decide by their own limit", () => {
+  it.each([
+    ["another rate", gcra("2/m")],
+    ["another algorithm", fixedWindow("3/m")],
+  ])("may not mean %s by one name", (_what, limit) => {
     const store = new MemoryStore({ clock: new ManualClock() });
-    const wide = rateLimiter({ api: gcra("100/m") }, { store });
-    const narrow = rateLimiter({ api: gcra("2/m") }, { store });
-    for (let i = 0; i < 3; i += 1) {
-      expect(wide.checkSync("api", "k", { cost: 10 })).toMatchObject({ allowed: true, remaining: 90 - 10 * i });
-      expect(narrow.checkSync("api", "k")).toMatchObject({ allowed: false, remaining: 0 });
-    }
+    rateLimiter({ api: gcra("3/m") }, { store });
+    expect(() => rateLimiter({ api: limit }, { store })).toThrow(
+      expect.objectContaining({ code: "HG_BAD_RULES", field: "rules.api" }),
+    );
+  });
+
+  it.each([
+    ["a wider limit", gcra("10/m"), 7],
+    ["another algorithm", fixedWindow("10/m"), 8],
+  ])("both go by %s that one of them sets", async (_what, limit, remaining) => {
+    const store = new MemoryStore({ clock: new ManualClock() });
+    const one = rateLimiter({ api: gcra("3/m") }, { store });
+    const other = rateLimiter({ api: gcra("3/m") }, { store });
+    expect(other.checkSync("api", "k").remaining).toBe(2);
+    one.setLimit("api", limit);
+    expect(one.checkSync("api", "k", { cost: 2 })).toMatchObject({ limit: 10, remaining });
+    expect(other.checkSync("api", "k")).toMatchObject({ limit: 10, remaining: remaining - 1 });
+    expect(other.peekSync("api", "k")).toMatchObject({ limit: 10, remaining: remaining - 1 });
+    expect((await other.checkAll([{ rule: "api", key: "k" }])).remaining).toBe(remaining - 2);
+    expect(one.peekSync("api", "k").remaining).toBe(remaining - 2);
   });
 });

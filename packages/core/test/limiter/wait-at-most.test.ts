@@ -23,7 +23,7 @@ describe("a wait of at most maxWaitMs", () => {
   // Every microsecond of a millisecond, at a time of today: a deadline in milliseconds would lose some of them.
   it("is admitted if it takes exactly that long, whatever the time is", async () => {
     for (let microsecond = 0; microsecond < 1_000; microsecond += 37) {
-      const { limiter, clock } = testLimiter({ api: gcra("3/s") }, 1_700_000_000_000 + microsecond / 1000);
+      const { limiter, clock } = testLimiter({ api: gcra("3/s") }, { startMs: 1_700_000_000_000 + microsecond / 1000 });
       limiter.checkSync("api", "k", { cost: 3 });
       const { retryAfterMs } = limiter.peekSync("api", "k");
       const waiting = watch(clock, limiter.wait("api", "k", { maxWaitMs: retryAfterMs }));

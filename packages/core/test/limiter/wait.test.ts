@@ -18,7 +18,7 @@ describe("wait", () => {
   it.each(kinds.filter(([name]) => name !== "leaky_bucket"))(
     "is admitted at the very moment that a denial tells (%s)",
     async (_name, make) => {
-      const { limiter, clock } = testLimiter({ api: make("3/s") }, TODAY_MS);
+      const { limiter, clock } = testLimiter({ api: make("3/s") }, { startMs: TODAY_MS });
       limiter.checkSync("api", "k", { cost: 3 });
       const { retryAfterMs } = limiter.peekSync("api", "k", { cost: 2 });
       const waiting = watch(clock, limiter.wait("api", "k", { cost: 2 }));
@@ -58,7 +58,7 @@ describe("wait", () => {
   });
 
   it("stays for the delay that a leaky bucket tells, so that a loop is shaped to a constant rate", async () => {
-    const { limiter, clock } = testLimiter({ mail: leakyBucket("10/s", { burst: 3 }) }, TODAY_MS);
+    const { limiter, clock } = testLimiter({ mail: leakyBucket("10/s", { burst: 3 }) }, { startMs: TODAY_MS });
     const waits = Array.from({ length: 6 }, () => watch(clock, limiter.wait("mail", "k")));
     await clock.advance(10_000);
     const start = TODAY_MS * 1000;

@@ -3,9 +3,8 @@
  * probing, hash and row side by side so that a look-up touches one place in memory.
  */
 const EMPTY = 0;
-/** The high half of the table's own marks; a key's hash never has it. */
-const RESERVED = 1;
-const MOVED = 0;
+/** In the place of a high half: the row is gone, but probing goes on past it. No key's hash has either. */
+const MOVED = 1;
 
 export class KeyTable {
   /** All rows; `find` and `add` answer where in here a row begins. */
@@ -55,7 +54,7 @@ export class KeyTable {
   rowIn(slot: number): number {
     const at = slot * this.stride;
     const high = this.hashes[2 * at];
-    return high === EMPTY || (high === RESERVED && this.hashes[2 * at + 1] === MOVED) ? -1 : at + 1;
+    return high === EMPTY || high === MOVED ? -1 : at + 1;
   }
 
   slotOf(row: number): number {
@@ -89,8 +88,7 @@ export class KeyTable {
 
   /** Marks a row as gone without closing the gap. For a table that is being emptied. */
   forget(row: number): void {
-    this.hashes[2 * (row - 1)] = RESERVED;
-    this.hashes[2 * (row - 1) + 1] = MOVED;
+    this.hashes[2 * (row - 1)] = MOVED;
     this.size -= 1;
   }
 }

@@ -18,9 +18,6 @@ const INTERVAL = 1_000;
 /** How long a blank row is kept, in microseconds: a key that comes again soon keeps its place. */
 const MARGIN = 5_000_000;
 
-/** The row that keys share when there is no room for them, under a hash that no key has. */
-const OVERFLOW = { high: 1, low: 1 };
-
 export interface LedgerOptions {
   /** How many keys are told apart; further ones share a row. */
   readonly maxKeys: number;
@@ -51,6 +48,8 @@ export class Ledger {
   private readonly sweeps: boolean;
   private readonly blank: Float64Array;
   private readonly pool: RowPool | undefined;
+  /** The row that keys share when there is no room for them, laid out as in the table. */
+  private readonly sharedSlot: Float64Array;
   private table: KeyTable;
   /** The table that is being emptied into the other, if one is. */
   private retiring: KeyTable | undefined;
@@ -69,6 +68,7 @@ export class Ledger {
     this.sweeps = options.sweep;
     this.blank = Float64Array.from(this.algorithm.blank);
     this.pool = this.algorithm.resize === undefined ? undefined : new RowPool();
+    this.sharedSlot = this.pool === undefined ? this.blank.slice() : new Float64Array(1).fill(-1);
     this.table = this.newTable(FEWEST_SLOTS);
     this.cells = this.blank;
   }
@@ -137,9 +137,8 @@ export class Ledger {
   }
 
   private holdShared(): void {
-    const row = this.find(OVERFLOW.high, OVERFLOW.low);
-    if (row >= 0) this.hold(row);
-    else this.add(OVERFLOW.high, OVERFLOW.low);
+    if (this.pool !== undefined && this.sharedSlot[0] < 0) this.sharedSlot[0] = this.blankRow(this.pool);
+    this.hold(0, this.sharedSlot);
     this.shared = true;
   }
 
@@ -154,9 +153,16 @@ export class Ledger {
     if (length === 0) return;
     const longer = pool.take(length);
     resize?.copy(this.cells, this.at, pool.cells(longer), pool.at(longer), length);
-    pool.give(this.table.cells[this.row]);
-    this.table.cells[this.row] = longer;
-    this.hold(this.row);
+    const slots = this.shared ? this.sharedSlot : this.table.cells;
+    pool.give(slots[this.row]);
+    slots[this.row] = longer;
+    this.hold(this.row, slots);
+  }
+
+  private blankRow(pool: RowPool): number {
+    const row = pool.take(this.blank.length);
+    pool.cells(row).set(this.blank, pool.at(row));
+    return row;
   }
 
   private find(high: number, low: number): number {
@@ -166,15 +172,15 @@ export class Ledger {
     return old < 0 ? -1 : this.table.take(this.retiring, old);
   }
 
-  private hold(row: number): void {
+  private hold(row: number, slots = this.table.cells): void {
     this.row = row;
     this.known = true;
     this.fixed = this.pool === undefined;
     if (this.pool === undefined) {
-      this.cells = this.table.cells;
+      this.cells = slots;
       this.at = row;
     } else {
-      const pooled = this.table.cells[row];
+      const pooled = slots[row];
       this.cells = this.pool.cells(pooled);
       this.at = this.pool.at(pooled);
     }
@@ -183,9 +189,9 @@ export class Ledger {
   private add(high: number, low: number): void {
     if (this.table.size >= FULLEST * this.table.slots) this.retire(2 * this.table.slots);
     const row = this.table.add(high, low);
-    if (this.pool !== undefined) this.table.cells[row] = this.pool.take(this.blank.length);
+    if (this.pool === undefined) this.table.cells.set(this.blank, row);
+    else this.table.cells[row] = this.blankRow(this.pool);
     this.hold(row);
-    this.cells.set(this.blank, this.at);
   }
 
   private newTable(slots: number): KeyTable {

@@ -1,6 +1,8 @@
 import { Outcome } from "../../algorithms/algorithm.ts";
 import { HeadgateError, shown } from "../../errors.ts";
-import type { Clock } from "../../time/clock.ts";
+import { type Limit, sameLimit } from "../../limit/limit.ts";
+import { requireOptions } from "../../options.ts";
+import { type Clock, requireClock } from "../../time/clock.ts";
 import { SystemClock } from "../../time/system-clock.ts";
 import type { Action, Answer, Operation, Rule, Store } from "../store.ts";
 import { KeyHash } from "./key-hash.ts";
@@ -17,6 +19,8 @@ export interface MemoryStoreOptions {
   readonly sweep?: boolean;
 }
 
+const OPTIONS: ReadonlySet<string> = new Set(["maxKeys", "clock", "sweep"]);
+
 /** Keeps what was used in this process. Every answer comes at once, without a promise. */
 export class MemoryStore implements Store {
   readonly clock: Clock;
@@ -24,8 +28,11 @@ export class MemoryStore implements Store {
   private readonly sweep: boolean;
   private readonly hash = new KeyHash();
   private readonly ledgers = new Map<string, Ledger>();
+  /** Grows whenever the limit of a rule changes. */
+  version = 0;
 
   constructor(options: MemoryStoreOptions = {}) {
+    requireOptions(options, OPTIONS);
     const { maxKeys = DEFAULT_MAX_KEYS, clock = new SystemClock(), sweep = true } = options;
     if (!Number.isSafeInteger(maxKeys) || maxKeys < 1) {
       throw new HeadgateError(
@@ -34,6 +41,10 @@ export class MemoryStore implements Store {
         `must be a whole number of at least 1, got ${shown(maxKeys)}`,
       );
     }
+    if (typeof sweep !== "boolean") {
+      throw new HeadgateError("HG_BAD_OPTION", "sweep", `must be true or false, got ${shown(sweep)}`);
+    }
+    requireClock(clock);
     this.clock = clock;
     this.maxKeys = maxKeys;
     this.sweep = sweep;
@@ -44,10 +55,29 @@ export class MemoryStore implements Store {
     return Object.fromEntries([...this.ledgers].map(([name, { keys, overflowed }]) => [name, { keys, overflowed }]));
   }
 
+  /** Makes ready for a rule. Those who share a store must mean the same by a name. */
+  open(rule: Rule): void {
+    const known = this.limitOf(rule.name);
+    if (known === undefined) this.ledger(rule);
+    else if (!sameLimit(known, rule.limit)) {
+      throw new HeadgateError(
+        "HG_BAD_RULES",
+        `rules.${rule.name}`,
+        "is kept in this store under another limit: limiters that share a store must agree on it, or use another name",
+      );
+    }
+  }
+
+  /** The limit that a rule has here, if it is known. */
+  limitOf(name: string): Limit | undefined {
+    return this.ledgers.get(name)?.limit;
+  }
+
   /** The rows of a rule. If its limit has changed they go on under the new one; another algorithm starts anew. */
   ledger(rule: Rule): Ledger {
     const known = this.ledgers.get(rule.name);
     if (known?.limit === rule.limit) return known;
+    this.version += 1;
     if (known?.limit.algorithm === rule.limit.algorithm) {
       known.use(rule.limit);
       return known;
@@ -59,9 +89,8 @@ export class MemoryStore implements Store {
 
   apply(action: Action, operations: readonly Operation[]): readonly Answer[] {
     const now = this.clock.now();
-    for (const { rule, key } of operations) this.ledger(rule).arrive(key, now);
     if (action === "take") {
-      const asked = operations.map((operation) => this.evaluate(operation, operation.cost, now));
+      const asked = this.evaluateAll(operations, now);
       if (asked.every((out) => out.allowed)) this.changeAll(action, operations, now);
       return operations.map((operation, i) => answer(asked[i], this.evaluate(operation, 0, now)));
     }
@@ -69,6 +98,19 @@ export class MemoryStore implements Store {
     return operations.map((operation) => {
       const asked = this.evaluate(operation, action === "peek" ? operation.cost : 1, now);
       return answer(asked, this.evaluate(operation, 0, now));
+    });
+  }
+
+  /** Each operation of a request; those that have to share a row are judged with what the ones before them take from it. */
+  private evaluateAll(operations: readonly Operation[], now: number): Outcome[] {
+    const taken = new Map<Ledger, number>();
+    return operations.map((operation) => {
+      const ledger = this.ledger(operation.rule);
+      ledger.arrive(operation.key, now);
+      if (!ledger.shared) return this.evaluate(operation, operation.cost, now);
+      const before = taken.get(ledger) ?? 0;
+      taken.set(ledger, before + operation.cost);
+      return this.evaluate(operation, before + operation.cost, now);
     });
   }
 

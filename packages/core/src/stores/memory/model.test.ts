@@ -64,7 +64,7 @@ describe.each<[string, Limit]>([
   it("decide as one row for each key does, while the table grows, shrinks and is swept", { timeout: 60_000 }, () => {
     fc.assert(
       fc.property(steps, (sequence) => {
-        const { limiter, clock } = testLimiter({ api: limit }, 1_700_000_000_000);
+        const { limiter, clock } = testLimiter({ api: limit }, { startMs: 1_700_000_000_000 });
         const rows = new Rows(limit);
         const same = (action: Action, number: number, cost: number): void => {
           const key = `key ${number}`;

@@ -1,0 +1,24 @@
+import { type ErrorCode, HeadgateError, shown } from "./errors.ts";
+
+/**
+ * Refuses what is no object of options, and names that are not known: a misspelt option would be
+ * taken for none. `at` stands before the name in the message.
+ */
+export function requireOptions(
+  options: unknown,
+  known: ReadonlySet<string>,
+  { code = "HG_BAD_OPTION", at = "options." }: { readonly code?: ErrorCode; readonly at?: string } = {},
+): void {
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+    throw new HeadgateError(code, "options", `must be an object${knownText(known)}, got ${shown(options)}`);
+  }
+  for (const name in options) {
+    if (!known.has(name)) {
+      throw new HeadgateError(code, `${at}${name}`, `is not known here${knownText(known)}`);
+    }
+  }
+}
+
+function knownText(known: ReadonlySet<string>): string {
+  return known.size === 0 ? " (there are no options)" : ` (known: ${[...known].join(", ")})`;
+}
