@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Argument, Command } from "commander";
 import type { CheckOptions } from "./check/check.ts";
-import { type ExitCode, told } from "./failure.ts";
+import { type ExitCode, InvalidInput, told } from "./failure.ts";
 import type { ScenarioOptions } from "./scenario/scenario.ts";
 
 const EXIT_CODES = `
@@ -38,11 +38,12 @@ Examples:
     .command("check")
     .summary("decide one request of one user")
     .description("Decide one request of one user, whose quota nobody has used yet.")
-    .option("--user <id>", "who is asking (required): any string that is not empty")
-    .option("--time <seconds>", "when, in seconds since the epoch (default: now)")
+    .option("--user <id>", "who is asking (required): any string that is not empty", requireValue("--user"))
+    .option("--time <seconds>", "when, in seconds since the epoch (default: now)", requireValue("--time"))
     .option(
       "--config <file>",
       "the limits, as a config or a scenario that has one (default: capacity 5, refill_rate 1)",
+      requireValue("--config"),
     )
     .option("--fail-on-deny", "exit with 3 if the request is denied")
     .addHelpText(
@@ -67,14 +68,14 @@ A config:
     .command("scenario")
     .summary("decide the requests of a file")
     .description("Decide the requests of a file in order, one line of JSON for each.")
-    .option("--file <path>", "the scenario (required); - reads standard input")
+    .option("--file <path>", "the scenario (required); - reads standard input", requireValue("--file"))
     .option("--fail-on-deny", "exit with 3 if any request is denied")
     .addHelpText(
       "after",
       `${EXIT_CODES}
 Examples:
   $ headgate scenario --file scenario.json
-  $ generate-requests | headgate scenario --file - | grep DENY
+  $ cat scenario.json | headgate scenario --file - | grep DENY
   $ headgate scenario --file scenario.json --fail-on-deny > /dev/null || echo too much
 
 A scenario:
@@ -124,6 +125,15 @@ Examples:
     });
 
   return program;
+}
+
+/** Commander would take the next option for the value of one that has none. */
+function requireValue(option: string): (value: string) => string {
+  return (value) => {
+    if (value.startsWith("--") && !process.argv.includes(`${option}=${value}`))
+      throw new InvalidInput(`${option}: needs a value (if that is meant, write ${option}=${value})`);
+    return value;
+  };
 }
 
 /** Commander says "error: …", and a suggestion on a second line. */

@@ -9,6 +9,7 @@ test.concurrent.each<[string[], string, string?]>([
     ["--user", "é", "--time", "-1.50"],
     String.raw`{"user": "\u00e9", "time": -1.5, "decision": "ALLOW", "remaining": 4.0}`,
   ],
+  [["--user=--x", "--time", "0"], `{"user": "--x", "time": 0.0, "decision": "ALLOW", "remaining": 4.0}`],
   [
     ["--user", "premium_user", "--time", "1e3", "--config", `${golden}scenario-3-tiers.json`],
     `{"user": "premium_user", "time": 1000.0, "decision": "ALLOW", "remaining": 9.0}`,

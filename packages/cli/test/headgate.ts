@@ -1,9 +1,5 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { Readable } from "node:stream";
-import { vi } from "vitest";
-
-// A process takes a while to start where many run at once.
-vi.setConfig({ testTimeout: 30_000 });
 
 export const program = new URL("../bin/headgate.js", import.meta.url).pathname;
 

@@ -1,7 +1,8 @@
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { createWriteStream, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
 import { afterAll, expect, test } from "vitest";
 import { headgate, outcome, program, start } from "./headgate.ts";
 
@@ -84,14 +85,27 @@ test("a byte order mark is skipped", async () => {
 const terminal = "script";
 const hasTerminal = spawnSync(terminal, ["--version"]).status === 0;
 
-test.skipIf(!hasTerminal)("a terminal sees progress, and it is gone at the end", () => {
-  const file = join(folder, "longer.json");
-  writeFileSync(file, [...requests(100_000, `{${CONFIG}, "requests": [`, "]}")].join(""));
-  const command = `'${process.execPath}' '${program}' scenario --file '${file}' > '${folder}/out'`;
-  const { stdout } = spawnSync(terminal, ["-qec", command, "/dev/null"], {
-    encoding: "utf8",
-    env: { ...process.env, TERM: "xterm" },
+test.skipIf(!hasTerminal)("a terminal sees progress, and it is gone at the end", async ({ signal }) => {
+  const pipe = join(folder, "endless");
+  spawnSync("bash", ["-c", `mkfifo "$0"`, pipe]);
+  const command = `'${process.execPath}' '${program}' scenario --file '${pipe}' > /dev/null`;
+  const child = spawn(terminal, ["-qec", command, "/dev/null"], { env: { ...process.env, TERM: "xterm" } });
+  const finished = outcome(child);
+  let shown = "";
+  child.stdout.on("data", (piece) => {
+    shown += piece;
   });
-  expect(stdout).toMatch(/headgate: \d+ requests decided \(\d+ %\)/);
+  // Requests come until there is progress to see, however fast they are decided.
+  async function* untilShown(): AsyncIterable<string> {
+    yield `{${CONFIG}, "requests": [`;
+    while (!shown.includes("headgate: ") && !signal.aborted) {
+      yield `{"user": "a", "time": 0},\n`.repeat(1000);
+      await new Promise(setImmediate);
+    }
+    yield `{"user": "a", "time": 0}]}`;
+  }
+  await pipeline(untilShown, createWriteStream(pipe));
+  const { stdout } = await finished;
+  expect(stdout).toMatch(/headgate: \d+ requests decided/);
   expect(stdout.endsWith("\r\u001b[K")).toBe(true);
 });
