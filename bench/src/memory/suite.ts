@@ -47,7 +47,7 @@ export const memory: Suite = {
     { ...experiment("100k-batch"), subjects: [HEADGATE] },
     { ...experiment("hot-kept"), subjects: [HEADGATE] },
   ],
-  full: { rounds: 5, timedMs: 500, lifetimeMs: 0, stopAfterMs: Number.POSITIVE_INFINITY },
+  full: { rounds: 3, timedMs: 500, lifetimeMs: 0, stopAfterMs: Number.POSITIVE_INFINITY },
   quick: { rounds: 3, timedMs: 150, lifetimeMs: 0, stopAfterMs: 30_000 },
   measure: async (task) => (await import("./speed.ts")).measureSpeed(task),
 };

@@ -9,9 +9,6 @@ import type { Algorithm } from "./algorithm.ts";
 const LATEST = 0;
 const USED = 1;
 
-/** Parts below this can be rounded; more are of limits whose unit is one part, and were stored as they are. */
-const ROUNDABLE = 2 ** 51;
-
 /** Like `meter`, whose rows it shares: a limit may become coarse, or cease to be. */
 export function coarseMeter(fine: Algorithm, shown: (units: number) => number): Algorithm {
   return {
@@ -58,8 +55,7 @@ export function coarseMeter(fine: Algorithm, shown: (units: number) => number): 
 }
 
 function partsIn(limit: Limit, cells: Float64Array, at: number): number {
-  const parts = cells[at + USED] * limit.unit;
-  return parts < ROUNDABLE ? Math.round(parts) : parts;
+  return Math.round(cells[at + USED] * limit.unit);
 }
 
 /** The first microsecond at which so many parts have drained; the quotient may slip where `drain` is a fraction. */

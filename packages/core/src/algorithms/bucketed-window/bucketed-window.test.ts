@@ -8,6 +8,7 @@ import { SlidingWindowLogModel } from "../../../test/algorithms/models/sliding-w
 import { Row } from "../../../test/algorithms/row.ts";
 import { patience, runs } from "../../../test/algorithms/runs.ts";
 import { dealings, manyRequests, play } from "../../../test/algorithms/traffic.ts";
+import { bucketedWindow } from "../../limit/builders.ts";
 import { makeLimit } from "../../limit/limit.ts";
 
 describe("bucketed_window", patience, () => {
@@ -36,6 +37,16 @@ describe("bucketed_window", patience, () => {
       expect(row.state.length).toBeLessThanOrEqual(5 + 2 * 2 * buckets);
     });
     fc.assert(property, runs(150));
+  });
+
+  it("keeps the times that it knew exactly when its buckets become wide", () => {
+    const row = new Row(bucketedWindow("100/s", { exact: true }));
+    for (let i = 0; i < 32; i += 1) row.take(i * 1_000, 1);
+    row.limit = bucketedWindow("100/s");
+    row.take(500_000, 1);
+    expect([999_999, 1_000_000, 1_030_000, 1_031_000].map((now) => row.ask(now, 0).remaining)).toEqual([
+      67, 68, 98, 99,
+    ]);
   });
 });
 
