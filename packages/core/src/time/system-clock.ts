@@ -1,7 +1,7 @@
 import type { Clock } from "./clock.ts";
 
 /** A time is handed out at most this often before the clock is read again. */
-const MOST_USES = 32;
+const MOST_USES = 64;
 /** Times are reused only while that many uses take no longer than this, in microseconds. */
 const REUSE_SPAN = 50;
 /**
@@ -9,7 +9,7 @@ const REUSE_SPAN = 50;
  * one so tight that `MOST_USES` more of them fit into `REUSE_SPAN`.
  */
 const READS_TO_CALL_IT_A_LOOP = 8;
-const LOOP_SPAN = 11;
+const LOOP_SPAN = 5;
 /** How often the wall clock is consulted, and by how much it must lead to be followed, in microseconds. */
 const WALL_INTERVAL = 1_000_000;
 const WALL_LEAD = 100_000;
@@ -22,9 +22,9 @@ const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
  * machine slept) it follows; when that is put back it does not, so quota is neither minted nor withheld.
  *
  * Reading the clock costs more than a check. So within one synchronous run of code that checks in a
- * tight loop, one reading serves up to 32 checks. It is dropped by a microtask: only what was queued
+ * tight loop, one reading serves up to 64 checks. It is dropped by a microtask: only what was queued
  * before that, next ticks among it, may still see it; timers and events start from a fresh one. It is
- * 50 µs old at the most, but for the one moment when such a run turns slow: then up to 31 checks may
+ * 50 µs old at the most, but for the one moment when such a run turns slow: then up to 63 checks may
  * still see the time at which it did.
  */
 export class SystemClock implements Clock {
