@@ -99,6 +99,13 @@ describe.each(everyKind)("%s", (_name, limitOf) => {
     expect(passed).toBeLessThanOrEqual(20);
   });
 
+  it("answers, if only by a refusal, when the clock is broken", () => {
+    const row = new Row(limitOf("10/s"));
+    row.take(START, 10);
+    expect(row.ask(Number.NaN, 1).allowed).toBe(false);
+    expect(row.ask(Number.NEGATIVE_INFINITY, 1).allowed).toBe(false);
+  });
+
   it("puts a changed limit in force at once", () => {
     const row = new Row(limitOf("10/m"));
     takeOnes(row, START, 10);

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Row } from "../../test/algorithms/row.ts";
-import { runs } from "../../test/algorithms/runs.ts";
+import { patience, runs } from "../../test/algorithms/runs.ts";
 import { type Limit, makeCapacityLimit, makeLimit } from "./limit.ts";
 
 /** How long one token takes to come back to an empty bucket, in microseconds. */
@@ -11,7 +11,7 @@ function oneToken(limit: Limit): number {
   return row.ask(0, 1).retryAfter;
 }
 
-describe("the rate of a limit", () => {
+describe("the rate of a limit", patience, () => {
   it.each([
     [0.1, 10_000_000],
     [0.2, 5_000_000],

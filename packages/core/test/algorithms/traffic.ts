@@ -114,5 +114,5 @@ function unitsOf(cost: Cost, row: Row, now: number): number {
   if (cost.of === "anything") return Number.MAX_SAFE_INTEGER;
   if (cost.of === "half") return Math.ceil(heldBy(row.limit) / 2);
   const whole = cost.of === "held" ? heldBy(row.limit) : Math.floor(row.ask(now, 0).remaining);
-  return Math.min(whole + cost.more, Number.MAX_SAFE_INTEGER);
+  return Math.max(0, Math.min(whole + cost.more, Number.MAX_SAFE_INTEGER));
 }

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { runs } from "../../../test/algorithms/runs.ts";
+import { patience, runs } from "../../../test/algorithms/runs.ts";
 import { compareProducts } from "./products.ts";
 
 const MOST = Number.MAX_SAFE_INTEGER;
@@ -17,11 +17,11 @@ function expectExact(a: number, b: number, c: number, d: number): void {
   expect(Math.sign(compareProducts(a, b, c, d))).toBe(sign);
 }
 
-it("compares any two products of integers as BigInt does", () => {
+it("compares any two products of integers as BigInt does", patience, () => {
   fc.assert(fc.property(integers, integers, integers, integers, expectExact), runs(5_000));
 });
 
-it("compares products that are equal, or differ only beyond what a double holds", () => {
+it("compares products that are equal, or differ only beyond what a double holds", patience, () => {
   const nudges = fc.integer({ min: -2, max: 2 });
   const property = fc.property(integers, integers, nudges, nudges, (a, b, first, second) => {
     const near = (value: number, by: number): number => Math.max(0, Math.min(MOST, value + by));

@@ -106,6 +106,6 @@ function firstFit(limit: Limit, previous: number, current: number, cost: number)
 function fadedTo(room: number, previous: number, window: number): number {
   let left = Math.min(window, Math.floor((room * window) / previous));
   while (left < window && fits(room, window, previous, left + 1)) left += 1;
-  while (!fits(room, window, previous, left)) left -= 1;
+  while (left > 0 && !fits(room, window, previous, left)) left -= 1;
   return window - left;
 }
