@@ -10,21 +10,37 @@ export const errorCodes = {
   HG_BAD_CHECKS: "a list of checks is empty, repeats itself, or is no list of checks",
   HG_UNKNOWN_RULE: "a check names a rule that the limiter does not have",
   HG_NOT_A_QUEUE: "schedule was called on a rule that is not a leaky bucket",
+  HG_IDEMPOTENCY_CONFLICT: "an idempotency key was used before, for another request",
+  HG_KEYS_APART: "a request has keys that a cluster keeps on different servers",
+  HG_STORE_TIMEOUT: "a store did not answer in time",
+  HG_STORE_UNREACHABLE: "a store cannot be reached",
+  HG_STORE_REFUSED: "a store answered with an error of its own",
 } as const;
 
 export type ErrorCode = keyof typeof errorCodes;
 
 /** A mistake of the caller. Being over a limit is never one: that is a decision with `allowed: false`. */
 export class HeadgateError extends Error {
-  override readonly name = "HeadgateError";
+  override readonly name: string = "HeadgateError";
   readonly code: ErrorCode;
   /** The field, option or argument at fault, as the caller wrote it. */
   readonly field: string;
 
-  constructor(code: ErrorCode, field: string, problem: string) {
-    super(`${field}: ${problem}`);
+  constructor(code: ErrorCode, field: string, problem: string, options?: ErrorOptions) {
+    super(`${field}: ${problem}`, options);
     this.code = code;
     this.field = field;
+  }
+}
+
+export type StoreErrorCode = Extract<ErrorCode, `HG_STORE_${string}`>;
+
+/** A store that failed, which is nobody's mistake: the only kind of error that `resilient` answers for. */
+export class StoreError extends HeadgateError {
+  override readonly name: string = "StoreError";
+
+  constructor(code: StoreErrorCode, problem: string, options?: ErrorOptions) {
+    super(code, "store", problem, options);
   }
 }
 

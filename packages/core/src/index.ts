@@ -1,4 +1,4 @@
-export { type ErrorCode, errorCodes, HeadgateError } from "./errors.ts";
+export { type ErrorCode, errorCodes, HeadgateError, StoreError, type StoreErrorCode } from "./errors.ts";
 export {
   type BucketedWindowOptions,
   type BurstOptions,
@@ -25,7 +25,7 @@ export type { Verdict } from "./limiter/verdict.ts";
 export type { WaitOptions } from "./limiter/wait.ts";
 export { rateLimiter, type SharedOptions } from "./rate-limiter.ts";
 export { MemoryStore, type MemoryStoreOptions } from "./stores/memory/memory-store.ts";
-export type { Action, Answer, Operation, Rule, Source, Store } from "./stores/store.ts";
+export type { Action, Answer, ApplyOptions, Operation, Rule, Source, Store } from "./stores/store.ts";
 export type { Clock } from "./time/clock.ts";
 export { timeFromSeconds } from "./time/microseconds.ts";
 export { SystemClock } from "./time/system-clock.ts";

@@ -1,4 +1,5 @@
 import type { Limit } from "../limit/limit.ts";
+import type { Clock } from "../time/clock.ts";
 
 /** A limit under the name that a limiter gave it. */
 export interface Rule {
@@ -40,7 +41,27 @@ export interface Answer {
   readonly degraded: boolean;
 }
 
-/** Keeps what was used, and makes each request one atomic step. Answers come in the order of the operations. */
+export interface ApplyOptions {
+  /**
+   * The same request under the same key, within five minutes, gets the very answers of the first and is
+   * charged once; another request under it is refused with HG_IDEMPOTENCY_CONFLICT. Each identity (the key of
+   * the first operation) has idempotency keys of its own.
+   */
+  readonly idempotencyKey?: string;
+  /** From this time of the store's clock on, in microseconds, the request is void: it charges nothing, and fails with HG_STORE_TIMEOUT. */
+  readonly voidFrom?: number;
+}
+
+/**
+ * Keeps what was used, and makes each request one atomic step. Answers come in the order of the operations.
+ * A store that fails throws, or rejects with, a StoreError.
+ */
 export interface Store {
-  apply(action: Action, operations: readonly Operation[]): readonly Answer[] | Promise<readonly Answer[]>;
+  /** The store's own time, as well as it is known here. */
+  readonly clock?: Clock;
+  apply(
+    action: Action,
+    operations: readonly Operation[],
+    options?: ApplyOptions,
+  ): readonly Answer[] | Promise<readonly Answer[]>;
 }

@@ -7,7 +7,7 @@ export class SlowStore implements Store {
   /** What the next calls fail with, if anything. */
   failure: Error | undefined;
   private readonly memory: MemoryStore;
-  private readonly clock: ManualClock;
+  readonly clock: ManualClock;
   private readonly travelMs: number;
 
   constructor(clock: ManualClock, travelMs = 0) {
