@@ -1,5 +1,7 @@
 import { execFileSync } from "node:child_process";
 
 export function setup() {
-  execFileSync(process.execPath, [new URL("build.mjs", import.meta.url).pathname], { stdio: "inherit" });
+  for (const script of ["install-servers.mjs", "build.mjs"]) {
+    execFileSync(process.execPath, [new URL(script, import.meta.url).pathname], { stdio: "inherit" });
+  }
 }

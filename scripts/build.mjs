@@ -2,10 +2,13 @@
 // else Node would read it as ESM like the rest of the package.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
+import { embedLua } from "./embed-lua.mjs";
 
 const cjs = new URL("../packages/core/dist/cjs/", import.meta.url);
 mkdirSync(cjs, { recursive: true });
 writeFileSync(new URL("package.json", cjs), '{ "type": "commonjs" }\n');
+
+embedLua();
 
 const tsc = new URL("../node_modules/typescript/bin/tsc", import.meta.url).pathname;
 const root = new URL("..", import.meta.url).pathname;

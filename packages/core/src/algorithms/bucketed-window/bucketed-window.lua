@@ -1,0 +1,2 @@
+-- The twin of bucketed-window.ts.
+return use("queue")

@@ -1,0 +1,2 @@
+-- The twin of gcra.ts.
+return use("meter")(math.floor)

@@ -1,0 +1,2 @@
+-- The twin of sliding-window-log.ts.
+return use("queue")

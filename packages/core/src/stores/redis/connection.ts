@@ -1,0 +1,81 @@
+import { Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis";
+import { HeadgateError, shown } from "../../errors.ts";
+
+export type RedisClient = Redis | Cluster;
+
+/** Soon enough to be back within a second, and not so often that a server that starts is run over. */
+function reconnectAfter(attempts: number): number {
+  return Math.min(50 * attempts, 250);
+}
+
+/**
+ * How a connection must be set for a limiter: what was sent is never sent again behind our back, for it may have
+ * been charged; what cannot be sent fails at once; a server that has gone silent is left; and one that has become
+ * a replica too.
+ */
+export const redisOptions = {
+  autoResendUnfulfilledCommands: false,
+  enableOfflineQueue: false,
+  maxRetriesPerRequest: 0,
+  connectTimeout: 1_000,
+  socketTimeout: 1_000,
+  retryStrategy: reconnectAfter,
+  reconnectOnError: (error: Error) => error.message.startsWith("READONLY"),
+} satisfies RedisOptions;
+
+/** The same for a cluster; ioredis would send what was under way to another node when a connection breaks. */
+export const clusterOptions = {
+  enableOfflineQueue: false,
+  retryDelayOnFailover: 0,
+  retryDelayOnClusterDown: 0,
+  slotsRefreshTimeout: 500,
+  slotsRefreshInterval: 1_000,
+  clusterRetryStrategy: reconnectAfter,
+  redisOptions: {
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    connectTimeout: 1_000,
+    socketTimeout: 1_000,
+  },
+} satisfies ClusterOptions;
+
+/** A client for a URL, ours to close. */
+export function connect(url: string): Redis {
+  if (!/^rediss?:\/\//.test(url)) {
+    // It is not shown: it may hold a password.
+    throw new HeadgateError("HG_BAD_OPTION", "server", "must be a URL like redis://127.0.0.1:6379, or an ioredis client");
+  }
+  const client = new Redis(url, redisOptions);
+  // Without a listener ioredis prints every failed attempt; each call tells its own.
+  client.on("error", () => {});
+  return client;
+}
+
+export function isCluster(client: RedisClient): client is Cluster {
+  return client.isCluster;
+}
+
+export function requireClient(client: unknown): asserts client is RedisClient {
+  const isClient =
+    typeof client === "object" &&
+    client !== null &&
+    "callBuffer" in client &&
+    typeof client.callBuffer === "function" &&
+    "isCluster" in client;
+  if (!isClient) {
+    throw new HeadgateError("HG_BAD_OPTION", "server", `must be a URL or an ioredis client, got ${shown(client)}`);
+  }
+}
+
+/** The settings of a client that was handed in which may charge a request twice, or keep one waiting without end. */
+export function unsafeSettings(client: RedisClient): string[] {
+  const { options } = client;
+  const redis = isCluster(client) ? (client.options.redisOptions ?? {}) : client.options;
+  const cluster: ClusterOptions = isCluster(client) ? client.options : { retryDelayOnFailover: 0 };
+  return [
+    redis.autoResendUnfulfilledCommands === false ? [] : ["autoResendUnfulfilledCommands should be false"],
+    cluster.retryDelayOnFailover === 0 ? [] : ["retryDelayOnFailover should be 0"],
+    options.enableOfflineQueue === false ? [] : ["enableOfflineQueue should be false"],
+    (redis.socketTimeout ?? 0) > 0 ? [] : ["socketTimeout should be set"],
+  ].flat();
+}

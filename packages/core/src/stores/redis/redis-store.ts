@@ -1,0 +1,168 @@
+import { HeadgateError, StoreError, shown } from "../../errors.ts";
+import { requireOptions } from "../../options.ts";
+import { type Clock, requireClock } from "../../time/clock.ts";
+import type { Action, Answer, ApplyOptions, Operation, Store } from "../store.ts";
+import { connect, isCluster, type RedisClient, requireClient, unsafeSettings } from "./connection.ts";
+import { Outbox } from "./outbox.ts";
+import { Planner, planOf, type Request } from "./plan.ts";
+import { Reply } from "./reply.ts";
+import { SCRIPT, SCRIPT_SHA } from "./script.ts";
+import { localTime, ServerClock } from "./server-clock.ts";
+import { isElsewhere, isScriptMissing, storeError } from "./server-errors.ts";
+import { slotOf } from "./slots.ts";
+import { warnOfServer } from "./warnings.ts";
+
+export interface RedisStoreOptions {
+  /** What all keys begin with (default `rl`). */
+  readonly prefix?: string;
+  /** How many requests of a tick go together in one call (default 64); 1 sends each on its own. */
+  readonly maxBatch?: number;
+  /** How long a call may take, in milliseconds (default 1000). `resilient` has a shorter deadline of its own. */
+  readonly timeoutMs?: number;
+  /** For tests: decides by this clock, and not by the server's. */
+  readonly clock?: Clock;
+}
+
+const OPTIONS: ReadonlySet<string> = new Set(["prefix", "maxBatch", "timeoutMs", "clock"]);
+
+/**
+ * Keeps what was used in Redis or a Redis Cluster, for any number of processes. A request is one step of a
+ * script, whatever number of limits it has; Redis's clock is the time; requests of the same tick travel together.
+ */
+export class RedisStore implements Store {
+  readonly clock: Clock;
+  private readonly client: RedisClient;
+  private readonly isOurs: boolean;
+  private readonly serverClock = new ServerClock();
+  private readonly ownClock: Clock | undefined;
+  private readonly timeoutMs: number;
+  private readonly planner: Planner;
+  private readonly outbox: Outbox;
+
+  constructor(server: string | RedisClient, options: RedisStoreOptions = {}) {
+    requireOptions(options, OPTIONS);
+    const { prefix = "rl", maxBatch = 64, timeoutMs = 1_000, clock } = options;
+    requirePrefix(prefix);
+    requireWhole(maxBatch, "maxBatch", 1_000);
+    requireWhole(timeoutMs, "timeoutMs", 2 ** 31 - 1);
+    if (clock !== undefined) requireClock(clock);
+    this.isOurs = typeof server === "string";
+    if (typeof server !== "string") requireClient(server);
+    this.client = typeof server === "string" ? connect(server) : server;
+    if (isCluster(this.client)) requireNoKeyPrefix(this.client.options.keyPrefix);
+    this.ownClock = clock;
+    this.clock = clock ?? this.serverClock;
+    this.timeoutMs = timeoutMs;
+    this.planner = new Planner(prefix);
+    this.outbox = new Outbox(maxBatch, this.nodes(), (requests) => this.send(requests));
+    warnOfServer(this.client, this.isOurs ? [] : unsafeSettings(this.client));
+  }
+
+  apply(
+    action: Action,
+    operations: readonly Operation[],
+    options?: ApplyOptions,
+  ): Promise<readonly Answer[]> {
+    if (operations.length > 1 && isCluster(this.client)) requireOneKey(operations);
+    return new Promise((resolve, reject) => {
+      this.outbox.add(this.planner.request(action, operations, options, resolve, reject));
+    });
+  }
+
+  /** Sends what waits, and closes the connection if it was made here. */
+  async close(): Promise<void> {
+    this.outbox.flush();
+    if (!this.isOurs) return;
+    await this.client.quit().catch(() => {});
+    this.client.disconnect();
+  }
+
+  /** Where a request goes: in a cluster to the node of its slot, as far as the client knows. */
+  private nodes(): (request: Request) => string {
+    const { client } = this;
+    if (!isCluster(client)) return () => "";
+    return ({ keys: [key] }) => {
+      const slot = slotOf(key);
+      return client.slots[slot]?.[0] ?? String(slot);
+    };
+  }
+
+  private send(requests: readonly Request[]): void {
+    const sent = localTime();
+    const voidFrom =
+      this.ownClock === undefined && this.serverClock.isKnown
+        ? this.serverClock.now() + this.timeoutMs * 1_000
+        : undefined;
+    const timer = setTimeout(() => {
+      const error = new StoreError("HG_STORE_TIMEOUT", `Redis did not answer within ${this.timeoutMs} ms`);
+      for (const { reject } of requests) reject(error);
+    }, this.timeoutMs);
+    const done = (settle: () => void): void => {
+      clearTimeout(timer);
+      settle();
+    };
+    this.call(requests, planOf(requests, this.ownClock?.now(), voidFrom)).then(
+      (reply) => done(() => this.settle(requests, new Reply(reply), sent)),
+      (error: unknown) => done(() => fail(requests, storeError(error))),
+    );
+  }
+
+  private async call(requests: readonly Request[], plan: string): Promise<unknown> {
+    const keys = requests.length === 1 ? requests[0].keys : requests.flatMap(({ keys }) => keys);
+    const declared = isCluster(this.client) && requests.length > 1 ? 1 : keys.length;
+    try {
+      return await this.client.callBuffer("evalsha", [SCRIPT_SHA, declared, ...keys, plan]);
+    } catch (error) {
+      if (!isScriptMissing(error)) throw error;
+      return this.client.callBuffer("eval", [SCRIPT, declared, ...keys, plan]);
+    }
+  }
+
+  private settle(requests: readonly Request[], reply: Reply, sent: number): void {
+    this.serverClock.learn(reply.number(), sent, localTime());
+    for (const request of requests) {
+      const answers = reply.next(request);
+      if (!(answers instanceof Error)) request.resolve(answers);
+      else if (requests.length > 1 && isElsewhere(answers)) this.send([request]);
+      else request.reject(answers);
+    }
+  }
+}
+
+function fail(requests: readonly Request[], error: StoreError): void {
+  for (const { reject } of requests) reject(error);
+}
+
+function requirePrefix(prefix: unknown): asserts prefix is string {
+  if (typeof prefix !== "string" || /[{}]/.test(prefix)) {
+    throw new HeadgateError("HG_BAD_OPTION", "prefix", `must be a string without braces, got ${shown(prefix)}`);
+  }
+}
+
+function requireWhole(value: unknown, field: string, most: number): asserts value is number {
+  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 1 || value > most) {
+    throw new HeadgateError("HG_BAD_OPTION", field, `must be a whole number from 1 to ${most}, got ${shown(value)}`);
+  }
+}
+
+/** ioredis puts it before the keys that are declared only. */
+function requireNoKeyPrefix(keyPrefix: string | undefined): void {
+  if (keyPrefix !== undefined && keyPrefix !== "") {
+    throw new HeadgateError(
+      "HG_BAD_OPTION",
+      "server",
+      "must not have a keyPrefix on a cluster: use the store's own prefix option",
+    );
+  }
+}
+
+/** One script call sees the keys of one slot, and all limits of one identity are there. */
+function requireOneKey(operations: readonly Operation[]): void {
+  const other = operations.findIndex(({ key }) => key !== operations[0].key);
+  if (other < 0) return;
+  throw new HeadgateError(
+    "HG_KEYS_APART",
+    `checks[${other}].key`,
+    `must be ${shown(operations[0].key)} as in checks[0]: a Redis Cluster keeps different keys on different servers, so no request can be charged to both or to none`,
+  );
+}

@@ -1,0 +1,48 @@
+import type { Clock } from "../../time/clock.ts";
+import { SystemClock } from "../../time/system-clock.ts";
+
+/** Two clocks drift apart by less than this each microsecond. */
+const DRIFT = 1e-3;
+
+/**
+ * The server's time, as well as it is known here. Each reply tells it: the server read its clock after the call
+ * was sent and before the reply came, so the true difference lies between two bounds, and with every reply
+ * closer ones. The upper bound is what is told: whatever is void from some time on is then never void too early.
+ */
+export class ServerClock implements Clock {
+  private readonly local = new SystemClock();
+  private low = Number.NEGATIVE_INFINITY;
+  private high = Number.POSITIVE_INFINITY;
+  private at = 0;
+
+  /** Whether any reply has come. */
+  get isKnown(): boolean {
+    return Number.isFinite(this.high);
+  }
+
+  /** The server's time; before any reply, this machine's. */
+  now(): number {
+    return this.isKnown ? Math.ceil(localTime() + this.high) : this.local.now();
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return this.local.sleep(ms, signal);
+  }
+
+  /** Takes in that the server's clock showed `time` between two local times. */
+  learn(time: number, sent: number, received: number): void {
+    const slack = (received - this.at) * DRIFT;
+    const low = Math.max(this.low - slack, time - received);
+    const high = Math.min(this.high + slack, time - sent);
+    // Bounds that exclude each other: the server's clock was set. Only what it says now counts.
+    const isSet = low > high;
+    this.low = isSet ? time - received : low;
+    this.high = isSet ? time - sent : high;
+    this.at = received;
+  }
+}
+
+/** Microseconds of a clock that nobody sets. */
+export function localTime(): number {
+  return performance.now() * 1000;
+}

@@ -1,0 +1,43 @@
+import { StoreError } from "../../errors.ts";
+
+/** What to do about the errors that a server answers with, by the word that they begin with. */
+const advice: Readonly<Record<string, string>> = {
+  READONLY: "this server is a replica, and replicas do not decide: give the address of the master",
+  LOADING: "the server is still loading its data",
+  BUSY: "the server is busy with a script of somebody's",
+  OOM: "the server has no memory left: raise maxmemory, or give counters a server of their own",
+  MISCONF: "the server cannot save its data, and takes no writes",
+  NOAUTH: "the server asks for a password: put it in the URL or the client's options",
+  WRONGPASS: "the password or the user's name is wrong",
+  NOPERM: "this user may not run scripts, or not on these keys: allow EVAL, EVALSHA and the store's prefix",
+  WRONGTYPE: "the key holds something else: give the store a prefix of its own",
+  CLUSTERDOWN: "the cluster has no master for this key at the moment",
+  MASTERDOWN: "the server is a replica without its master",
+  CROSSSLOT: "the cluster keeps these keys apart",
+};
+
+/** A server that answered with an error. Only its words are kept: the client's error may hold a password. */
+export function refusal(message: string): StoreError {
+  const [word] = message.split(" ", 1);
+  const what = advice[word.replace(/^-/, "")];
+  return new StoreError("HG_STORE_REFUSED", what === undefined ? message : `${what} (${message})`);
+}
+
+/** An error that the client rejected a call with, as ours. */
+export function storeError(error: unknown): StoreError {
+  if (error instanceof StoreError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  if (/timed? ?out/i.test(message)) return new StoreError("HG_STORE_TIMEOUT", message);
+  if (error instanceof Error && error.name === "ReplyError") return refusal(message);
+  return new StoreError("HG_STORE_UNREACHABLE", message);
+}
+
+/** The script was flushed, or this server has never seen it. */
+export function isScriptMissing(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith("NOSCRIPT");
+}
+
+/** A key that this node does not serve: its slot has moved, or is moving. */
+export function isElsewhere(error: Error): boolean {
+  return error.message.includes("non local key") || /\b(MOVED|ASK|TRYAGAIN)\b/.test(error.message);
+}

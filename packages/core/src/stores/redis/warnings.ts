@@ -1,0 +1,39 @@
+import type { RedisClient } from "./connection.ts";
+
+/** Says loudly, once for each store, what may make it forget or count twice. */
+export function warnOfServer(client: RedisClient, unsafe: readonly string[]): void {
+  if (unsafe.length > 0) {
+    warn(
+      "HG_UNSAFE_CLIENT",
+      `this ioredis client may charge a request twice or keep one waiting: ${unsafe.join("; ")}. Make it with redisOptions (clusterOptions) of headgate/redis`,
+    );
+  }
+  const look = (): void => {
+    void evictionPolicy(client).then((policy) => {
+      if (policy === undefined) return;
+      warn(
+        "HG_EVICTION",
+        `this Redis has the maxmemory-policy ${policy}: when memory runs out it drops counters, and who is limited becomes free. Set noeviction, or give counters a server of their own`,
+      );
+    });
+  };
+  if (client.status === "ready") look();
+  else client.once("ready", look);
+}
+
+/** The policy, if it would drop our keys: all of them have a time to live. */
+async function evictionPolicy(client: RedisClient): Promise<string | undefined> {
+  try {
+    const info = String(await client.call("info", "memory"));
+    const value = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, "m").exec(info)?.[1] ?? "";
+    const policy = value("maxmemory_policy");
+    return value("maxmemory") !== "0" && policy !== "" && policy !== "noeviction" ? policy : undefined;
+  } catch {
+    // Not every user may ask; then there is nothing to say.
+    return undefined;
+  }
+}
+
+function warn(code: string, text: string): void {
+  process.emitWarning(text, { type: "HeadgateWarning", code });
+}

@@ -1,0 +1,31 @@
+import { Redis } from "ioredis";
+import { afterAll, beforeAll } from "vitest";
+import { RedisStore, redisOptions } from "../../src/redis.ts";
+import { ManualClock } from "../../src/testing/index.ts";
+import { type RedisServer, startRedis } from "../servers/redis-server.ts";
+import { storeConformance } from "./store-conformance.ts";
+
+let server: RedisServer;
+let client: Redis;
+let stores = 0;
+
+beforeAll(async () => {
+  server = await startRedis();
+  client = new Redis(server.url, redisOptions);
+  await new Promise((resolve) => client.once("ready", resolve));
+});
+afterAll(async () => {
+  client?.disconnect();
+  await server?.stop();
+});
+
+storeConformance("RedisStore by its own clock", () => {
+  stores += 1;
+  return { store: new RedisStore(client, { prefix: `own${stores}` }) };
+});
+
+storeConformance("RedisStore", () => {
+  stores += 1;
+  const clock = new ManualClock(1_700_000_000_123.457);
+  return { store: new RedisStore(client, { prefix: `manual${stores}`, clock }), clock };
+});

@@ -1,0 +1,49 @@
+// The tests run against real servers. Finds those on the PATH; on Debian, as root, installs what is missing.
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
+
+/** What each server is installed from, and the programs of it that the tests start. */
+const servers = [{ name: "Redis 7", debianPackage: "redis-server", programs: ["redis-server", "redis-cli"] }];
+
+const missing = servers.filter(({ programs }) => !programs.every(isOnPath));
+if (missing.length > 0) {
+  if (process.getuid?.() !== 0 || !isOnPath("apt-get")) refuse(missing);
+  aptInstall(missing.map(({ debianPackage }) => debianPackage));
+  const absent = missing.filter(({ programs }) => !programs.every(isOnPath));
+  if (absent.length > 0) refuse(absent);
+}
+
+/** @param {string} program */
+function isOnPath(program) {
+  return spawnSync("sh", ["-c", 'command -v "$1"', "sh", program]).status === 0;
+}
+
+/** @param {typeof servers} absent */
+function refuse(absent) {
+  const wanted = absent.map(({ name, programs }) => `${name} (${programs.join(" and ")} on the PATH)`);
+  console.error(`The tests need ${wanted.join(", ")}: install it, then run them again.`);
+  process.exit(1);
+}
+
+/** @param {string[]} packages */
+function aptInstall(packages) {
+  // Debian starts a server as soon as it is installed, unless this file says no. The tests start their own.
+  const policy = "/usr/sbin/policy-rc.d";
+  const isOurs = !existsSync(policy);
+  if (isOurs) writeFileSync(policy, "#!/bin/sh\nexit 101\n", { mode: 0o755 });
+  try {
+    aptGet("update");
+    aptGet("install", "-y", "--no-install-recommends", ...packages);
+  } finally {
+    if (isOurs) rmSync(policy);
+  }
+}
+
+/** @param {string[]} args */
+function aptGet(...args) {
+  // What apt says goes to the error output, which is not the output of whatever needed the servers.
+  execFileSync("apt-get", ["-q", ...args], {
+    stdio: ["ignore", 2, 2],
+    env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
+  });
+}
