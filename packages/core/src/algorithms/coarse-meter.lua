@@ -20,7 +20,7 @@ local function until_drained(drain, parts)
 end
 
 return function(fine, shown)
-  local coarse = { format = fine.format, size = fine.size, blank = fine.blank, charge = fine.charge }
+  local coarse = { size = fine.size, blank = fine.blank, charge = fine.charge }
 
   function coarse.evaluate(limit, cells, now, cost)
     local unit, drain, capacity = limit.unit, limit.drain, limit.capacity

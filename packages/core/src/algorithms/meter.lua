@@ -1,7 +1,6 @@
 -- The twin of meter.ts. Gives a function from how what remains is shown to the algorithm.
 -- A row is { latest, used }.
 local ceil, huge = math.ceil, math.huge
-local coarse_meter = use("coarse-meter")
 
 local LATEST, USED = 1, 2
 -- Adding it and taking it away rounds, for numbers below 2^51.
@@ -13,7 +12,7 @@ local function until_fits(limit, after, cost)
 end
 
 return function(shown)
-  local fine = { format = "<dd", size = 16 }
+  local fine = { size = 2 }
 
   function fine.blank()
     return { -huge, 0 }
@@ -48,6 +47,9 @@ return function(shown)
     cells[USED] = level > 0 and level * limit.perPart or 0
   end
 
-  fine.coarse = coarse_meter(fine, shown)
+  function fine.coarse()
+    return use("coarse-meter")(fine, shown)
+  end
+
   return fine
 end

@@ -8,7 +8,7 @@ local function window_at(limit, known, time)
   return time < known + limit.window and known or time
 end
 
-local fixed = { format = "<dd", size = 16 }
+local fixed = { size = 2 }
 
 function fixed.blank()
   return { -huge, 0 }

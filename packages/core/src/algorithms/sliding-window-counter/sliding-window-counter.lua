@@ -49,7 +49,7 @@ local function first_fit(limit, previous, current, cost)
   return window + faded_to(room, current, window)
 end
 
-local counter = { format = "<ddd", size = 24 }
+local counter = { size = 3 }
 
 function counter.blank()
   return { -huge, 0, 0 }

@@ -51,6 +51,15 @@ export function connect(url: string): Redis {
   return client;
 }
 
+/** Resolves when the client's first connection is there, or has failed: from then on calls tell how it stands. */
+export async function firstConnection(client: RedisClient): Promise<void> {
+  if (client.status === "wait") client.connect().catch(() => {});
+  if (!["connecting", "connect"].includes(client.status)) return;
+  await new Promise<void>((resolve) => {
+    for (const event of ["ready", "close", "end"]) client.once(event, () => resolve());
+  });
+}
+
 export function isCluster(client: RedisClient): client is Cluster {
   return client.isCluster;
 }

@@ -108,6 +108,6 @@ function placeOf(limit: string, limits: string[]): number {
 }
 
 /** Numbers are written so that Lua reads the very same doubles. Twins are called by the names of their files. */
-function limitInJson(limit: Limit): string {
-  return JSON.stringify({ ...limit, algorithm: limit.algorithm.replaceAll("_", "-") });
+function limitInJson({ algorithm, coarse, burst, ...limit }: Limit): string {
+  return JSON.stringify({ algorithm: algorithm.replaceAll("_", "-"), ...limit, ...(coarse ? { coarse } : {}) });
 }

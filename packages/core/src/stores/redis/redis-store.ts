@@ -2,7 +2,7 @@ import { HeadgateError, StoreError, shown } from "../../errors.ts";
 import { requireOptions } from "../../options.ts";
 import { type Clock, requireClock } from "../../time/clock.ts";
 import type { Action, Answer, ApplyOptions, Operation, Store } from "../store.ts";
-import { connect, isCluster, type RedisClient, requireClient, unsafeSettings } from "./connection.ts";
+import { connect, firstConnection, isCluster, type RedisClient, requireClient, unsafeSettings } from "./connection.ts";
 import { Outbox } from "./outbox.ts";
 import { Planner, planOf, type Request } from "./plan.ts";
 import { Reply } from "./reply.ts";
@@ -38,6 +38,8 @@ export class RedisStore implements Store {
   private readonly timeoutMs: number;
   private readonly planner: Planner;
   private readonly outbox: Outbox;
+  /** Calls wait for the first connection, and for no later one. */
+  private connecting: Promise<void> | undefined;
 
   constructor(server: string | RedisClient, options: RedisStoreOptions = {}) {
     requireOptions(options, OPTIONS);
@@ -55,6 +57,9 @@ export class RedisStore implements Store {
     this.timeoutMs = timeoutMs;
     this.planner = new Planner(prefix);
     this.outbox = new Outbox(maxBatch, this.nodes(), (requests) => this.send(requests));
+    this.connecting = firstConnection(this.client).then(() => {
+      this.connecting = undefined;
+    });
     warnOfServer(this.client, this.isOurs ? [] : unsafeSettings(this.client));
   }
 
@@ -110,6 +115,7 @@ export class RedisStore implements Store {
   private async call(requests: readonly Request[], plan: string): Promise<unknown> {
     const keys = requests.length === 1 ? requests[0].keys : requests.flatMap(({ keys }) => keys);
     const declared = isCluster(this.client) && requests.length > 1 ? 1 : keys.length;
+    if (this.connecting !== undefined) await this.connecting;
     try {
       return await this.client.callBuffer("evalsha", [SCRIPT_SHA, declared, ...keys, plan]);
     } catch (error) {

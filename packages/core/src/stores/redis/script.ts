@@ -2,21 +2,24 @@ import { createHash } from "node:crypto";
 import { lua } from "../../lua.generated.ts";
 
 /**
- * Everything that decides, as one script. Each file becomes a function that runs when it is used first, so that
- * a call pays for the algorithms that it needs. The flags make a replica and a server without memory refuse it
- * before it begins, and let one call have keys of several slots that the same node serves.
+ * Everything that decides, as one script: the frame, and before it all that the frame may use. A file is run when
+ * it is used first, so that a call pays only for what it needs. The flags make a replica and a server without
+ * memory refuse the call before it begins, and let it have keys of several slots that one node serves.
  */
 function composed(): string {
-  const twins = Object.entries(lua).filter(([file]) => file.startsWith("algorithms/"));
+  const { "stores/redis/frame.lua": frame, ...files } = lua;
+  const used = Object.entries(files).filter(([file]) => /^(algorithms|stores\/redis)\//.test(file));
   return [
     "#!lua flags=allow-cross-slot-keys",
-    "local files, used = {}, {}",
+    "local used = {}",
     "local function use(name)",
-    "  if used[name] == nil then used[name] = files[name]() end",
-    "  return used[name]",
+    "  local it = used[name]",
+    "  if it then return it end",
+    ...used.map(([file, text]) => `  if name == "${nameOf(file)}" then it = (function()\n${text}  end)() end`),
+    "  used[name] = it",
+    "  return it",
     "end",
-    ...twins.map(([file, text]) => `files["${nameOf(file)}"] = function()\n${text}end`),
-    lua["stores/redis/frame.lua"],
+    frame,
   ].join("\n");
 }
 

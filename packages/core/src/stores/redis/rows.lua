@@ -1,0 +1,85 @@
+-- How a row is kept under a key: eight bytes that say until when Redis keeps it, then its cells. All are doubles.
+local call, pack, unpack_from = redis.call, struct.pack, struct.unpack
+local ceil, floor, max, rep, sub = math.ceil, math.floor, math.max, string.rep, string.sub
+local keep = use("keep")
+
+-- Rows that grow are read by so many cells at a time.
+local PAGE = 128
+
+local rows = {}
+
+-- What to say of a value that is no row: an error of Redis, or something that others have put there.
+function rows.problem(name, value)
+  if type(value) == "table" then return value.err end
+  return "WRONGTYPE " .. sub(name, 1, 80) .. " holds what Headgate has not put there"
+end
+
+-- A row that grows: its header at hand, its ring read as it is asked for. What is written stays in the table.
+local function read_growing(twin, name, first)
+  local pages = { [0] = first }
+  local cells = { unpack_from("<" .. rep("d", twin.header), first, 9) }
+  cells[twin.header + 1] = nil
+  return setmetatable(cells, {
+    __index = function(_, i)
+      local page = floor(i / PAGE)
+      local bytes = pages[page]
+      if not bytes then
+        bytes = call("GETRANGE", name, 8 * PAGE * page, 8 * PAGE * (page + 1) - 1)
+        pages[page] = bytes
+      end
+      return (unpack_from("<d", bytes, 8 * (i % PAGE) + 1))
+    end,
+  })
+end
+
+-- The row of a key, blank if there is none; or nothing and why.
+function rows.read(twin, name)
+  local value
+  if twin.size then
+    value = redis.pcall("GET", name)
+    if value and #value == 8 * twin.size + 8 then
+      local cells = { unpack_from("<" .. rep("d", twin.size), value, 9) }
+      return { name = name, cells = cells, stored = true, kept = unpack_from("<d", value) }
+    end
+  else
+    value = redis.pcall("GETRANGE", name, 0, 8 * PAGE - 1)
+    if value == "" then value = false end
+    if value and #value >= 8 * twin.header + 8 then
+      return { name = name, cells = read_growing(twin, name, value), stored = true, kept = unpack_from("<d", value) }
+    end
+  end
+  if value then return nil, rows.problem(name, value) end
+  return { name = name, cells = twin.blank(), stored = false, kept = 0 }
+end
+
+function rows.write(limit, row, now, reset_after)
+  local twin, cells = limit.twin, row.cells
+  local kept, ttl = keep(limit, now, reset_after, row.kept)
+  if not (row.stored and twin.header) then
+    local count = twin.size or #cells
+    local value = pack("<" .. rep("d", count + 1), kept, unpack(cells, 1, count))
+    call("PSETEX", row.name, ttl or max(1, ceil((kept - now) / 1000)), value)
+    return
+  end
+  call("SETRANGE", row.name, 0, pack("<" .. rep("d", twin.header + 1), kept, unpack(cells, 1, twin.header)))
+  for i in pairs(cells) do
+    if i > twin.header and (i - twin.header) % twin.width == 1 then
+      call("SETRANGE", row.name, 8 * i, pack("<dd", cells[i], cells[i + 1]))
+    end
+  end
+  if ttl then call("PEXPIRE", row.name, ttl) end
+end
+
+-- Makes a ring twice as long: turned so that it begins with its head, and room behind it.
+function rows.grow(twin, row)
+  local cells = row.cells
+  local ring = call("GETRANGE", row.name, 8 * twin.header + 8, -1)
+  local turn = 8 * twin.width * cells[twin.head]
+  cells[twin.capacity] = 2 * cells[twin.capacity]
+  cells[twin.head] = 0
+  local header = pack("<" .. rep("d", twin.header + 1), row.kept, unpack(cells, 1, twin.header))
+  call("SET", row.name, header .. sub(ring, turn + 1) .. sub(ring, 1, turn) .. rep("\0", #ring), "KEEPTTL")
+  row.cells = read_growing(twin, row.name, call("GETRANGE", row.name, 0, 8 * PAGE - 1))
+end
+
+return rows
