@@ -29,6 +29,8 @@ export interface Algorithm {
   readonly name: AlgorithmName;
   /** The row of a key that nobody has used. Its length is the row's length, unless `resize` is there. */
   readonly blank: readonly number[];
+  /** What of a limit it decides by, in the order in which its twin in Lua reads it. */
+  readonly fields: readonly (keyof Limit)[];
 
   /** Decides without changing the row. `out.remaining` and `out.resetAfter` count the request in if it is allowed. */
   evaluate(limit: Limit, cells: Float64Array, at: number, now: number, cost: number, out: Outcome): void;

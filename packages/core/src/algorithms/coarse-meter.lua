@@ -20,7 +20,8 @@ local function until_drained(drain, parts)
 end
 
 return function(fine, shown)
-  local coarse = { size = fine.size, blank = fine.blank, charge = fine.charge }
+  local coarse = { row = fine.row, format = fine.format, bytes = fine.bytes }
+  coarse.limit, coarse.blank, coarse.charge = fine.limit, fine.blank, fine.charge
 
   function coarse.evaluate(limit, cells, now, cost)
     local unit, drain, capacity = limit.unit, limit.drain, limit.capacity

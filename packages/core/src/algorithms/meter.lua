@@ -1,6 +1,6 @@
 -- The twin of meter.ts. Gives a function from how what remains is shown to the algorithm.
 -- A row is { latest, used }.
-local ceil, huge = math.ceil, math.huge
+local ceil, huge, tonumber = math.ceil, math.huge, tonumber
 
 local LATEST, USED = 1, 2
 -- Adding it and taking it away rounds, for numbers below 2^51.
@@ -12,10 +12,23 @@ local function until_fits(limit, after, cost)
 end
 
 return function(shown)
-  local fine = { size = 2 }
+  local fine = { row = "<dd", format = "<ddd", bytes = 24 }
 
-  function fine.blank()
-    return { -huge, 0 }
+  function fine.limit(fields, at)
+    local unit = tonumber(fields[at + 2])
+    return {
+      window = tonumber(fields[at + 1]),
+      unit = unit,
+      perPart = 1 / unit,
+      drain = tonumber(fields[at + 3]),
+      capacity = tonumber(fields[at + 4]),
+      twin = false,
+    }, 4
+  end
+
+  function fine.blank(cells)
+    cells[LATEST], cells[USED] = -huge, 0
+    return cells
   end
 
   function fine.evaluate(limit, cells, now, cost)

@@ -22,6 +22,7 @@ export function meter(name: AlgorithmName, shown: (units: number) => number): Al
   const fine: Algorithm = {
     name,
     blank: [Number.NEGATIVE_INFINITY, 0],
+    fields: ["window", "unit", "drain", "capacity"],
 
     evaluate(limit, cells, at, now, cost, out) {
       const { unit, drain, capacity } = limit;

@@ -73,8 +73,13 @@ end
 -- The frame keeps such a row by these: cells before the ring, cells of a pair, and where the ring is described.
 local queue = { header = RING, width = 2, capacity = CAPACITY, head = HEAD }
 
-function queue.blank()
-  local cells = { FIRST_CAPACITY, -huge, 0, 0, 0 }
+function queue.limit(fields, at)
+  local window, limit = tonumber(fields[at + 1]), tonumber(fields[at + 2])
+  return { window = window, limit = limit, bucketWidth = tonumber(fields[at + 3]), twin = false }, 3
+end
+
+function queue.blank(cells)
+  cells[CAPACITY], cells[LATEST], cells[BASE], cells[HEAD], cells[LENGTH] = FIRST_CAPACITY, -huge, 0, 0, 0
   for i = 1, 2 * FIRST_CAPACITY do cells[RING + i] = 0 end
   return cells
 end

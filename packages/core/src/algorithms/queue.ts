@@ -26,6 +26,7 @@ type Queue = Omit<Algorithm, "name"> & { readonly resize: Resize };
 
 export const queue: Queue = {
   blank: [FIRST_CAPACITY, Number.NEGATIVE_INFINITY, 0, 0, 0, ...new Array<number>(2 * FIRST_CAPACITY).fill(0)],
+  fields: ["window", "limit", "bucketWidth"],
 
   evaluate(limit, cells, at, now, cost, out) {
     const { window } = limit;

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -11,8 +11,8 @@ const run = promisify(execFile);
 export class Consumer {
   readonly folder = mkdtempSync(join(tmpdir(), "headgate-consumer-"));
 
-  /** What `npm install` would do with the packed file, without asking anybody. */
-  async install(): Promise<void> {
+  /** What `npm install` would do with the packed file and some of its peers, without asking anybody. */
+  async install(...peers: readonly string[]): Promise<void> {
     const modules = join(this.folder, "node_modules");
     mkdirSync(modules);
     await run("npm", ["pack", "--pack-destination", this.folder], {
@@ -22,6 +22,8 @@ export class Consumer {
     const [packed] = readdirSync(this.folder).filter((file) => file.endsWith(".tgz"));
     await run("tar", ["-xzf", join(this.folder, packed), "-C", modules]);
     renameSync(join(modules, "package"), join(modules, "headgate"));
+    // A link keeps what the peer itself needs in reach.
+    for (const peer of peers) symlinkSync(join(repository, "node_modules", peer), join(modules, peer));
   }
 
   write(name: string, text: string): void {

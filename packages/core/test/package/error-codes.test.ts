@@ -23,8 +23,8 @@ describe("docs/errors.md", () => {
 });
 
 describe("an error", () => {
-  // What a store fails with is tried where that store is; so is an idempotency key that comes twice.
-  type Mistake = Exclude<ErrorCode, StoreErrorCode | "HG_KEYS_APART" | "HG_IDEMPOTENCY_CONFLICT">;
+  // What a store fails with is tried where that store is.
+  type Mistake = Exclude<ErrorCode, StoreErrorCode | "HG_KEYS_APART">;
   const mistakes: Record<Mistake, () => unknown> = {
     HG_BAD_RATE: () => tokenBucket("100 per minute"),
     HG_BAD_LIMIT: () => limitFromSpec({ algorithm: "gcra", limit: 0, window: 1 }, "config.default"),
@@ -36,6 +36,10 @@ describe("an error", () => {
     HG_BAD_CHECKS: () => rateLimiter({ api: gcra("1/s") }).checkAllSync([]),
     HG_UNKNOWN_RULE: () => rateLimiter({ api: gcra("1/s") }).checkSync("apy" as "api", "k"),
     HG_NOT_A_QUEUE: () => rateLimiter({ api: gcra("1/s") }).schedule("api" as never, "k", () => 1),
+    HG_IDEMPOTENCY_CONFLICT: () => {
+      const limiter = rateLimiter({ api: gcra("1/s") });
+      for (const cost of [1, 2]) limiter.checkSync("api", "k", { cost, idempotencyKey: "once" });
+    },
   };
 
   it.each(Object.entries(mistakes))(

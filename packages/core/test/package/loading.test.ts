@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as source from "../../src/index.ts";
+import * as redis from "../../src/redis.ts";
 import * as testing from "../../src/testing/index.ts";
 import { Consumer } from "./consumer.ts";
 
@@ -13,6 +14,7 @@ let caught;
 try { limiter.checkSync("apy", "k"); } catch (error) { caught = [error instanceof headgate.HeadgateError, error.code]; }
 console.log(JSON.stringify({
   exports: Object.keys(headgate).sort(),
+  redis: Object.keys(redis).sort(),
   testing: Object.keys({ ManualClock, testLimiter }).sort(),
   decisions: [first.allowed, second.allowed, second.retryAfterMs, clock.now()],
   sentence: String(second.explain()),
@@ -22,14 +24,14 @@ console.log(JSON.stringify({
 `;
 
 const files = {
-  "load.mjs": `import * as headgate from "headgate";\nimport { ManualClock, testLimiter } from "headgate/testing";\n${body}`,
-  "load.cjs": `const headgate = require("headgate");\nconst { ManualClock, testLimiter } = require("headgate/testing");\n${body}`,
+  "load.mjs": `import * as headgate from "headgate";\nimport { ManualClock, testLimiter } from "headgate/testing";\nimport * as redis from "headgate/redis";\n${body}`,
+  "load.cjs": `const headgate = require("headgate");\nconst { ManualClock, testLimiter } = require("headgate/testing");\nconst redis = require("headgate/redis");\n${body}`,
 };
 
 const consumer = new Consumer();
 
 beforeAll(async () => {
-  await consumer.install();
+  await consumer.install("ioredis");
   for (const [name, text] of Object.entries(files)) consumer.write(name, text);
 }, 60_000);
 
@@ -38,6 +40,20 @@ afterAll(() => {
 });
 
 describe("the packed library", () => {
+  it("loads without the packages that only some doors need", async () => {
+    const alone = new Consumer();
+    try {
+      await alone.install();
+      alone.write(
+        "alone.mjs",
+        `import { gcra, rateLimiter } from "headgate";\nconsole.log(rateLimiter({ a: gcra("1/s") }).checkSync("a", "k").allowed);`,
+      );
+      expect(await alone.run(process.execPath, ["alone.mjs"])).toBe("true\n");
+    } finally {
+      alone.remove();
+    }
+  });
+
   it.each(Object.keys(files))("loads on this Node: %s", async (file) => {
     expectWorks(await consumer.run(process.execPath, [file]));
   });
@@ -85,6 +101,7 @@ describe.concurrent("the packed library on other Nodes", () => {
 function expectWorks(printed: string): void {
   expect(JSON.parse(printed)).toEqual({
     exports: Object.keys(source).sort(),
+    redis: Object.keys(redis).sort(),
     testing: Object.keys(testing).sort(),
     decisions: [true, false, 30_000, 0],
     sentence: "api (token_bucket, 2 each 60 s); refused a cost of 1; 0 of 2 left; passes in 30 s; full again in 60 s",

@@ -26,6 +26,11 @@ const store: Store = new MemoryStore({ clock: new ManualClock() });
 const shared: Limiter<{ api: Limit }> = rateLimiter({ api: read }, { store });
 // @ts-expect-error Over another store there is no twin without a promise.
 shared.checkSync("api", "k");
+const overRedis: Limiter<{ api: Limit }> = rateLimiter({ api: read }, { store: new RedisStore("redis://127.0.0.1:6379", { maxBatch: 32 }) });
+// @ts-expect-error There is no such option.
+void new RedisStore("redis://127.0.0.1:6379", { batch: 32 });
+export const offline: false = redisOptions.enableOfflineQueue;
+void overRedis;
 export const { limiter: tested, clock } = testLimiter({ api: gcra("1/s") });
 const code: ErrorCode = "HG_BAD_COST";
 export const wrong = new HeadgateError(code, "cost", "is wrong").field satisfies string;
@@ -37,8 +42,8 @@ const names = `{ type Decision, type ErrorCode, gcra, HeadgateError, type Limit,
 const consumer = new Consumer();
 
 beforeAll(async () => {
-  await consumer.install();
-  const imports = `import ${names} from "headgate";\nimport { ManualClock, testLimiter } from "headgate/testing";\n`;
+  await consumer.install("ioredis");
+  const imports = `import ${names} from "headgate";\nimport { ManualClock, testLimiter } from "headgate/testing";\nimport { RedisStore, redisOptions } from "headgate/redis";\n`;
   for (const file of ["consumer.mts", "consumer.cts"]) consumer.write(file, imports + body);
 }, 60_000);
 

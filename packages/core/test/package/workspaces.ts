@@ -10,7 +10,9 @@ export interface Manifest {
   readonly workspaces?: readonly string[];
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly peerDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
+  readonly exports?: Readonly<Record<string, string | { readonly source: string }>>;
 }
 
 export function manifest(folder: string): Manifest {

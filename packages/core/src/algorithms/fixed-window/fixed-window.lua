@@ -8,10 +8,16 @@ local function window_at(limit, known, time)
   return time < known + limit.window and known or time
 end
 
-local fixed = { size = 2 }
+local fixed = { row = "<dd", format = "<ddd", bytes = 24 }
 
-function fixed.blank()
-  return { -huge, 0 }
+function fixed.limit(fields, at)
+  local window, limit = tonumber(fields[at + 1]), tonumber(fields[at + 2])
+  return { window = window, limit = limit, anchor = fields[at + 3], twin = false }, 3
+end
+
+function fixed.blank(cells)
+  cells[KNOWN], cells[COUNT] = -huge, 0
+  return cells
 end
 
 function fixed.evaluate(limit, cells, now, cost)

@@ -11,6 +11,7 @@ const COUNT = 1;
 export const fixedWindow: Algorithm = {
   name: "fixed_window",
   blank: [Number.NEGATIVE_INFINITY, 0],
+  fields: ["window", "limit", "anchor"],
 
   evaluate(limit, cells, at, now, cost, out) {
     const known = cells[at + KNOWN];

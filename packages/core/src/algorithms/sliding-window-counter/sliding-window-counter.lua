@@ -49,10 +49,15 @@ local function first_fit(limit, previous, current, cost)
   return window + faded_to(room, current, window)
 end
 
-local counter = { size = 3 }
+local counter = { row = "<ddd", format = "<dddd", bytes = 32 }
 
-function counter.blank()
-  return { -huge, 0, 0 }
+function counter.limit(fields, at)
+  return { window = tonumber(fields[at + 1]), limit = tonumber(fields[at + 2]), twin = false }, 2
+end
+
+function counter.blank(cells)
+  cells[LATEST], cells[PREVIOUS], cells[CURRENT] = -huge, 0, 0
+  return cells
 end
 
 function counter.evaluate(limit, cells, now, cost)

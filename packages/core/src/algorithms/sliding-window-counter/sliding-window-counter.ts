@@ -14,6 +14,7 @@ const CURRENT = 2;
 export const slidingWindowCounter: Algorithm = {
   name: "sliding_window_counter",
   blank: [Number.NEGATIVE_INFINITY, 0, 0],
+  fields: ["window", "limit"],
 
   evaluate(limit, cells, at, now, cost, out) {
     const { window } = limit;

@@ -1,4 +1,4 @@
-import { Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis";
+import { type Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis";
 import { HeadgateError, shown } from "../../errors.ts";
 
 export type RedisClient = Redis | Cluster;
@@ -17,6 +17,8 @@ export const redisOptions = {
   autoResendUnfulfilledCommands: false,
   enableOfflineQueue: false,
   maxRetriesPerRequest: 0,
+  // It would leave a server that loads its data alone for a second and more; each call is told so by the server.
+  enableReadyCheck: false,
   connectTimeout: 1_000,
   socketTimeout: 1_000,
   retryStrategy: reconnectAfter,
@@ -41,14 +43,36 @@ export const clusterOptions = {
 
 /** A client for a URL, ours to close. */
 export function connect(url: string): Redis {
-  if (!/^rediss?:\/\//.test(url)) {
+  if (!/^rediss?:\/\//.test(url) || !URL.canParse(url)) {
     // It is not shown: it may hold a password.
-    throw new HeadgateError("HG_BAD_OPTION", "server", "must be a URL like redis://127.0.0.1:6379, or an ioredis client");
+    throw new HeadgateError(
+      "HG_BAD_OPTION",
+      "server",
+      "must be a URL like redis://127.0.0.1:6379, or an ioredis client",
+    );
   }
-  const client = new Redis(url, redisOptions);
-  // Without a listener ioredis prints every failed attempt; each call tells its own.
-  client.on("error", () => {});
-  return client;
+  return new Redis(url, redisOptions);
+}
+
+/** By client, for many stores may share one. */
+const troubles = new WeakMap<RedisClient, Error | undefined>();
+
+/**
+ * Remembers what goes wrong with the client's connection. With a listener ioredis no longer prints every failed
+ * attempt to connect: each call tells its own.
+ */
+export function watch(client: RedisClient): void {
+  if (troubles.has(client)) return;
+  troubles.set(client, undefined);
+  client.on("error", (error: Error & { readonly lastNodeError?: Error }) => {
+    troubles.set(client, error.lastNodeError ?? error);
+  });
+  client.on("ready", () => troubles.set(client, undefined));
+}
+
+/** Why there is no connection, if that is known. What a call is rejected with says only that there is none. */
+export function troubleOf(client: RedisClient): Error | undefined {
+  return troubles.get(client);
 }
 
 /** Resolves when the client's first connection is there, or has failed: from then on calls tell how it stands. */
@@ -58,6 +82,13 @@ export async function firstConnection(client: RedisClient): Promise<void> {
   await new Promise<void>((resolve) => {
     for (const event of ["ready", "close", "end"]) client.once(event, () => resolve());
   });
+}
+
+/** The connection to the node that has a slot, if the client knows it and has one. */
+export function connectionTo(client: Cluster, slot: number): Redis | undefined {
+  const address = client.slots[slot]?.[0];
+  const node = client.nodes("master").find(({ options: { host, port } }) => `${host}:${port}` === address);
+  return node?.status === "ready" || node?.status === "wait" ? node : undefined;
 }
 
 export function isCluster(client: RedisClient): client is Cluster {

@@ -1,75 +1,101 @@
 -- One call decides a batch of requests, each on its own and each all or nothing. Only this file,
 -- rows.lua and requests.lua touch keys.
 --
--- KEYS      the keys of the requests, in order: of each, the row of each operation, then the record of its
---           idempotency key if it has one. In a cluster only the first is declared, and routes the call to the
---           node that has them all; the others stand at the beginning of ARGV.
--- ARGV[#]   the plan, in JSON:
---             now        the time in microseconds, if it is not to be Redis's own
---             void_from  from this time on, nothing of it counts any more
---             limits     the limits that the requests name, by their place here
---             runs       requests of the same shape that follow each other, each run as
---                        [action, how many, void_from or 0, [limit, cost, limit, cost, …]], and for a request with an
---                        idempotency key also its fingerprint and for how many microseconds it is remembered
+-- KEYS   the keys of the requests, in order: of each, the row of each operation, then the record of its idempotency
+--        key if it has one. A batch for a node of a cluster declares none, for they are of many slots; they stand at
+--        the end of ARGV.
+-- ARGV   after how many arguments those begin; the time in microseconds or "", which means Redis's own; the
+--        time from which on nothing of this counts any more, or 0;
+--        how many limits there are, and of each: algorithm, 1 if it is coarse, else 0, window, and what else its
+--        twin reads;
+--        how many runs there are (requests of the same shape that follow each other), and of each: action, how
+--        many requests, the time from which on they are void or 0, how many operations, of each the number of its
+--        limit and its cost, a fingerprint or "", and for how many microseconds that is remembered.
 --
 -- Answers doubles, packed: the time, and for each request a status and, if that is 0, for each of its operations
 -- allowed, remaining, retry_after and reset_after. If any request failed: a list of that and their messages.
+local KEYS, ARGV, tonumber = KEYS, ARGV, tonumber
 local DECIDED, VOID, FAILED = 0, 1, 3
 
-local plan = cjson.decode(ARGV[#ARGV])
-local now = plan.now
+local now = tonumber(ARGV[2])
 if not now then
   local time = redis.call("TIME")
   now = time[1] * 1000000 + time[2]
 end
-local limits = plan.limits
-for i = 1, #limits do
-  local limit = limits[i]
-  local twin = use(limit.algorithm)
-  limit.twin = limit.coarse and twin.coarse and twin.coarse() or twin
+local end_of_all = tonumber(ARGV[3])
+
+local limits, at = {}, 4
+for i = 1, tonumber(ARGV[4]) do
+  local twin = use(ARGV[at + 1])
+  if ARGV[at + 2] == "1" and twin.coarse then twin = twin.coarse() end
+  local limit, fields = twin.limit(ARGV, at + 2)
+  limit.twin = twin
+  limits[i] = limit
+  at = at + 2 + fields
 end
 
-local batch = { now = now, limits = limits, out = { now }, filled = 1, problems = {}, next_key = 1 }
-local declared = #KEYS
-local runs = plan.runs
-for r = 1, #runs do
-  local run = runs[r]
-  local action, requests, void_from, operations, fingerprint = run[1], run[2], run[3], run[4], run[5]
-  local limit, cost, count = limits[operations[1]], operations[2], #operations / 2
-  local is_void = (void_from > 0 and now >= void_from) or (plan.void_from and now >= plan.void_from)
-  if action == "take" and count == 1 and limit.twin.size and not (fingerprint or is_void) then
-    -- By far the most requests are of this kind: one limit, and a row of a few numbers. They go the short way,
-    -- which spends no table and hardly a call on each; requests.lua comes to the same.
-    local call, try, pack, unpack_from = redis.call, redis.pcall, struct.pack, struct.unpack
-    local evaluate, charge, size = limit.twin.evaluate, limit.twin.charge, limit.twin.size
-    local row_format = "<" .. string.rep("d", size)
-    local format, bytes = row_format .. "d", 8 * size + 8
-    local keep = use("keep")
-    local out, filled, next_key, cells = batch.out, batch.filled, batch.next_key, {}
-    for _ = 1, requests do
-      local name = next_key <= declared and KEYS[next_key] or ARGV[next_key - declared]
+-- What is filled in as requests are decided. The zeros make room for the answer to one.
+local batch = { now = now, limits = limits, out = { now, 0, 0, 0, 0, 0 }, filled = 1, problems = {} }
+local declared, next_key = #KEYS, 1
+local undeclared = ARGV[1] - declared
+
+at = at + 1
+for _ = 1, tonumber(ARGV[at]) do
+  local action, requests, void_from = ARGV[at + 1], tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
+  local count = tonumber(ARGV[at + 4])
+  local limit, cost = limits[tonumber(ARGV[at + 5])], tonumber(ARGV[at + 6])
+  local fingerprint = ARGV[at + 5 + 2 * count]
+  local is_void = (void_from > 0 and now >= void_from) or (end_of_all > 0 and now >= end_of_all)
+  if action == "take" and count == 1 and limit.twin.row and fingerprint == "" and not is_void then
+    -- By far the most requests are of this kind: one limit, and a row of a few numbers. They go the short way:
+    -- rows are read all at once where that can be, and no table or function is spent on each. requests.lua and
+    -- rows.lua come to the same.
+    local call, pack, unpack_from = redis.call, struct.pack, struct.unpack
+    local twin, margin = limit.twin, use("keep").MARGIN
+    local evaluate, charge, format, bytes = twin.evaluate, twin.charge, twin.format, twin.bytes
+    local out, filled, cells = batch.out, batch.filled, { 0, 0, 0, 0 }
+    local last_key, values, written = next_key + requests - 1, nil, nil
+    if requests > 1 and last_key <= declared then
+      values, written = call("MGET", unpack(KEYS, next_key, last_key)), {}
+    end
+    for i = 1, requests do
+      local name = next_key <= declared and KEYS[next_key] or ARGV[undeclared + next_key]
       next_key = next_key + 1
-      local value, kept = try("GET", name), 0
+      local value, kept
+      if values then value = written[name] or values[i] else value = redis.pcall("GET", name) end
       if not value then
-        cells = limit.twin.blank()
+        kept = 0
+        twin.blank(cells)
       elseif #value == bytes then
         kept, cells[1], cells[2], cells[3] = unpack_from(format, value)
       end
-      if value and kept == 0 then
-        filled = filled + 1
-        out[filled] = FAILED
-        batch.problems[#batch.problems + 1] = use("rows").problem(name, value)
-      else
-        local allowed, remaining, retry_after, reset_after, time, level, carry = evaluate(limit, cells, now, cost)
-        if allowed and cost > 0 then
-          charge(limit, cells, time, level, carry)
-          local longer, ttl = keep(limit, now, reset_after, kept)
-          if ttl then
-            call("PSETEX", name, ttl, pack(format, longer, cells[1], cells[2], cells[3]))
-          else
-            call("SETRANGE", name, "8", pack(row_format, cells[1], cells[2], cells[3]))
+      local problem = not kept and value
+      local allowed, remaining, retry_after, reset_after, time, level, carry
+      if kept then
+        allowed, remaining, retry_after, reset_after, time, level, carry = evaluate(limit, cells, now, cost)
+      end
+      if allowed and cost > 0 then
+        charge(limit, cells, time, level, carry)
+        if kept >= now + reset_after + margin then
+          value = pack(format, kept, cells[1], cells[2], cells[3])
+          call("SETRANGE", name, "0", value)
+        else
+          local longer, ttl = use("keep").longer(limit, now, reset_after)
+          value = pack(format, longer, cells[1], cells[2], cells[3])
+          -- MGET takes a key of another type for none.
+          if kept > 0 then
+            call("PSETEX", name, ttl, value)
+          elseif not call("SET", name, value, "PX", ttl, "NX") then
+            problem = ""
           end
         end
+        if values then written[name] = value end
+      end
+      if problem then
+        filled = filled + 1
+        out[filled] = FAILED
+        batch.problems[#batch.problems + 1] = use("rows").problem(name, problem)
+      else
         out[filled + 1] = DECIDED
         out[filled + 2] = allowed and 1 or 0
         out[filled + 3] = remaining
@@ -78,30 +104,33 @@ for r = 1, #runs do
         filled = filled + 5
       end
     end
-    batch.filled, batch.next_key = filled, next_key
+    batch.filled = filled
   else
     local decide = use("requests")(batch)
+    local operations, keys = {}, {}
+    for i = 1, 2 * count do operations[i] = tonumber(ARGV[at + 4 + i]) end
     for _ = 1, requests do
-      local keys = {}
-      for i = 1, fingerprint and count + 1 or count do
-        keys[i] = batch.next_key <= declared and KEYS[batch.next_key] or ARGV[batch.next_key - declared]
-        batch.next_key = batch.next_key + 1
+      for i = 1, fingerprint == "" and count or count + 1 do
+        keys[i] = next_key <= declared and KEYS[next_key] or ARGV[undeclared + next_key]
+        next_key = next_key + 1
       end
       if is_void then
         batch.filled = batch.filled + 1
         batch.out[batch.filled] = VOID
       else
-        decide(action, keys, operations, fingerprint, run[6])
+        decide(action, keys, operations, fingerprint, tonumber(ARGV[at + 6 + 2 * count]))
       end
     end
   end
+  at = at + 6 + 2 * count
 end
 
 -- In slices: Lua can hand only so many values to a function.
-local slices = {}
+local packed
 for from = 1, batch.filled, 256 do
   local to = math.min(from + 255, batch.filled)
-  slices[#slices + 1] = struct.pack("<" .. string.rep("d", to - from + 1), unpack(batch.out, from, to))
+  local slice = struct.pack("<" .. string.rep("d", to - from + 1), unpack(batch.out, from, to))
+  packed = packed and packed .. slice or slice
 end
-if #batch.problems == 0 then return table.concat(slices) end
-return { table.concat(slices), unpack(batch.problems, 1, math.min(#batch.problems, 1000)) }
+if #batch.problems == 0 then return packed end
+return { packed, unpack(batch.problems, 1, math.min(#batch.problems, 1000)) }

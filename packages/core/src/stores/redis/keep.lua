@@ -1,15 +1,17 @@
--- Until when a row must be kept, and its time to live in milliseconds if that has to be set: only when it has become
--- too short, for to write cells over others costs half as much.
-local ceil, min = math.ceil, math.min
-
--- Microseconds: how long a row is kept at least after it has become blank, how much longer at most, and at most in all.
-local MARGIN = 1000000
-local SLACK = 60000000
+-- For how long rows are kept. The time to live is set anew only when it has become too short: to write cells over
+-- others costs less.
+local keep = {
+  -- Microseconds that a row is kept after it has become blank: so many at least, and so many more at most.
+  MARGIN = 1000000,
+  SLACK = 60000000,
+}
 local LONGEST = 3000000000000000
 
-return function(limit, now, reset_after, kept)
-  local needed = now + reset_after + MARGIN
-  if kept >= needed then return kept end
-  local longer = min(needed + min(limit.window, SLACK), now + LONGEST)
-  return longer, ceil((longer - now) / 1000)
+-- Until when to keep a row whose time to live must be set, and that in milliseconds.
+function keep.longer(limit, now, reset_after)
+  local slack = math.min(limit.window, keep.SLACK)
+  local longer = math.min(now + reset_after + keep.MARGIN + slack, now + LONGEST)
+  return longer, math.ceil((longer - now) / 1000)
 end
+
+return keep

@@ -1,12 +1,13 @@
+import { algorithmOf } from "../../algorithms/registry.ts";
 import type { Limit } from "../../limit/limit.ts";
 import { fingerprint, IDEMPOTENCY_WINDOW } from "../fingerprint.ts";
 import type { Action, Answer, ApplyOptions, Operation, Rule } from "../store.ts";
 import { digest, escaped, tagOf } from "./key-names.ts";
 
-/** A rule as the script knows it: what its keys end with, and its limit in JSON. */
+/** A rule as the script knows it: what its keys end with, and the fields of its limit. */
 interface PlannedRule {
   readonly suffix: string;
-  readonly limit: string;
+  readonly limit: readonly string[];
 }
 
 /** A request on its way to Redis. */
@@ -17,7 +18,8 @@ export interface Request {
   /** The rows of its operations, and its idempotency record if it has one. */
   readonly keys: readonly string[];
   readonly voidFrom: number;
-  readonly fingerprint: string | undefined;
+  /** Of a request with an idempotency key, else empty. */
+  readonly fingerprint: string;
   readonly resolve: (answers: readonly Answer[]) => void;
   readonly reject: (error: Error) => void;
 }
@@ -42,7 +44,7 @@ export class Planner {
     const keys = new Array<string>(operations.length);
     for (let i = 0; i < operations.length; i += 1) {
       const { rule, key } = operations[i];
-      rules[i] = this.planned(rule);
+      rules[i] = this.known(rule);
       keys[i] = this.head + tagOf(key) + rules[i].suffix;
     }
     const idempotencyKey = options?.idempotencyKey;
@@ -55,59 +57,59 @@ export class Planner {
       rules,
       keys,
       voidFrom: options?.voidFrom ?? 0,
-      fingerprint: idempotencyKey === undefined ? undefined : digest(fingerprint(action, operations)),
+      fingerprint: idempotencyKey === undefined ? "" : digest(fingerprint(action, operations)),
       resolve,
       reject,
     };
   }
 
-  private planned(rule: Rule): PlannedRule {
+  private known(rule: Rule): PlannedRule {
     const known = this.rules.get(rule);
     if (known !== undefined) return known;
-    const planned = { suffix: `}:${escaped(rule.name)}:${rule.limit.algorithm}`, limit: limitInJson(rule.limit) };
-    this.rules.set(rule, planned);
-    return planned;
+    const made = { suffix: `}:${escaped(rule.name)}:${rule.limit.algorithm}`, limit: planned(rule.limit) };
+    this.rules.set(rule, made);
+    return made;
   }
 }
 
-/** The plan of a batch, in JSON; frame.lua says what is in it. */
-export function planOf(requests: readonly Request[], now: number | undefined, voidFrom: number | undefined): string {
-  const limits: string[] = [];
-  const runs: string[] = [];
-  for (let from = 0; from < requests.length; ) {
+/** The arguments of the script for a batch, before the keys that are not declared; frame.lua says what they are. */
+export function planOf(requests: readonly Request[], now: number | undefined, voidFrom: number): (string | number)[] {
+  const limits: PlannedRule[] = [];
+  const runs: (string | number)[] = [];
+  let count = 0;
+  for (let from = 0; from < requests.length; count += 1) {
     const request = requests[from];
     let to = from + 1;
     while (to < requests.length && sameShape(request, requests[to])) to += 1;
-    runs.push(runInJson(request, to - from, limits));
+    runs.push(request.action, to - from, request.voidFrom, request.operations.length);
+    for (let i = 0; i < request.rules.length; i += 1) {
+      runs.push(placeOf(request.rules[i], limits), request.operations[i].cost);
+    }
+    runs.push(request.fingerprint, IDEMPOTENCY_WINDOW);
     from = to;
   }
-  const time = now === undefined ? "" : `"now":${now},`;
-  const end = voidFrom === undefined ? "" : `"void_from":${voidFrom},`;
-  return `{${time}${end}"limits":[${limits.join(",")}],"runs":[${runs.join(",")}]}`;
+  const plan = [0, now ?? "", voidFrom, limits.length, ...limits.flatMap(({ limit }) => limit), count, ...runs];
+  plan[0] = plan.length;
+  return plan;
 }
 
 function sameShape(a: Request, b: Request): boolean {
   if (a.action !== b.action || a.voidFrom !== b.voidFrom || a.rules.length !== b.rules.length) return false;
-  if (a.fingerprint !== undefined || b.fingerprint !== undefined) return false;
+  if (a.fingerprint !== "" || b.fingerprint !== "") return false;
   for (let i = 0; i < a.rules.length; i += 1) {
     if (a.rules[i] !== b.rules[i] || a.operations[i].cost !== b.operations[i].cost) return false;
   }
   return true;
 }
 
-function runInJson(request: Request, count: number, limits: string[]): string {
-  const operations = request.rules.map(({ limit }, i) => `${placeOf(limit, limits)},${request.operations[i].cost}`);
-  const once = request.fingerprint === undefined ? "" : `,"${request.fingerprint}",${IDEMPOTENCY_WINDOW}`;
-  return `["${request.action}",${count},${request.voidFrom},[${operations.join(",")}]${once}]`;
-}
-
 /** Counted from one, as Lua does. */
-function placeOf(limit: string, limits: string[]): number {
-  const known = limits.indexOf(limit);
-  return known < 0 ? limits.push(limit) : known + 1;
+function placeOf(rule: PlannedRule, rules: PlannedRule[]): number {
+  const known = rules.indexOf(rule);
+  return known < 0 ? rules.push(rule) : known + 1;
 }
 
 /** Numbers are written so that Lua reads the very same doubles. Twins are called by the names of their files. */
-function limitInJson({ algorithm, coarse, burst, ...limit }: Limit): string {
-  return JSON.stringify({ algorithm: algorithm.replaceAll("_", "-"), ...limit, ...(coarse ? { coarse } : {}) });
+function planned(limit: Limit): string[] {
+  const twin = limit.algorithm.replaceAll("_", "-");
+  return [twin, limit.coarse ? "1" : "0", ...algorithmOf(limit).fields.map((field) => String(limit[field]))];
 }

@@ -2,7 +2,17 @@ import { HeadgateError, StoreError, shown } from "../../errors.ts";
 import { requireOptions } from "../../options.ts";
 import { type Clock, requireClock } from "../../time/clock.ts";
 import type { Action, Answer, ApplyOptions, Operation, Store } from "../store.ts";
-import { connect, firstConnection, isCluster, type RedisClient, requireClient, unsafeSettings } from "./connection.ts";
+import {
+  connect,
+  connectionTo,
+  firstConnection,
+  isCluster,
+  type RedisClient,
+  requireClient,
+  troubleOf,
+  unsafeSettings,
+  watch,
+} from "./connection.ts";
 import { Outbox } from "./outbox.ts";
 import { Planner, planOf, type Request } from "./plan.ts";
 import { Reply } from "./reply.ts";
@@ -52,6 +62,7 @@ export class RedisStore implements Store {
     if (typeof server !== "string") requireClient(server);
     this.client = typeof server === "string" ? connect(server) : server;
     if (isCluster(this.client)) requireNoKeyPrefix(this.client.options.keyPrefix);
+    watch(this.client);
     this.ownClock = clock;
     this.clock = clock ?? this.serverClock;
     this.timeoutMs = timeoutMs;
@@ -63,11 +74,7 @@ export class RedisStore implements Store {
     warnOfServer(this.client, this.isOurs ? [] : unsafeSettings(this.client));
   }
 
-  apply(
-    action: Action,
-    operations: readonly Operation[],
-    options?: ApplyOptions,
-  ): Promise<readonly Answer[]> {
+  apply(action: Action, operations: readonly Operation[], options?: ApplyOptions): Promise<readonly Answer[]> {
     if (operations.length > 1 && isCluster(this.client)) requireOneKey(operations);
     return new Promise((resolve, reject) => {
       this.outbox.add(this.planner.request(action, operations, options, resolve, reject));
@@ -95,33 +102,39 @@ export class RedisStore implements Store {
   private send(requests: readonly Request[]): void {
     const sent = localTime();
     const voidFrom =
-      this.ownClock === undefined && this.serverClock.isKnown
-        ? this.serverClock.now() + this.timeoutMs * 1_000
-        : undefined;
+      this.ownClock === undefined && this.serverClock.isKnown ? this.serverClock.now() + this.timeoutMs * 1_000 : 0;
     const timer = setTimeout(() => {
       const error = new StoreError("HG_STORE_TIMEOUT", `Redis did not answer within ${this.timeoutMs} ms`);
       for (const { reject } of requests) reject(error);
     }, this.timeoutMs);
-    const done = (settle: () => void): void => {
-      clearTimeout(timer);
-      settle();
-    };
-    this.call(requests, planOf(requests, this.ownClock?.now(), voidFrom)).then(
-      (reply) => done(() => this.settle(requests, new Reply(reply), sent)),
-      (error: unknown) => done(() => fail(requests, storeError(error))),
-    );
+    this.call(requests, planOf(requests, this.ownClock?.now(), voidFrom))
+      .then((reply) => this.settle(requests, new Reply(reply), sent))
+      .catch((error: unknown) => this.fail(requests, error))
+      .finally(() => clearTimeout(timer));
   }
 
-  private async call(requests: readonly Request[], plan: string): Promise<unknown> {
+  private async call(requests: readonly Request[], plan: readonly (string | number)[]): Promise<unknown> {
     const keys = requests.length === 1 ? requests[0].keys : requests.flatMap(({ keys }) => keys);
-    const declared = isCluster(this.client) && requests.length > 1 ? 1 : keys.length;
     if (this.connecting !== undefined) await this.connecting;
+    const { server, declared } = this.route(keys, requests.length);
+    const rest = [declared, ...keys.slice(0, declared), ...plan, ...keys.slice(declared)];
     try {
-      return await this.client.callBuffer("evalsha", [SCRIPT_SHA, declared, ...keys, plan]);
+      return await server.callBuffer("evalsha", [SCRIPT_SHA, ...rest]);
     } catch (error) {
       if (!isScriptMissing(error)) throw error;
-      return this.client.callBuffer("eval", [SCRIPT, declared, ...keys, plan]);
+      return server.callBuffer("eval", [SCRIPT, ...rest]);
     }
+  }
+
+  /**
+   * Whom to call, and how many keys to declare. In a cluster a batch goes to its node directly and declares none: to
+   * follow a redirection would be right for the key that it is about, and wrong for the others. Each that has moved
+   * comes back, and is sent alone.
+   */
+  private route(keys: readonly string[], requests: number): { server: RedisClient; declared: number } {
+    const { client } = this;
+    if (!isCluster(client) || requests === 1) return { server: client, declared: keys.length };
+    return { server: connectionTo(client, slotOf(keys[0])) ?? client, declared: 0 };
   }
 
   private settle(requests: readonly Request[], reply: Reply, sent: number): void {
@@ -133,10 +146,15 @@ export class RedisStore implements Store {
       else request.reject(answers);
     }
   }
-}
 
-function fail(requests: readonly Request[], error: StoreError): void {
-  for (const { reject } of requests) reject(error);
+  private fail(requests: readonly Request[], error: unknown): void {
+    if (requests.length > 1 && isCluster(this.client) && isElsewhere(error)) {
+      for (const request of requests) this.send([request]);
+      return;
+    }
+    const failure = storeError(error, troubleOf(this.client));
+    for (const { reject } of requests) reject(failure);
+  }
 }
 
 function requirePrefix(prefix: unknown): asserts prefix is string {

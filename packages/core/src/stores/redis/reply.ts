@@ -15,7 +15,8 @@ export class Reply {
 
   constructor(reply: unknown) {
     const [packed, ...problems] = Array.isArray(reply) ? reply : [reply];
-    if (!Buffer.isBuffer(packed)) throw refusal("the script's answer is not what was agreed on");
+    if (!Buffer.isBuffer(packed) || packed.length === 0 || packed.length % 8 > 0)
+      throw refusal("the script's answer is not what was agreed on");
     this.bytes = new DataView(packed.buffer, packed.byteOffset, packed.byteLength);
     this.problems = problems.map(String);
   }
@@ -29,7 +30,8 @@ export class Reply {
   next(request: Request): readonly Answer[] | Error {
     const status = this.number();
     if (status === DECIDED) return this.answers(request.operations.length);
-    if (status === VOID) return new StoreError("HG_STORE_TIMEOUT", "Redis came to this request too late, and charged nothing");
+    if (status === VOID)
+      return new StoreError("HG_STORE_TIMEOUT", "Redis came to this request too late, and charged nothing");
     if (status === CONFLICT) {
       return new HeadgateError(
         "HG_IDEMPOTENCY_CONFLICT",

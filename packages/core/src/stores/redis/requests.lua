@@ -4,6 +4,8 @@ local pack, rep, sub, unpack_from = struct.pack, string.rep, string.sub, struct.
 
 local DECIDED, CONFLICT, FAILED = 0, 2, 3
 local FINGERPRINT = 43
+-- The bytes of a record before its answers, which take 32 each.
+local RECORD = FINGERPRINT + 8
 
 return function(batch)
   local now = batch.now
@@ -97,7 +99,7 @@ return function(batch)
   function actions.reset(count)
     for i = 1, count do
       if at[i].stored then redis.call("DEL", at[i].name) end
-      at[i].cells = limits[i].twin.blank()
+      at[i].cells = limits[i].twin.blank({})
       tell(i, 1)
     end
   end
@@ -121,12 +123,12 @@ return function(batch)
 
   -- A record is the request's fingerprint, the time until which it counts, and the answers.
   local function decide_once(action, keys, operations, fingerprint, remembered)
-    local record = keys[#keys]
+    local record = keys[#operations / 2 + 1]
     local known = redis.pcall("GET", record)
     local from, answers = batch.filled + 1, 2 * #operations
-    if type(known) == "table" then
+    if known and (type(known) == "table" or #known <= RECORD or (#known - RECORD) % 32 > 0) then
       push(FAILED)
-      batch.problems[#batch.problems + 1] = known.err
+      batch.problems[#batch.problems + 1] = rows.problem(record, known)
     elseif not known or unpack_from("<d", known, FINGERPRINT + 1) <= now then
       if decide(action, keys, operations) then
         local packed = pack("<" .. rep("d", answers + 1), now + remembered, unpack(batch.out, from + 1, batch.filled))
@@ -141,7 +143,7 @@ return function(batch)
   end
 
   return function(action, keys, operations, fingerprint, remembered)
-    if fingerprint then
+    if fingerprint ~= "" then
       decide_once(action, keys, operations, fingerprint, remembered)
     else
       decide(action, keys, operations)

@@ -32,32 +32,40 @@ local function read_growing(twin, name, first)
   })
 end
 
+-- Whether a value is as long as its own header says.
+local function is_growing(twin, name, first)
+  if #first < 8 * twin.header + 8 then return false end
+  local bytes = #first < 8 * PAGE and #first or call("STRLEN", name)
+  return bytes == 8 * (1 + twin.header + twin.width * unpack_from("<d", first, 8 * twin.capacity + 1))
+end
+
 -- The row of a key, blank if there is none; or nothing and why.
 function rows.read(twin, name)
   local value
-  if twin.size then
+  if twin.row then
     value = redis.pcall("GET", name)
-    if value and #value == 8 * twin.size + 8 then
-      local cells = { unpack_from("<" .. rep("d", twin.size), value, 9) }
+    if value and #value == twin.bytes then
+      local cells = { unpack_from(twin.row, value, 9) }
       return { name = name, cells = cells, stored = true, kept = unpack_from("<d", value) }
     end
   else
     value = redis.pcall("GETRANGE", name, 0, 8 * PAGE - 1)
     if value == "" then value = false end
-    if value and #value >= 8 * twin.header + 8 then
+    if value and is_growing(twin, name, value) then
       return { name = name, cells = read_growing(twin, name, value), stored = true, kept = unpack_from("<d", value) }
     end
   end
   if value then return nil, rows.problem(name, value) end
-  return { name = name, cells = twin.blank(), stored = false, kept = 0 }
+  return { name = name, cells = twin.blank({}), stored = false, kept = 0 }
 end
 
 function rows.write(limit, row, now, reset_after)
   local twin, cells = limit.twin, row.cells
-  local kept, ttl = keep(limit, now, reset_after, row.kept)
-  if not (row.stored and twin.header) then
-    local count = twin.size or #cells
-    local value = pack("<" .. rep("d", count + 1), kept, unpack(cells, 1, count))
+  local kept, ttl = row.kept, nil
+  if kept < now + reset_after + keep.MARGIN then kept, ttl = keep.longer(limit, now, reset_after) end
+  if twin.row or not row.stored then
+    local format = twin.format or "<" .. rep("d", #cells + 1)
+    local value = pack(format, kept, unpack(cells))
     call("PSETEX", row.name, ttl or max(1, ceil((kept - now) / 1000)), value)
     return
   end

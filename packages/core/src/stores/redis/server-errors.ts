@@ -23,13 +23,18 @@ export function refusal(message: string): StoreError {
   return new StoreError("HG_STORE_REFUSED", what === undefined ? message : `${what} (${message})`);
 }
 
-/** An error that the client rejected a call with, as ours. */
-export function storeError(error: unknown): StoreError {
+/** An error that the client rejected a call with, as ours. `trouble` is what is wrong with its connection, if anything. */
+export function storeError(error: unknown, trouble?: Error): StoreError {
   if (error instanceof StoreError) return error;
-  const message = error instanceof Error ? error.message : String(error);
-  if (/timed? ?out/i.test(message)) return new StoreError("HG_STORE_TIMEOUT", message);
-  if (error instanceof Error && error.name === "ReplyError") return refusal(message);
-  return new StoreError("HG_STORE_UNREACHABLE", message);
+  const cause = isReply(error) ? error : (trouble ?? error);
+  const message = cause instanceof Error ? cause.message : String(cause);
+  if (isReply(cause)) return refusal(message);
+  if (/timed? ?out/i.test(message)) return new StoreError("HG_STORE_TIMEOUT", `Redis does not answer (${message})`);
+  return new StoreError("HG_STORE_UNREACHABLE", `there is no connection to Redis, or it broke (${message})`);
+}
+
+function isReply(error: unknown): boolean {
+  return error instanceof Error && error.name === "ReplyError";
 }
 
 /** The script was flushed, or this server has never seen it. */
@@ -37,7 +42,7 @@ export function isScriptMissing(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith("NOSCRIPT");
 }
 
-/** A key that this node does not serve: its slot has moved, or is moving. */
-export function isElsewhere(error: Error): boolean {
-  return error.message.includes("non local key") || /\b(MOVED|ASK|TRYAGAIN)\b/.test(error.message);
+/** A node of a cluster that does not serve a key: its slot has moved or is moving, or the node is a replica now. */
+export function isElsewhere(error: unknown): boolean {
+  return error instanceof Error && /non local key|READONLY/.test(error.message);
 }

@@ -1,4 +1,5 @@
-import type { RedisClient } from "./connection.ts";
+import type { Redis } from "ioredis";
+import { isCluster, type RedisClient } from "./connection.ts";
 
 /** Says loudly, once for each store, what may make it forget or count twice. */
 export function warnOfServer(client: RedisClient, unsafe: readonly string[]): void {
@@ -21,10 +22,16 @@ export function warnOfServer(client: RedisClient, unsafe: readonly string[]): vo
   else client.once("ready", look);
 }
 
-/** The policy, if it would drop our keys: all of them have a time to live. */
+/** The policy of a server that would drop our keys: all of them have a time to live. */
 async function evictionPolicy(client: RedisClient): Promise<string | undefined> {
+  const servers = isCluster(client) ? client.nodes("master") : [client];
+  const policies = await Promise.all(servers.map(policyOf));
+  return policies.find((policy) => policy !== undefined);
+}
+
+async function policyOf(server: Redis): Promise<string | undefined> {
   try {
-    const info = String(await client.call("info", "memory"));
+    const info = String(await server.call("info", "memory"));
     const value = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, "m").exec(info)?.[1] ?? "";
     const policy = value("maxmemory_policy");
     return value("maxmemory") !== "0" && policy !== "" && policy !== "noeviction" ? policy : undefined;
