@@ -19,9 +19,11 @@ afterAll(async () => {
   await server?.stop();
 });
 
-storeConformance("RedisStore by its own clock", () => {
+storeConformance("RedisStore by its own clock", async () => {
   stores += 1;
-  return { store: new RedisStore(client, { prefix: `own${stores}` }) };
+  const store = new RedisStore(client, { prefix: `own${stores}` });
+  await store.ready();
+  return { store };
 });
 
 storeConformance("RedisStore", () => {

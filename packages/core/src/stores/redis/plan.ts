@@ -72,8 +72,20 @@ export class Planner {
   }
 }
 
+/** What a call says of time, in microseconds. */
+export interface Times {
+  /** The time to decide at, if it is not to be the server's own. */
+  readonly now: number | "";
+  /** From when on the whole call is void, by the server's clock; 0 if that is not known. */
+  readonly voidFrom: number;
+  /** How far the server's clock is ahead of the one by which requests say when they are void; NaN if that is not known. */
+  readonly ahead: number;
+}
+
+export const NO_TIMES: Times = { now: "", voidFrom: 0, ahead: Number.NaN };
+
 /** The arguments of the script for a batch, before the keys that are not declared; frame.lua says what they are. */
-export function planOf(requests: readonly Request[], now: number | undefined, voidFrom: number): (string | number)[] {
+export function planOf(requests: readonly Request[], { now, voidFrom, ahead }: Times): (string | number)[] {
   const limits: PlannedRule[] = [];
   const runs: (string | number)[] = [];
   let count = 0;
@@ -81,14 +93,15 @@ export function planOf(requests: readonly Request[], now: number | undefined, vo
     const request = requests[from];
     let to = from + 1;
     while (to < requests.length && sameShape(request, requests[to])) to += 1;
-    runs.push(request.action, to - from, request.voidFrom, request.operations.length);
+    const runVoidFrom = request.voidFrom > 0 ? request.voidFrom + ahead || 0 : 0;
+    runs.push(request.action, to - from, runVoidFrom, request.operations.length);
     for (let i = 0; i < request.rules.length; i += 1) {
       runs.push(placeOf(request.rules[i], limits), request.operations[i].cost);
     }
     runs.push(request.fingerprint, IDEMPOTENCY_WINDOW);
     from = to;
   }
-  const plan = [0, now ?? "", voidFrom, limits.length, ...limits.flatMap(({ limit }) => limit), count, ...runs];
+  const plan = [0, now, voidFrom, limits.length, ...limits.flatMap(({ limit }) => limit), count, ...runs];
   plan[0] = plan.length;
   return plan;
 }

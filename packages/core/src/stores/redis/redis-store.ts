@@ -1,6 +1,7 @@
 import { HeadgateError, StoreError, shown } from "../../errors.ts";
 import { requireOptions } from "../../options.ts";
 import { type Clock, requireClock } from "../../time/clock.ts";
+import { SystemClock } from "../../time/system-clock.ts";
 import type { Action, Answer, ApplyOptions, Operation, Store } from "../store.ts";
 import {
   connect,
@@ -14,7 +15,7 @@ import {
   watch,
 } from "./connection.ts";
 import { Outbox } from "./outbox.ts";
-import { Planner, planOf, type Request } from "./plan.ts";
+import { NO_TIMES, Planner, planOf, type Request, type Times } from "./plan.ts";
 import { Reply } from "./reply.ts";
 import { SCRIPT, SCRIPT_SHA } from "./script.ts";
 import { localTime, ServerClock } from "./server-clock.ts";
@@ -33,6 +34,9 @@ export interface RedisStoreOptions {
   readonly clock?: Clock;
 }
 
+/** What the one server is called, where there is no cluster. */
+const ONLY_NODE = "";
+
 const OPTIONS: ReadonlySet<string> = new Set(["prefix", "maxBatch", "timeoutMs", "clock"]);
 
 /**
@@ -43,7 +47,8 @@ export class RedisStore implements Store {
   readonly clock: Clock;
   private readonly client: RedisClient;
   private readonly isOurs: boolean;
-  private readonly serverClock = new ServerClock();
+  /** Of each node. */
+  private readonly serverClocks = new Map<string, ServerClock>();
   private readonly ownClock: Clock | undefined;
   private readonly timeoutMs: number;
   private readonly planner: Planner;
@@ -64,10 +69,11 @@ export class RedisStore implements Store {
     if (isCluster(this.client)) requireNoKeyPrefix(this.client.options.keyPrefix);
     watch(this.client);
     this.ownClock = clock;
-    this.clock = clock ?? this.serverClock;
+    // The nodes of a cluster have a clock each; what is said by ours is put into theirs when it is sent.
+    this.clock = clock ?? (isCluster(this.client) ? new SystemClock() : this.clockOf(ONLY_NODE));
     this.timeoutMs = timeoutMs;
     this.planner = new Planner(prefix);
-    this.outbox = new Outbox(maxBatch, this.nodes(), (requests) => this.send(requests));
+    this.outbox = new Outbox(maxBatch, this.nodes(), (requests, node) => this.send(requests, node));
     this.connecting = firstConnection(this.client).then(() => {
       this.connecting = undefined;
     });
@@ -78,6 +84,23 @@ export class RedisStore implements Store {
     if (operations.length > 1 && isCluster(this.client)) requireOneKey(operations);
     return new Promise((resolve, reject) => {
       this.outbox.add(this.planner.request(action, operations, options, resolve, reject));
+    });
+  }
+
+  /** Connects, loads the script and learns the server's time, so that the first checks need not. */
+  async ready(): Promise<void> {
+    const { client } = this;
+    await this.connecting;
+    const servers = isCluster(client) ? client.nodes("master") : [client];
+    await Promise.all(
+      servers.map(async (server) => {
+        const { host, port } = server.options;
+        const sent = localTime();
+        const reply = new Reply(await run(server, [0, ...planOf([], NO_TIMES)]));
+        this.clockOf(isCluster(client) ? `${host}:${port}` : ONLY_NODE).learn(reply.number(), sent, localTime());
+      }),
+    ).catch((error: unknown) => {
+      throw storeError(error, troubleOf(client));
     });
   }
 
@@ -92,24 +115,44 @@ export class RedisStore implements Store {
   /** Where a request goes: in a cluster to the node of its slot, as far as the client knows. */
   private nodes(): (request: Request) => string {
     const { client } = this;
-    if (!isCluster(client)) return () => "";
+    if (!isCluster(client)) return () => ONLY_NODE;
     return ({ keys: [key] }) => {
       const slot = slotOf(key);
       return client.slots[slot]?.[0] ?? String(slot);
     };
   }
 
-  private send(requests: readonly Request[]): void {
+  private clockOf(node: string): ServerClock {
+    const known = this.serverClocks.get(node);
+    if (known !== undefined) return known;
+    const clock = new ServerClock();
+    this.serverClocks.set(node, clock);
+    return clock;
+  }
+
+  /** From when on a call is void. Before a node's first reply its time is not known, and nothing can be said. */
+  private times(clock: ServerClock): Times {
+    if (this.ownClock !== undefined) return { now: this.ownClock.now(), voidFrom: 0, ahead: 0 };
+    if (!clock.isKnown) return NO_TIMES;
+    const time = clock.now();
+    const ahead = this.clock === clock ? 0 : time - this.clock.now();
+    return { now: "", voidFrom: time + this.timeoutMs * 1_000, ahead };
+  }
+
+  private send(requests: readonly Request[], node: string): void {
+    const clock = this.clockOf(node);
     const sent = localTime();
-    const voidFrom =
-      this.ownClock === undefined && this.serverClock.isKnown ? this.serverClock.now() + this.timeoutMs * 1_000 : 0;
     const timer = setTimeout(() => {
       const error = new StoreError("HG_STORE_TIMEOUT", `Redis did not answer within ${this.timeoutMs} ms`);
       for (const { reject } of requests) reject(error);
     }, this.timeoutMs);
-    this.call(requests, planOf(requests, this.ownClock?.now(), voidFrom))
-      .then((reply) => this.settle(requests, new Reply(reply), sent))
-      .catch((error: unknown) => this.fail(requests, error))
+    this.call(requests, planOf(requests, this.times(clock)))
+      .then((reply) => {
+        const answers = new Reply(reply);
+        clock.learn(answers.number(), sent, localTime());
+        this.settle(requests, answers, node);
+      })
+      .catch((error: unknown) => this.fail(requests, error, node))
       .finally(() => clearTimeout(timer));
   }
 
@@ -117,13 +160,7 @@ export class RedisStore implements Store {
     const keys = requests.length === 1 ? requests[0].keys : requests.flatMap(({ keys }) => keys);
     if (this.connecting !== undefined) await this.connecting;
     const { server, declared } = this.route(keys, requests.length);
-    const rest = [declared, ...keys.slice(0, declared), ...plan, ...keys.slice(declared)];
-    try {
-      return await server.callBuffer("evalsha", [SCRIPT_SHA, ...rest]);
-    } catch (error) {
-      if (!isScriptMissing(error)) throw error;
-      return server.callBuffer("eval", [SCRIPT, ...rest]);
-    }
+    return run(server, [declared, ...keys.slice(0, declared), ...plan, ...keys.slice(declared)]);
   }
 
   /**
@@ -137,23 +174,32 @@ export class RedisStore implements Store {
     return { server: connectionTo(client, slotOf(keys[0])) ?? client, declared: 0 };
   }
 
-  private settle(requests: readonly Request[], reply: Reply, sent: number): void {
-    this.serverClock.learn(reply.number(), sent, localTime());
+  private settle(requests: readonly Request[], reply: Reply, node: string): void {
     for (const request of requests) {
       const answers = reply.next(request);
       if (!(answers instanceof Error)) request.resolve(answers);
-      else if (requests.length > 1 && isElsewhere(answers)) this.send([request]);
+      else if (requests.length > 1 && isElsewhere(answers)) this.send([request], node);
       else request.reject(answers);
     }
   }
 
-  private fail(requests: readonly Request[], error: unknown): void {
+  private fail(requests: readonly Request[], error: unknown, node: string): void {
     if (requests.length > 1 && isCluster(this.client) && isElsewhere(error)) {
-      for (const request of requests) this.send([request]);
+      for (const request of requests) this.send([request], node);
       return;
     }
     const failure = storeError(error, troubleOf(this.client));
     for (const { reject } of requests) reject(failure);
+  }
+}
+
+/** Calls the script; a server that does not have it, or has it no more, gets it with the call. */
+async function run(server: RedisClient, rest: readonly (string | number)[]): Promise<unknown> {
+  try {
+    return await server.callBuffer("evalsha", [SCRIPT_SHA, ...rest]);
+  } catch (error) {
+    if (!isScriptMissing(error)) throw error;
+    return server.callBuffer("eval", [SCRIPT, ...rest]);
   }
 }
 

@@ -1,0 +1,96 @@
+import type { Clock } from "../../time/clock.ts";
+
+/** Something that must be over at a certain time. */
+export interface Timed {
+  /** In microseconds. */
+  readonly due: number;
+  before: Timed | undefined;
+  after: Timed | undefined;
+  expire(): void;
+}
+
+/** A timer that fires so many microseconds late says that this process itself was held up. */
+const LATE = 2_000;
+
+/**
+ * Ends what is not over in time. All have the same time, so they stand in the order in which they are due,
+ * and one timer, for the first of them, is enough.
+ */
+export class Deadlines {
+  private readonly clock: Clock;
+  /** How long each has, in microseconds. */
+  private readonly span: number;
+  private first: Timed | undefined;
+  private last: Timed | undefined;
+  private timer: AbortController | undefined;
+
+  constructor(clock: Clock, span: number) {
+    this.clock = clock;
+    this.span = span;
+  }
+
+  add(timed: Timed): void {
+    timed.before = this.last;
+    if (this.last === undefined) this.first = timed;
+    else this.last.after = timed;
+    this.last = timed;
+    if (this.timer === undefined) this.watch();
+  }
+
+  /** Whether it was still here: what has expired is not. */
+  delete(timed: Timed): boolean {
+    const { before, after } = timed;
+    if (before === undefined && this.first !== timed) return false;
+    if (before === undefined) this.first = after;
+    else before.after = after;
+    if (after === undefined) this.last = before;
+    else after.before = before;
+    timed.before = undefined;
+    timed.after = undefined;
+    return true;
+  }
+
+  /** Ends everything now, and the timer with it. */
+  end(): void {
+    this.timer?.abort();
+    this.timer = undefined;
+    this.expire(Number.POSITIVE_INFINITY);
+  }
+
+  private async watch(): Promise<void> {
+    const timer = new AbortController();
+    const { signal } = timer;
+    this.timer = timer;
+    while (this.first !== undefined && !signal.aborted) {
+      const { due } = this.first;
+      // Never longer than the span: a clock that was put back must not keep anyone for long.
+      const left = Math.min(due - this.clock.now(), this.span);
+      await this.clock.sleep(left / 1000, signal).catch(unlessAborted(signal));
+      if (this.clock.now() - due > LATE) await repliesRead();
+      // What was slept is over, whatever the clock says.
+      if (!signal.aborted) this.expire(Math.max(this.clock.now(), due));
+    }
+    if (this.timer === timer) this.timer = undefined;
+  }
+
+  private expire(now: number): void {
+    while (this.first !== undefined && this.first.due <= now) {
+      const timed = this.first;
+      this.delete(timed);
+      timed.expire();
+    }
+  }
+}
+
+function unlessAborted(signal: AbortSignal): (reason: unknown) => void {
+  return (reason) => {
+    if (!signal.aborted) throw reason;
+  };
+}
+
+/** Timers come before I/O in each turn of the event loop: a reply that is already there shall count. */
+function repliesRead(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}

@@ -1,0 +1,19 @@
+import { type ErrorCode, errorCodes, type StoreErrorCode } from "../../errors.ts";
+
+/** How a store failed; `other` is what another's store throws. */
+export type Failure = StoreErrorCode | "other";
+
+/** What an error says of the store; nothing if it is a mistake of the caller. Codes tell it, for each copy of the library has classes of its own. */
+export function failureOf(error: unknown): Failure | undefined {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (!isErrorCode(code)) return "other";
+  return isStoreErrorCode(code) ? code : undefined;
+}
+
+function isErrorCode(code: unknown): code is ErrorCode {
+  return typeof code === "string" && Object.hasOwn(errorCodes, code);
+}
+
+function isStoreErrorCode(code: ErrorCode): code is StoreErrorCode {
+  return code.startsWith("HG_STORE_");
+}

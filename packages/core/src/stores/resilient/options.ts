@@ -1,0 +1,88 @@
+import { HeadgateError, shown } from "../../errors.ts";
+import { requireOptions } from "../../options.ts";
+import { type Clock, requireClock } from "../../time/clock.ts";
+import { SystemClock } from "../../time/system-clock.ts";
+import type { DegradedChange } from "./breaker.ts";
+import { type OnError, Policies } from "./policy.ts";
+
+export interface ResilientOptions {
+  /** No call takes longer than this (default 50). */
+  readonly deadlineMs?: number;
+  /** What holds while the store fails, for all rules or by rule. Default: `"local"`. */
+  readonly onError?: OnError;
+  /** How many processes share the limits (default 1): under `local`, each enforces its share. */
+  readonly nodes?: number;
+  readonly breaker?: BreakerOptions;
+  /** Told once when the store is given up, and once when it is back. Default: a warning of the process when it is given up. */
+  readonly onDegraded?: (change: DegradedChange) => void;
+  /** What deadlines, the breaker and local shares go by. Default: the system's clock. */
+  readonly clock?: Clock;
+}
+
+export interface BreakerOptions {
+  /** After so many failures in a row the store is not asked any more (default 5). */
+  readonly failures?: number;
+  /** Then one call each so many milliseconds is sent to see whether it is back (default 250). */
+  readonly retryMs?: number;
+}
+
+const OPTIONS: ReadonlySet<string> = new Set(["deadlineMs", "onError", "nodes", "breaker", "onDegraded", "clock"]);
+const BREAKER_OPTIONS: ReadonlySet<string> = new Set(["failures", "retryMs"]);
+
+/** The options as the store uses them: complete, and times in microseconds. */
+export interface Settings {
+  readonly deadline: number;
+  readonly policies: Policies;
+  readonly nodes: number;
+  readonly failures: number;
+  readonly retry: number;
+  readonly onDegraded: (change: DegradedChange) => void;
+  readonly clock: Clock;
+}
+
+export function readOptions(options: ResilientOptions): Settings {
+  requireOptions(options, OPTIONS);
+  const { deadlineMs = 50, onError = "local", nodes = 1, breaker = {}, onDegraded = warn } = options;
+  const { clock = new SystemClock() } = options;
+  requireOptions(breaker, BREAKER_OPTIONS, { at: "breaker." });
+  const { failures = 5, retryMs = 250 } = breaker;
+  requireCount(nodes, "nodes");
+  requireCount(failures, "breaker.failures");
+  if (typeof onDegraded !== "function") {
+    throw new HeadgateError("HG_BAD_OPTION", "onDegraded", `must be a function, got ${shown(onDegraded)}`);
+  }
+  requireClock(clock);
+  return {
+    deadline: microseconds(deadlineMs, "deadlineMs"),
+    policies: new Policies(onError),
+    nodes,
+    failures,
+    retry: microseconds(retryMs, "breaker.retryMs"),
+    onDegraded,
+    clock,
+  };
+}
+
+function microseconds(ms: unknown, field: string): number {
+  const time = typeof ms === "number" ? Math.ceil(ms * 1000) : Number.NaN;
+  if (!Number.isSafeInteger(time) || time < 1) {
+    throw new HeadgateError("HG_BAD_OPTION", field, `must be a number of milliseconds above 0, got ${shown(ms)}`);
+  }
+  return time;
+}
+
+function requireCount(count: unknown, field: string): asserts count is number {
+  if (typeof count !== "number" || !Number.isSafeInteger(count) || count < 1) {
+    throw new HeadgateError("HG_BAD_OPTION", field, `must be a whole number of at least 1, got ${shown(count)}`);
+  }
+}
+
+/** Nothing falls back in silence. */
+function warn(change: DegradedChange): void {
+  if (!change.degraded) return;
+  const cause = change.cause instanceof Error ? change.cause.message : shown(change.cause);
+  process.emitWarning(`The store fails (${cause}); until it is back, rules fall back as onError says.`, {
+    type: "HeadgateWarning",
+    code: "HG_DEGRADED",
+  });
+}

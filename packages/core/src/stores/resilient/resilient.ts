@@ -1,0 +1,156 @@
+import { HeadgateError, StoreError, shown } from "../../errors.ts";
+import type { Clock } from "../../time/clock.ts";
+import type { Action, Answer, ApplyOptions, Operation, Store } from "../store.ts";
+import { Breaker, type DegradedChange } from "./breaker.ts";
+import { Deadlines, type Timed } from "./deadlines.ts";
+import { failureOf } from "./failure.ts";
+import { type ResilientOptions, readOptions } from "./options.ts";
+import type { Policies } from "./policy.ts";
+import { StandIn } from "./stand-in.ts";
+import { Counters, type ResilientStats } from "./stats.ts";
+
+/** Makes of any store one that answers within a deadline, also when the store fails. */
+export function resilient(store: Store & Closable, options: ResilientOptions = {}): ResilientStore {
+  return new ResilientStore(store, options);
+}
+
+interface Closable {
+  close?(): void | Promise<void>;
+}
+
+type Answers = readonly Answer[];
+
+/** A store that has what stands in for it. Each call is answered by one of the two, and in time. */
+export class ResilientStore implements Store {
+  /** The time of the store inside, if it tells one. */
+  readonly clock?: Clock;
+  readonly stats: ResilientStats;
+  private readonly store: Store & Closable;
+  private readonly time: Clock;
+  /** How long a call may take, in microseconds. */
+  private readonly deadline: number;
+  private readonly deadlines: Deadlines;
+  /** One for all: an error of its own for each of ten thousand calls would take longer than the deadline. */
+  private readonly timeout: StoreError;
+  private readonly breaker: Breaker;
+  private readonly policies: Policies;
+  private readonly standIn: StandIn;
+  private readonly counters: Counters;
+  private voidOptions: { readonly voidFrom: number } = { voidFrom: 0 };
+
+  constructor(store: Store & Closable, options: ResilientOptions) {
+    if (typeof store?.apply !== "function") {
+      throw new HeadgateError("HG_BAD_OPTION", "store", `must be a store, got ${shown(store)}`);
+    }
+    const { deadline, retry, failures, policies, nodes, onDegraded, clock } = readOptions(options);
+    this.store = store;
+    if (store.clock !== undefined) this.clock = store.clock;
+    this.time = clock;
+    this.deadline = deadline;
+    this.deadlines = new Deadlines(clock, deadline);
+    this.timeout = new StoreError("HG_STORE_TIMEOUT", `did not answer within ${deadline / 1000} ms`);
+    // By the time of the next probe, the last one has ended.
+    this.breaker = new Breaker(failures, Math.max(retry, deadline), clock, (change) => tell(onDegraded, change));
+    this.policies = policies;
+    this.standIn = new StandIn(nodes, clock);
+    this.counters = new Counters(this.breaker);
+    this.stats = this.counters;
+  }
+
+  apply(action: Action, operations: readonly Operation[], options?: ApplyOptions): Answers | Promise<Answers> {
+    const now = this.time.now();
+    this.counters.calls += 1;
+    if (action === "reset") this.standIn.forget(operations);
+    if (!this.breaker.admits(now)) return this.fallBack(action, operations, options);
+    const { era } = this.breaker;
+    let answers: Answers | Promise<Answers>;
+    try {
+      answers = this.store.apply(action, operations, this.voidAtDeadline(options));
+    } catch (error) {
+      this.countFailure(error, era);
+      return this.fallBack(action, operations, options);
+    }
+    if ("then" in answers) {
+      return this.inTime(answers, now + this.deadline, era, () => this.fallBack(action, operations, options));
+    }
+    this.breaker.succeeded(era);
+    return answers;
+  }
+
+  /** Closes the store inside. Whoever waits even then is answered at once. */
+  async close(): Promise<void> {
+    try {
+      await this.store.close?.();
+    } finally {
+      this.deadlines.end();
+    }
+  }
+
+  /** The answers, or at the deadline what stands in for them; answers that come later are dropped. */
+  private inTime(answers: Promise<Answers>, due: number, era: number, fallBack: () => Answers): Promise<Answers> {
+    return new Promise((resolve, reject) => {
+      const fail = (error: unknown): void => {
+        try {
+          this.countFailure(error, era);
+          resolve(fallBack());
+        } catch (mistake) {
+          reject(mistake);
+        }
+      };
+      const call: Timed = { due, before: undefined, after: undefined, expire: () => fail(this.timeout) };
+      this.deadlines.add(call);
+      answers.then(
+        (value) => {
+          if (!this.deadlines.delete(call)) return;
+          this.breaker.succeeded(era);
+          resolve(value);
+        },
+        (error: unknown) => {
+          if (this.deadlines.delete(call)) fail(error);
+        },
+      );
+    });
+  }
+
+  /**
+   * What is answered here at the deadline must not be charged when a frozen server goes on. In whole
+   * milliseconds, rounded up: calls that travel together then say the same.
+   */
+  private voidAtDeadline(options: ApplyOptions | undefined): ApplyOptions | undefined {
+    if (this.clock === undefined) return options;
+    const voidFrom = Math.ceil((this.clock.now() + this.deadline) / 1000) * 1000;
+    if (options !== undefined) {
+      return { ...options, voidFrom: Math.min(voidFrom, options.voidFrom ?? Number.POSITIVE_INFINITY) };
+    }
+    if (this.voidOptions.voidFrom !== voidFrom) this.voidOptions = { voidFrom };
+    return this.voidOptions;
+  }
+
+  /** Throws what is a mistake of the caller: that says nothing of the store, and nobody else can answer it. */
+  private countFailure(error: unknown, era: number): void {
+    const failure = failureOf(error);
+    if (failure === undefined) throw error;
+    this.counters.failures[failure] += 1;
+    this.breaker.failed(era, error);
+  }
+
+  private fallBack(action: Action, operations: readonly Operation[], options: ApplyOptions | undefined): Answers {
+    const { voidFrom = Number.POSITIVE_INFINITY } = options ?? {};
+    // Who asked has gone on without an answer: nothing may be charged here, either.
+    if (this.clock !== undefined && this.clock.now() >= voidFrom) {
+      throw new StoreError("HG_STORE_TIMEOUT", "did not answer before the request was void");
+    }
+    const policy = this.policies.strictest(operations);
+    this.counters.fellBack(policy, operations);
+    return this.standIn.answer(policy, action, operations, this.breaker.patience);
+  }
+}
+
+/** Whoever listens must not be able to stop the traffic. */
+function tell(listener: (change: DegradedChange) => void, change: DegradedChange): void {
+  try {
+    listener(change);
+  } catch (error) {
+    process.emitWarning(error instanceof Error ? error : shown(error));
+  }
+}

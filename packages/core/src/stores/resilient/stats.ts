@@ -1,0 +1,47 @@
+import type { Operation } from "../store.ts";
+import type { Breaker } from "./breaker.ts";
+import type { Failure } from "./failure.ts";
+import type { Policy } from "./policy.ts";
+
+/** What a resilient store has seen so far. It is live: the numbers grow. */
+export interface ResilientStats {
+  readonly calls: number;
+  /** Calls that the store did not answer, by the code of the error; `other` is what was no StoreError. */
+  readonly failures: Readonly<Record<Failure, number>>;
+  /** Calls that were answered in the store's place, by the policy that held. */
+  readonly fallbacks: Readonly<Record<Policy, number>>;
+  /** The same by rule; a call counts for each of its rules. */
+  readonly fallbacksByRule: Readonly<Record<string, number>>;
+  /** `open` while the store is given up. */
+  readonly breaker: "closed" | "open";
+  /** Since when the breaker is so, in milliseconds since the epoch. */
+  readonly sinceMs: number;
+}
+
+export class Counters implements ResilientStats {
+  calls = 0;
+  readonly failures = { HG_STORE_TIMEOUT: 0, HG_STORE_UNREACHABLE: 0, HG_STORE_REFUSED: 0, other: 0 };
+  readonly fallbacks = { local: 0, allow: 0, deny: 0 };
+  // Without a prototype: any string may be the name of a rule.
+  readonly fallbacksByRule: Record<string, number> = Object.create(null);
+  readonly #breaker: Breaker;
+
+  constructor(breaker: Breaker) {
+    this.#breaker = breaker;
+  }
+
+  get breaker(): "closed" | "open" {
+    return this.#breaker.state;
+  }
+
+  get sinceMs(): number {
+    return this.#breaker.since / 1000;
+  }
+
+  fellBack(policy: Policy, operations: readonly Operation[]): void {
+    this.fallbacks[policy] += 1;
+    for (const { rule } of operations) {
+      this.fallbacksByRule[rule.name] = (this.fallbacksByRule[rule.name] ?? 0) + 1;
+    }
+  }
+}

@@ -1,0 +1,180 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type Decision, fixedWindow, gcra, type ResilientOptions, rateLimiter, resilient } from "../../../src/index.ts";
+import { RedisStore } from "../../../src/redis.ts";
+import { eventually } from "../../servers/eventually.ts";
+import { type RedisServer, startRedis } from "../../servers/redis-server.ts";
+import { Stalls } from "./stalls.ts";
+
+const DEADLINE_MS = 50;
+/** What a timer and the event loop may add. */
+const MARGIN_MS = 20;
+/** Never full, and all in one window: what is left tells what was charged. */
+const PLENTY = 1_000_000_000;
+const rules = { plenty: fixedWindow({ limit: PLENTY, windowMs: 10 * 365 * 86_400_000 }), few: gcra("10/d") };
+
+let server: RedisServer;
+let close: () => Promise<void>;
+
+beforeEach(async () => {
+  server = await startRedis();
+});
+
+afterEach(async () => {
+  await close();
+  await server.stop();
+});
+
+async function connect(options: ResilientOptions) {
+  const store = resilient(new RedisStore(server.url), { deadlineMs: DEADLINE_MS, onDegraded: () => {}, ...options });
+  close = () => store.close();
+  const limiter = rateLimiter(rules, { store });
+  const isBack = async (): Promise<boolean> =>
+    (await limiter.check("few", "is it back?", { cost: 0 })).source === "store";
+  await eventually("the store answers", isBack);
+  return { store, limiter, isBack };
+}
+
+/** How many units of a key were charged, once the store answers again. */
+async function charged(limiter: Awaited<ReturnType<typeof connect>>["limiter"]): Promise<number> {
+  const stands = await limiter.peek("plenty", "k", { cost: 0 });
+  expect(stands.source).toBe("store");
+  return PLENTY - stands.remaining;
+}
+
+interface Call {
+  readonly made: number;
+  readonly ms: number;
+  readonly decision: Decision;
+}
+
+/** Many callers at once, each asking again a little after it was answered; `stop` answers all that was answered. */
+function load(callers: number, ask: () => Promise<Decision>) {
+  const calls: Call[] = [];
+  let isOn = true;
+  const running = Array.from({ length: callers }, async () => {
+    while (isOn) {
+      const made = performance.now();
+      const decision = await ask();
+      calls.push({ made, ms: performance.now() - made, decision });
+      await delay(4);
+    }
+  });
+  return {
+    calls,
+    async stop(): Promise<void> {
+      isOn = false;
+      await Promise.all(running);
+    },
+  };
+}
+
+/** By how much the slowest call took longer than its deadline, not counting what held up this whole process. */
+function overdue(calls: readonly Call[], stalls: Stalls): number {
+  return calls.reduce((most, { made, ms }) => Math.max(most, ms - DEADLINE_MS - stalls.during(made, made + ms)), 0);
+}
+
+/** Calls that ended at the deadline while the server was well, for the machine was slow: these may have been charged. */
+function unlucky(calls: readonly Call[], isWell: (made: number) => boolean): number {
+  return calls.filter(({ made, ms, decision }) => {
+    return isWell(made) && ms >= DEADLINE_MS - 1 && decision.source === "fallback";
+  }).length;
+}
+
+describe("a Redis that is frozen for three seconds under load", () => {
+  it("keeps no call longer than its deadline and 20 ms, and is back within a second", async () => {
+    const { store, limiter } = await connect({ onError: "allow" });
+    const stalls = new Stalls();
+    const { calls, stop } = load(64, () => limiter.check("plenty", "k"));
+    await delay(500);
+    server.pause();
+    const paused = performance.now();
+    await delay(3_000);
+    server.resume();
+    const resumed = performance.now();
+    await delay(1_500);
+    await stop();
+    await stalls.stop();
+
+    expect(calls.length).toBeGreaterThan(5_000);
+    expect(overdue(calls, stalls)).toBeLessThanOrEqual(MARGIN_MS);
+    expect(calls.every(({ decision }) => decision.allowed)).toBe(true);
+
+    const byStore = calls.filter(({ decision }) => decision.source === "store");
+    expect(byStore.filter(({ made }) => made < paused).length).toBeGreaterThan(100);
+    const outage = calls.filter(({ made }) => made > paused + 1 && made < resumed - DEADLINE_MS);
+    expect(outage.length).toBeGreaterThan(1_000);
+    expect(outage.every(({ decision }) => decision.source === "fallback" && decision.degraded)).toBe(true);
+    const back = byStore.find(({ made }) => made > resumed);
+    expect(back?.made).toBeLessThan(resumed + 1_000);
+    expect(byStore.filter(({ made }) => made > resumed).length).toBeGreaterThan(100);
+    expect(store.stats.fallbacks.allow).toBeGreaterThanOrEqual(outage.length);
+
+    // Whatever the store has answered is charged, and nothing else; but a batch that Redis had decided in the
+    // very moment in which it froze was charged, and its reply came too late.
+    const lost = (await charged(limiter)) - byStore.length;
+    expect(lost).toBeGreaterThanOrEqual(0);
+    expect(lost).toBeLessThanOrEqual(64 + unlucky(calls, (made) => made < paused - DEADLINE_MS || made > resumed));
+  });
+});
+
+describe("calls to a frozen Redis", () => {
+  it("that were answered in its place are not charged when it goes on", async () => {
+    // Every call is sent.
+    const { store, limiter, isBack } = await connect({ onError: "allow", breaker: { failures: 1_000 } });
+    server.pause();
+    const frozen = await Promise.all(Array.from({ length: 200 }, () => limiter.check("plenty", "k")));
+    expect(frozen.every(({ source }) => source === "fallback")).toBe(true);
+    expect(store.stats.failures.HG_STORE_TIMEOUT).toBeGreaterThanOrEqual(200);
+    await delay(100);
+    server.resume();
+    await eventually("the store is back", isBack);
+    expect(await charged(limiter)).toBe(0);
+  });
+});
+
+describe("a Redis that is killed", () => {
+  const onError = { default: "allow", rules: { few: "local" } } as const;
+
+  it("leaves the policies in force, and is used again within a second of its restart", async () => {
+    const { store, limiter, isBack } = await connect({ onError, nodes: 2 });
+    const stalls = new Stalls();
+    const { calls, stop } = load(32, () => limiter.check("plenty", "k"));
+    await delay(200);
+    await server.kill();
+    const down = performance.now();
+    await delay(300);
+    expect(store.stats.breaker).toBe("open");
+    const few = [];
+    for (let i = 0; i < 10; i += 1) few.push((await limiter.check("few", "k")).allowed);
+    // Five of ten are the share of this process.
+    expect(few).toEqual([true, true, true, true, true, false, false, false, false, false]);
+    await delay(1_500);
+    await server.restart();
+    const up = performance.now();
+    await eventually("the store is back", isBack, 1_000);
+    await delay(1_000);
+    await stop();
+    await stalls.stop();
+
+    expect(overdue(calls, stalls)).toBeLessThanOrEqual(MARGIN_MS);
+    const outage = calls.filter(({ made }) => made > down && made < up - 500);
+    expect(outage.length).toBeGreaterThan(500);
+    expect(outage.every(({ decision }) => decision.allowed && decision.source === "fallback")).toBe(true);
+    // It kept nothing over the restart: what is charged now was answered since.
+    const since = calls.filter(({ made, decision }) => made > down && decision.source === "store");
+    expect(since.length).toBeGreaterThan(100);
+    const lost = (await charged(limiter)) - since.length;
+    expect(lost).toBeGreaterThanOrEqual(0);
+    expect(lost).toBeLessThanOrEqual(unlucky(calls, (made) => made > up - 500));
+  });
+
+  it("refuses at once, so that nobody waits for the deadline", async () => {
+    const { limiter } = await connect({ onError: "deny", breaker: { failures: 1_000_000 } });
+    await server.kill();
+    await limiter.check("plenty", "k");
+    const start = performance.now();
+    for (let i = 0; i < 100; i += 1) expect(await limiter.check("plenty", "k")).toMatchObject({ allowed: false });
+    expect(performance.now() - start).toBeLessThan(100 * DEADLINE_MS);
+  });
+});
