@@ -8,7 +8,7 @@ import type { Store } from "./stores/store.ts";
 import type { Clock } from "./time/clock.ts";
 import { SystemClock } from "./time/system-clock.ts";
 
-const OPTIONS: ReadonlySet<string> = new Set(["maxKeys", "clock", "sweep", "store"]);
+const OPTIONS: ReadonlySet<string> = new Set(["maxKeys", "maxIdempotencyKeys", "clock", "sweep", "store"]);
 /** A memory store has a clock and a size of its own. */
 const STORE_ALONE: ReadonlySet<string> = new Set(["store"]);
 const STORE_OPTIONS: ReadonlySet<string> = new Set(["store", "clock"]);

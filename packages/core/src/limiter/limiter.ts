@@ -1,26 +1,24 @@
 import { HeadgateError, shown } from "../errors.ts";
 import type { Limit } from "../limit/limit.ts";
-import { requireOptions } from "../options.ts";
-import type { Action, Answer, Operation, Store } from "../stores/store.ts";
+import type { Action, Answer, ApplyOptions, Operation, Store } from "../stores/store.ts";
 import type { Clock } from "../time/clock.ts";
-import { Decision, type RuleWithNames } from "./decision.ts";
 import {
-  type Batch,
-  type Check,
+  askedIn,
+  type CheckAllOptions,
   type CheckOptions,
+  type CostOptions,
   costIn,
-  isKeyBatch,
-  requireChecks,
-  requireDistinct,
-  requireKey,
-} from "./requests.ts";
+  type NoOptions,
+  onceIn,
+  requireKnown,
+} from "./check-options.ts";
+import { Decision, type RuleWithNames } from "./decision.ts";
+import { type Batch, type Check, isKeyBatch, requireChecks, requireDistinct, requireKey } from "./requests.ts";
 import { makeRule, type QueueName, type RuleName, type Rules, readRules, unknownRule } from "./rules.ts";
 import type { Scheduled, ScheduleOptions } from "./schedule.ts";
 import { Verdict } from "./verdict.ts";
 import { type WaitOptions, waitForTurn } from "./wait.ts";
 import { WaitingLine } from "./waiting-line.ts";
-
-const WAIT_OPTIONS: ReadonlySet<string> = new Set(["cost", "signal", "maxWaitMs"]);
 
 /** Decides by named rules over any store. A denial is a decision, never an exception. */
 export class Limiter<R extends Rules = Rules> {
@@ -36,13 +34,16 @@ export class Limiter<R extends Rules = Rules> {
   }
 
   /** One request under one rule. */
-  async check<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Promise<Decision<Name>> {
-    return this.#single("take", rule, key, costIn(options));
+  check<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Promise<Decision<Name>> {
+    return this.#single("take", rule, key, options);
   }
 
   /** One request under several rules: charged to all of them, or to none if any refuses. */
-  async checkAll<Name extends RuleName<R>>(checks: readonly Check<Name>[]): Promise<Verdict<Name>> {
-    return new Verdict(await this.#apply("take", this.together(checks)));
+  checkAll<Name extends RuleName<R>>(
+    checks: readonly Check<Name>[],
+    options?: CheckAllOptions,
+  ): Promise<Verdict<Name>> {
+    return this.#ask("take", () => this.together(checks, options), toVerdict);
   }
 
   /**
@@ -50,29 +51,28 @@ export class Limiter<R extends Rules = Rules> {
    * checks. All are validated before the first is charged; the decisions come in the same order.
    */
   async checkMany<Name extends RuleName<R>>(...batch: Batch<Name>): Promise<Decision<Name>[]> {
-    const operations = this.batch(batch);
-    const decisions = await Promise.all(operations.map((operation) => this.#apply("take", [operation])));
-    return decisions.flat();
+    const asked = this.batch(batch).map((operation) => ({ operations: [operation], once: undefined }));
+    return Promise.all(asked.map((request) => this.#ask("take", () => request, onlyOne)));
   }
 
   /** What a check would say, taking nothing. */
-  async peek<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Promise<Decision<Name>> {
-    return this.#single("peek", rule, key, costIn(options));
+  peek<Name extends RuleName<R>>(rule: Name, key: string, options?: CostOptions): Promise<Decision<Name>> {
+    return this.#single("peek", rule, key, options);
   }
 
   /** Gives units back, never more than were used; answers how the key stands then. */
-  async refund<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Promise<Decision<Name>> {
-    return this.#single("refund", rule, key, costIn(options));
+  refund<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Promise<Decision<Name>> {
+    return this.#single("refund", rule, key, options);
   }
 
   /** Takes units whether they are there or not; answers how the key stands then. */
-  async penalize<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Promise<Decision<Name>> {
-    return this.#single("penalize", rule, key, costIn(options));
+  penalize<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Promise<Decision<Name>> {
+    return this.#single("penalize", rule, key, options);
   }
 
   /** Forgets what a key has used. */
-  async reset<Name extends RuleName<R>>(rule: Name, key: string): Promise<Decision<Name>> {
-    return this.#single("reset", rule, key, 1);
+  reset<Name extends RuleName<R>>(rule: Name, key: string, options?: NoOptions): Promise<Decision<Name>> {
+    return this.#single("reset", rule, key, options);
   }
 
   /** Waits until the request is admitted. Those who wait for one key are served in order. */
@@ -98,7 +98,7 @@ export class Limiter<R extends Rules = Rules> {
     if (typeof task !== "function") {
       throw new HeadgateError("HG_BAD_OPTION", "task", `must be a function, got ${shown(task)}`);
     }
-    requireOptions(options, WAIT_OPTIONS);
+    requireKnown(options, "wait");
     const decision = await this.#wait(rule, key, options, options.maxWaitMs !== undefined);
     return decision.allowed ? { ran: true, value: await task(), decision } : { ran: false, decision };
   }
@@ -133,10 +133,25 @@ export class Limiter<R extends Rules = Rules> {
     return keys.map((key) => ({ rule, key, cost }));
   }
 
-  protected together<Name extends RuleName<R>>(checks: readonly Check<Name>[]): NamedOperation<Name>[] {
+  protected single<Name extends RuleName<R>>(
+    action: Action,
+    rule: Name,
+    key: string,
+    options: CheckOptions | undefined,
+  ): Request<Name> {
+    const { cost, once } = askedIn(action, options);
+    return { operations: [this.operation(rule, key, cost)], once };
+  }
+
+  protected together<Name extends RuleName<R>>(
+    checks: readonly Check<Name>[],
+    options: CheckAllOptions = {},
+  ): Request<Name> {
+    requireKnown(options, "together");
+    const once = onceIn(options);
     const operations = this.operations(checks);
     requireDistinct(checks);
-    return operations;
+    return { operations, once };
   }
 
   #wait<Name extends RuleName<R>>(
@@ -145,7 +160,7 @@ export class Limiter<R extends Rules = Rules> {
     options: WaitOptions,
     patient: boolean,
   ): Promise<Decision<Name>> {
-    requireOptions(options, WAIT_OPTIONS);
+    requireKnown(options, "wait");
     const asked = options.cost === undefined ? {} : { cost: options.cost };
     const waiter = {
       ...this.operation(rule, key, costIn(asked)),
@@ -157,21 +172,32 @@ export class Limiter<R extends Rules = Rules> {
     return waitForTurn(waiter, this.#line, this.#clock, options);
   }
 
-  async #single<Name extends RuleName<R>>(
+  #single<Name extends RuleName<R>>(
     action: Action,
     rule: Name,
     key: string,
-    cost: number,
+    options: CheckOptions | undefined,
   ): Promise<Decision<Name>> {
-    const [decision] = await this.#apply(action, [this.operation(rule, key, cost)]);
-    return decision;
+    return this.#ask(action, () => this.single(action, rule, key, options), onlyOne);
   }
 
-  async #apply<Name extends RuleName<R>>(
+  /**
+   * Asks the store, and makes of the decisions what is to be told. Not an async function, nor made of any: each
+   * would cost another promise for every check. What is thrown on the way rejects all the same.
+   */
+  #ask<Name extends RuleName<R>, Told>(
     action: Action,
-    operations: NamedOperation<Name>[],
-  ): Promise<Decision<Name>[]> {
-    return decided(action, operations, await this.#store.apply(action, operations));
+    prepare: () => Request<Name>,
+    tell: (decisions: readonly Decision<Name>[]) => Told,
+  ): Promise<Told> {
+    try {
+      const { operations, once } = prepare();
+      const answered = (answers: readonly Answer[]): Told => tell(decided(action, operations, answers));
+      const answers = this.#store.apply(action, operations, once);
+      return "then" in answers ? Promise.resolve(answers).then(answered) : Promise.resolve(answered(answers));
+    } catch (reason) {
+      return Promise.reject(reason);
+    }
   }
 }
 
@@ -189,4 +215,18 @@ export function decided<Name extends string>(
 
 export interface NamedOperation<Name extends string> extends Operation {
   readonly rule: RuleWithNames<Name>;
+}
+
+/** What a store is asked at one time. */
+interface Request<Name extends string> {
+  readonly operations: readonly NamedOperation<Name>[];
+  readonly once: ApplyOptions | undefined;
+}
+
+function onlyOne<Name extends string>([decision]: readonly Decision<Name>[]): Decision<Name> {
+  return decision;
+}
+
+function toVerdict<Name extends string>(decisions: readonly Decision<Name>[]): Verdict<Name> {
+  return new Verdict(decisions);
 }

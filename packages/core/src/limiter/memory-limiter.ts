@@ -4,9 +4,10 @@ import type { Ledger } from "../stores/memory/ledger.ts";
 import type { MemoryStore } from "../stores/memory/memory-store.ts";
 import type { Action } from "../stores/store.ts";
 import type { Clock } from "../time/clock.ts";
+import { type CheckAllOptions, type CheckOptions, type CostOptions, costIn, type NoOptions } from "./check-options.ts";
 import { Decision, type RuleWithNames } from "./decision.ts";
 import { decided, Limiter, type NamedOperation } from "./limiter.ts";
-import { type Batch, type Check, type CheckOptions, costIn, isKeyBatch, requireKey } from "./requests.ts";
+import { type Batch, type Check, isKeyBatch, requireKey } from "./requests.ts";
 import { makeRule, type RuleName, type Rules } from "./rules.ts";
 import { Verdict } from "./verdict.ts";
 
@@ -32,18 +33,19 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
     this.version = store.version;
   }
 
+  /** The fast path: kept so short that V8 inlines all of it, and a check with options goes another way. */
   checkSync<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Decision<Name> {
-    const cost = options === undefined ? 1 : costIn(options);
+    if (options !== undefined) return this.checkWith(rule, key, options);
     if (typeof key !== "string") requireKey(key);
     if (rule !== this.selected.name || this.version !== this.store.version) this.select(rule);
     const { selected, out } = this;
-    this.ledger.take(selected.limit, key, cost, this.clock.now(), out);
-    return new Decision(selected as RuleWithNames<Name>, cost, out, "store", false);
+    this.ledger.take(selected.limit, key, 1, this.clock.now(), out);
+    return new Decision(selected as RuleWithNames<Name>, 1, out, "store", false);
   }
 
-  checkAllSync<Name extends RuleName<R>>(checks: readonly Check<Name>[]): Verdict<Name> {
-    const operations = this.together(checks);
-    return new Verdict(decided("take", operations, this.store.apply("take", operations)));
+  checkAllSync<Name extends RuleName<R>>(checks: readonly Check<Name>[], options?: CheckAllOptions): Verdict<Name> {
+    const { operations, once } = this.together(checks, options);
+    return new Verdict(decided("take", operations, this.store.apply("take", operations, once)));
   }
 
   checkManySync<Name extends RuleName<R>>(...batch: Batch<Name>): Decision<Name>[] {
@@ -61,20 +63,20 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
     return decisions;
   }
 
-  peekSync<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Decision<Name> {
-    return this.act("peek", rule, key, costIn(options));
+  peekSync<Name extends RuleName<R>>(rule: Name, key: string, options?: CostOptions): Decision<Name> {
+    return this.act("peek", rule, key, options);
   }
 
   refundSync<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Decision<Name> {
-    return this.act("refund", rule, key, costIn(options));
+    return this.act("refund", rule, key, options);
   }
 
   penalizeSync<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Decision<Name> {
-    return this.act("penalize", rule, key, costIn(options));
+    return this.act("penalize", rule, key, options);
   }
 
-  resetSync<Name extends RuleName<R>>(rule: Name, key: string): Decision<Name> {
-    return this.act("reset", rule, key, 1);
+  resetSync<Name extends RuleName<R>>(rule: Name, key: string, options?: NoOptions): Decision<Name> {
+    return this.act("reset", rule, key, options);
   }
 
   override async check<Name extends RuleName<R>>(
@@ -93,6 +95,16 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
     this.rule(rule);
     this.store.ledger(makeRule(rule, limit));
     this.select(rule);
+  }
+
+  private checkWith<Name extends RuleName<R>>(rule: Name, key: string, options: CheckOptions): Decision<Name> {
+    if (options?.idempotencyKey !== undefined) return this.act("take", rule, key, options);
+    const cost = costIn(options);
+    requireKey(key);
+    if (rule !== this.selected.name || this.version !== this.store.version) this.select(rule);
+    const { selected, out } = this;
+    this.ledger.take(selected.limit, key, cost, this.clock.now(), out);
+    return new Decision(selected as RuleWithNames<Name>, cost, out, "store", false);
   }
 
   private takeEach<Name extends RuleName<R>>(operations: readonly NamedOperation<Name>[]): Decision<Name>[] {
@@ -120,9 +132,14 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
     this.version = this.store.version;
   }
 
-  private act<Name extends RuleName<R>>(action: Action, rule: Name, key: string, cost: number): Decision<Name> {
-    const operations = [this.operation(rule, key, cost)];
-    const [decision] = decided(action, operations, this.store.apply(action, operations));
+  private act<Name extends RuleName<R>>(
+    action: Action,
+    rule: Name,
+    key: string,
+    options: CheckOptions | undefined,
+  ): Decision<Name> {
+    const { operations, once } = this.single(action, rule, key, options);
+    const [decision] = decided(action, operations, this.store.apply(action, operations, once));
     return decision;
   }
 }

@@ -1,5 +1,6 @@
 import { HeadgateError, shown } from "../errors.ts";
 import { requireOptions } from "../options.ts";
+import { type CostOptions, isCost, type NoOptions, requireCost, requireKnown } from "./check-options.ts";
 
 /** One check among several. */
 export interface Check<Name extends string = string> {
@@ -9,48 +10,29 @@ export interface Check<Name extends string = string> {
   readonly cost?: number;
 }
 
-export interface CheckOptions {
-  /** How many units the request takes (default 1): a whole number; 0 asks without taking. */
-  readonly cost?: number;
-}
-
 /** What `checkMany` takes: many keys under one rule, or any checks. */
-export type Batch<Name extends string> = KeyBatch<Name> | [checks: readonly Check<Name>[]];
+export type Batch<Name extends string> =
+  | KeyBatch<Name>
+  | [checks: readonly Check<Name>[], options?: NoOptions | undefined];
 
-type KeyBatch<Name extends string> = [rule: Name, keys: readonly string[], options?: CheckOptions | undefined];
+type KeyBatch<Name extends string> = [rule: Name, keys: readonly string[], options?: CostOptions | undefined];
 
 /** Whether a batch is one of keys; then they are strings, all of them. */
 export function isKeyBatch<Name extends string>(batch: Batch<Name>): batch is KeyBatch<Name> {
-  if (typeof batch[0] !== "string") return false;
-  requireKeys(batch[1]);
-  return true;
+  if (typeof batch[0] === "string") {
+    requireKeys(batch[1]);
+    if (batch[2] !== undefined) requireKnown(batch[2], "keys");
+    return true;
+  }
+  if (batch[1] !== undefined) requireKnown(batch[1], "checks");
+  return false;
 }
 
-const CHECK_OPTIONS: ReadonlySet<string> = new Set(["cost"]);
 const CHECK_FIELDS: ReadonlySet<string> = new Set(["rule", "key", "cost"]);
-
-/** The cost that the options of a check ask for. */
-export function costIn(options: CheckOptions | undefined): number {
-  if (options === undefined) return 1;
-  requireOptions(options, CHECK_OPTIONS);
-  const { cost = 1 } = options;
-  requireCost(cost);
-  return cost;
-}
 
 export function requireKey(key: unknown, field = "key"): asserts key is string {
   if (typeof key !== "string") {
     throw new HeadgateError("HG_BAD_KEY", field, `must be a string that says who is asking, got ${shown(key)}`);
-  }
-}
-
-function requireCost(cost: unknown, at = ""): asserts cost is number {
-  if (!isCost(cost)) {
-    throw new HeadgateError(
-      "HG_BAD_COST",
-      `${at}cost`,
-      `must be a whole number from 0 to 2^53 - 1, got ${shown(cost)}`,
-    );
   }
 }
 
@@ -95,9 +77,4 @@ export function requireDistinct(checks: readonly Check[]): void {
     }
     seen.add(id);
   }
-}
-
-/** Being a safe integer is what keeps NaN, fractions, strings and numbers over 2^53 out. */
-function isCost(cost: unknown): cost is number {
-  return typeof cost === "number" && Number.isSafeInteger(cost) && cost >= 0;
 }

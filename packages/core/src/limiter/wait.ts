@@ -1,10 +1,10 @@
 import { HeadgateError, shown } from "../errors.ts";
 import type { Clock } from "../time/clock.ts";
+import type { CostOptions } from "./check-options.ts";
 import { Decision, type RuleWithNames } from "./decision.ts";
-import type { CheckOptions } from "./requests.ts";
 import type { WaitingLine } from "./waiting-line.ts";
 
-export interface WaitOptions extends CheckOptions {
+export interface WaitOptions extends CostOptions {
   /** Stop waiting: the promise rejects with the signal's reason, and nothing is charged. */
   readonly signal?: AbortSignal;
   /** Wait no longer than this; then the answer is the denial. Default: as long as it takes. */

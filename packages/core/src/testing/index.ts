@@ -23,4 +23,4 @@ export function testLimiter<const R extends Rules>(
   return { limiter: rateLimiter(rules, { ...store, clock }), clock };
 }
 
-const OPTIONS: ReadonlySet<string> = new Set(["startMs", "maxKeys", "sweep"]);
+const OPTIONS: ReadonlySet<string> = new Set(["startMs", "maxKeys", "maxIdempotencyKeys", "sweep"]);

@@ -1,4 +1,11 @@
-import { type Action, type Answer, MemoryStore, type Operation, type Store } from "../../src/index.ts";
+import {
+  type Action,
+  type Answer,
+  type ApplyOptions,
+  MemoryStore,
+  type Operation,
+  type Store,
+} from "../../src/index.ts";
 import type { ManualClock } from "../../src/testing/index.ts";
 
 /** A store that answers by a promise, as one across a network does: it decides at once, and the answer travels. */
@@ -16,10 +23,10 @@ export class SlowStore implements Store {
     this.travelMs = travelMs;
   }
 
-  async apply(action: Action, operations: readonly Operation[]): Promise<readonly Answer[]> {
+  async apply(action: Action, operations: readonly Operation[], options?: ApplyOptions): Promise<readonly Answer[]> {
     this.calls.push({ action, operations });
     if (this.failure !== undefined) throw this.failure;
-    const answers = this.memory.apply(action, operations);
+    const answers = this.memory.apply(action, operations, options);
     await this.clock.sleep(this.travelMs);
     return answers;
   }

@@ -71,6 +71,24 @@ describe("the types of a limiter", () => {
     void typed;
   });
 
+  it("take an idempotency key where it is of use", () => {
+    const typed = (): void => {
+      const once = { idempotencyKey: "request-1" };
+      limiter.checkSync("api", "k", { cost: 2, ...once });
+      limiter.checkAllSync([{ rule: "api", key: "k" }], once);
+      void limiter.refund("api", "k", once);
+      // @ts-expect-error A peek charges nothing.
+      void limiter.peek("api", "k", { idempotencyKey: "request-1" });
+      // @ts-expect-error A reset can be repeated as it is.
+      void limiter.reset("api", "k", { idempotencyKey: "request-1" });
+      // @ts-expect-error Those who wait ask more than once.
+      void limiter.wait("api", "k", { idempotencyKey: "request-1" });
+      // @ts-expect-error Each check would need its own.
+      void limiter.checkMany("api", ["k"], { idempotencyKey: "request-1" });
+    };
+    void typed;
+  });
+
   it("let only leaky buckets schedule", () => {
     const typed = (): void => {
       expectTypeOf(limiter.schedule("mail", "k", () => 42)).resolves.toExtend<Scheduled<number>>();

@@ -3,9 +3,11 @@ import { actions } from "./conformance/actions.ts";
 import { atomicity } from "./conformance/atomicity.ts";
 import { changedLimits } from "./conformance/changed-limits.ts";
 import type { MakeStore } from "./conformance/context.ts";
+import { idempotency } from "./conformance/idempotency.ts";
 import { keys } from "./conformance/keys.ts";
 import { numbers } from "./conformance/numbers.ts";
 import { timing } from "./conformance/time.ts";
+import { voidRequests } from "./conformance/void-requests.ts";
 
 /** What every store must do, whatever it is made of. `makeStore` answers one that holds nothing yet. */
 export function storeConformance(name: string, makeStore: MakeStore): void {
@@ -16,5 +18,7 @@ export function storeConformance(name: string, makeStore: MakeStore): void {
     changedLimits(makeStore);
     numbers(makeStore);
     timing(makeStore);
+    idempotency(makeStore);
+    voidRequests(makeStore);
   });
 }

@@ -1,25 +1,29 @@
 import { Outcome } from "../../algorithms/algorithm.ts";
-import { HeadgateError, shown } from "../../errors.ts";
+import { HeadgateError, StoreError, shown } from "../../errors.ts";
 import { type Limit, sameLimit } from "../../limit/limit.ts";
 import { requireOptions } from "../../options.ts";
 import { type Clock, requireClock } from "../../time/clock.ts";
 import { SystemClock } from "../../time/system-clock.ts";
-import type { Action, Answer, Operation, Rule, Store } from "../store.ts";
+import type { Action, Answer, ApplyOptions, Operation, Rule, Store } from "../store.ts";
+import { AnsweredRequests } from "./answered-requests.ts";
 import { KeyHash } from "./key-hash.ts";
 import { Ledger } from "./ledger.ts";
 
 const DEFAULT_MAX_KEYS = 4_000_000;
+const DEFAULT_MAX_IDEMPOTENCY_KEYS = 250_000;
 
 export interface MemoryStoreOptions {
   /** How many keys of each rule are told apart (default 4,000,000). Keys beyond share one quota; none that is limited is forgotten. */
   readonly maxKeys?: number;
+  /** How many requests are remembered by their idempotency keys (default 250,000). At the bound the oldest are forgotten, and counted. */
+  readonly maxIdempotencyKeys?: number;
   /** Where the time comes from. Default: the system's clock. */
   readonly clock?: Clock;
   /** Whether to forget keys whose quota is full again (default true). Turn it off where times are not in order between keys. */
   readonly sweep?: boolean;
 }
 
-const OPTIONS: ReadonlySet<string> = new Set(["maxKeys", "clock", "sweep"]);
+const OPTIONS: ReadonlySet<string> = new Set(["maxKeys", "maxIdempotencyKeys", "clock", "sweep"]);
 
 /** Keeps what was used in this process. Every answer comes at once, without a promise. */
 export class MemoryStore implements Store {
@@ -28,18 +32,17 @@ export class MemoryStore implements Store {
   private readonly sweep: boolean;
   private readonly hash = new KeyHash();
   private readonly ledgers = new Map<string, Ledger>();
+  private readonly answered: AnsweredRequests;
   /** Grows whenever the limit of a rule changes. */
   version = 0;
 
   constructor(options: MemoryStoreOptions = {}) {
     requireOptions(options, OPTIONS);
-    const { maxKeys = DEFAULT_MAX_KEYS, clock = new SystemClock(), sweep = true } = options;
-    if (!Number.isSafeInteger(maxKeys) || maxKeys < 1) {
-      throw new HeadgateError(
-        "HG_BAD_OPTION",
-        "maxKeys",
-        `must be a whole number of at least 1, got ${shown(maxKeys)}`,
-      );
+    const { clock = new SystemClock(), sweep = true } = options;
+    const { maxKeys = DEFAULT_MAX_KEYS, maxIdempotencyKeys = DEFAULT_MAX_IDEMPOTENCY_KEYS } = options;
+    for (const [name, bound] of Object.entries({ maxKeys, maxIdempotencyKeys })) {
+      if (Number.isSafeInteger(bound) && bound >= 1) continue;
+      throw new HeadgateError("HG_BAD_OPTION", name, `must be a whole number of at least 1, got ${shown(bound)}`);
     }
     if (typeof sweep !== "boolean") {
       throw new HeadgateError("HG_BAD_OPTION", "sweep", `must be true or false, got ${shown(sweep)}`);
@@ -48,11 +51,18 @@ export class MemoryStore implements Store {
     this.clock = clock;
     this.maxKeys = maxKeys;
     this.sweep = sweep;
+    this.answered = new AnsweredRequests(maxIdempotencyKeys, this.hash);
   }
 
   /** For each rule, how many keys it holds, and how many checks found no room and shared a quota. */
   get stats(): Record<string, { readonly keys: number; readonly overflowed: number }> {
     return Object.fromEntries([...this.ledgers].map(([name, { keys, overflowed }]) => [name, { keys, overflowed }]));
+  }
+
+  /** How many requests are remembered by their idempotency keys, and how many were forgotten early, for want of room. */
+  get idempotency(): { readonly remembered: number; readonly forgotten: number } {
+    const { size, forgotten } = this.answered;
+    return { remembered: size, forgotten };
   }
 
   /** Makes ready for a rule. Those who share a store must mean the same by a name. */
@@ -87,8 +97,15 @@ export class MemoryStore implements Store {
     return ledger;
   }
 
-  apply(action: Action, operations: readonly Operation[]): readonly Answer[] {
+  apply(action: Action, operations: readonly Operation[], options: ApplyOptions = {}): readonly Answer[] {
     const now = this.clock.now();
+    const { idempotencyKey, voidFrom = Number.POSITIVE_INFINITY } = options;
+    if (now >= voidFrom) throw new StoreError("HG_STORE_TIMEOUT", "was asked too late: the request's time is over");
+    if (idempotencyKey === undefined) return this.decide(action, operations, now);
+    return this.answered.once(idempotencyKey, action, operations, now, () => this.decide(action, operations, now));
+  }
+
+  private decide(action: Action, operations: readonly Operation[], now: number): readonly Answer[] {
     if (action === "take") {
       const asked = this.evaluateAll(operations, now);
       if (asked.every((out) => out.allowed)) this.changeAll(action, operations, now);

@@ -1,4 +1,4 @@
-import type { Action, Answer, Limit, Operation, Rule, Store } from "../../../src/index.ts";
+import type { Action, Answer, ApplyOptions, Limit, Operation, Rule, Store } from "../../../src/index.ts";
 
 /** What a test gets: a store that holds nothing yet, and what can be done to it from outside. */
 export interface StoreContext {
@@ -27,8 +27,15 @@ export function operation(rule: Rule, key: string, cost = 1): Operation {
 }
 
 /** One operation, and the one answer to it. */
-export async function ask(store: Store, action: Action, rule: Rule, key: string, cost = 1): Promise<Answer> {
-  const answers = await store.apply(action, [operation(rule, key, cost)]);
+export async function ask(
+  store: Store,
+  action: Action,
+  rule: Rule,
+  key: string,
+  cost = 1,
+  options?: ApplyOptions,
+): Promise<Answer> {
+  const answers = await store.apply(action, [operation(rule, key, cost)], options);
   if (answers.length !== 1) throw new Error(`one operation got ${answers.length} answers`);
   return answers[0];
 }

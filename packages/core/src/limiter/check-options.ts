@@ -1,0 +1,114 @@
+import { HeadgateError, shown } from "../errors.ts";
+import { requireOptions } from "../options.ts";
+import type { Action, ApplyOptions } from "../stores/store.ts";
+
+const LONGEST_IDEMPOTENCY_KEY = 255;
+
+export interface CostOptions {
+  /** How many units the request takes (default 1): a whole number; 0 asks without taking. */
+  readonly cost?: number;
+}
+
+export interface CheckAllOptions {
+  /**
+   * Names this one request, so that it can safely be sent again: for five minutes the same request under the same
+   * name gets the decision of the first, and is charged once. Up to 255 characters, as `crypto.randomUUID()` makes them.
+   */
+  readonly idempotencyKey?: string;
+}
+
+export interface CheckOptions extends CostOptions, CheckAllOptions {}
+
+/** There are none; given some, a request is refused rather than taken without them. */
+export type NoOptions = Readonly<Record<string, never>>;
+
+/** The ways to ask: the actions on one key, several rules together, many keys or many checks apart, waiting. */
+type Asking = Action | "together" | "keys" | "checks" | "wait";
+
+const NONE: ReadonlySet<string> = new Set();
+const COST: ReadonlySet<string> = new Set(["cost"]);
+const COST_AND_KEY: ReadonlySet<string> = new Set(["cost", "idempotencyKey"]);
+
+const KNOWN: Readonly<Record<Asking, ReadonlySet<string>>> = {
+  take: COST_AND_KEY,
+  refund: COST_AND_KEY,
+  penalize: COST_AND_KEY,
+  peek: COST,
+  reset: NONE,
+  together: new Set(["idempotencyKey"]),
+  keys: COST,
+  checks: NONE,
+  wait: new Set(["cost", "signal", "maxWaitMs"]),
+};
+
+const APART = "is not for checkMany, whose requests stand each on their own: give each its key by check";
+
+/** Why the others have no use for an idempotency key, and what to do instead. */
+const WITHOUT_KEY: Readonly<Partial<Record<Asking, string>>> = {
+  peek: "is not for peek, which charges nothing: leave it out and ask again",
+  reset: "is not for reset, which a second one does not change: leave it out",
+  keys: APART,
+  checks: APART,
+  wait: "is not for wait and schedule, which ask until they are admitted, and would get the first denial again: use check",
+};
+
+/** What a request asks for: how much, and how the store is to take it. */
+export interface Asked {
+  readonly cost: number;
+  readonly once: ApplyOptions | undefined;
+}
+
+const PLAIN: Asked = { cost: 1, once: undefined };
+
+export function askedIn(action: Action, options: CheckOptions | undefined): Asked {
+  if (options === undefined) return PLAIN;
+  requireKnown(options, action);
+  return { cost: costIn(options), once: onceIn(options) };
+}
+
+/** The cost that options ask for, if they are those of a check. */
+export function costIn(options: CheckOptions | undefined): number {
+  if (options === undefined) return 1;
+  requireOptions(options, COST_AND_KEY);
+  const { cost = 1 } = options;
+  requireCost(cost);
+  return cost;
+}
+
+/** What a store is told about a request that may come twice. */
+export function onceIn({ idempotencyKey }: CheckAllOptions): ApplyOptions | undefined {
+  if (idempotencyKey === undefined) return undefined;
+  const length = typeof idempotencyKey === "string" ? idempotencyKey.length : 0;
+  if (length < 1 || length > LONGEST_IDEMPOTENCY_KEY) {
+    throw new HeadgateError(
+      "HG_BAD_OPTION",
+      "idempotencyKey",
+      `must be a string of 1 to ${LONGEST_IDEMPOTENCY_KEY} characters, got ${length > 0 ? `${length} of them` : shown(idempotencyKey)}`,
+    );
+  }
+  return { idempotencyKey };
+}
+
+/** Refuses options that this way of asking does not have. */
+export function requireKnown(options: unknown, asking: Asking): void {
+  const why = WITHOUT_KEY[asking];
+  if (why !== undefined && Object.hasOwn(Object(options), "idempotencyKey")) {
+    throw new HeadgateError("HG_BAD_OPTION", "idempotencyKey", why);
+  }
+  requireOptions(options, KNOWN[asking]);
+}
+
+export function requireCost(cost: unknown, at = ""): asserts cost is number {
+  if (!isCost(cost)) {
+    throw new HeadgateError(
+      "HG_BAD_COST",
+      `${at}cost`,
+      `must be a whole number from 0 to 2^53 - 1, got ${shown(cost)}`,
+    );
+  }
+}
+
+/** Being a safe integer is what keeps NaN, fractions, strings and numbers over 2^53 out. */
+export function isCost(cost: unknown): cost is number {
+  return typeof cost === "number" && Number.isSafeInteger(cost) && cost >= 0;
+}

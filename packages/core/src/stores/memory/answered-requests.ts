@@ -1,0 +1,92 @@
+import { HeadgateError, shown } from "../../errors.ts";
+import { fingerprint, IDEMPOTENCY_WINDOW } from "../fingerprint.ts";
+import type { Action, Answer, Operation } from "../store.ts";
+import type { KeyHash } from "./key-hash.ts";
+
+/** How many that are past their time are let go for each that comes: memory shrinks, and no request takes long. */
+const LET_GO_AT_ONCE = 4;
+
+/** A request that was answered, and the one that came after it. */
+interface Answered {
+  readonly id: string;
+  readonly request: string;
+  readonly answers: readonly Answer[];
+  /** Until when it is remembered. */
+  readonly until: number;
+  next: Answered | undefined;
+}
+
+/**
+ * The requests of the last five minutes that came with an idempotency key, in the order in which they came.
+ * Hashes stand for names and requests, as for keys elsewhere, so that long ones take no more room.
+ */
+export class AnsweredRequests {
+  /** How many are kept. */
+  size = 0;
+  /** How many were forgotten before their time, because others needed the room. */
+  forgotten = 0;
+  private readonly byId = new Map<string, Answered>();
+  private oldest: Answered | undefined;
+  private newest: Answered | undefined;
+  private readonly max: number;
+  private readonly hash: KeyHash;
+
+  constructor(max: number, hash: KeyHash) {
+    this.max = max;
+    this.hash = hash;
+  }
+
+  /** The answers that the request got the first time, else those of `decide`. */
+  once(
+    idempotencyKey: string,
+    action: Action,
+    operations: readonly Operation[],
+    now: number,
+    decide: () => readonly Answer[],
+  ): readonly Answer[] {
+    const id = this.hashOf(JSON.stringify([operations[0]?.key, idempotencyKey]));
+    const request = this.hashOf(fingerprint(action, operations));
+    const known = this.byId.get(id);
+    if (known === undefined || now >= known.until) {
+      const answers = decide();
+      this.remember({ id, request, answers, until: now + IDEMPOTENCY_WINDOW, next: undefined }, now);
+      return answers;
+    }
+    if (known.request !== request) {
+      throw new HeadgateError(
+        "HG_IDEMPOTENCY_CONFLICT",
+        "idempotencyKey",
+        `${shown(idempotencyKey)} was used for another request within the last 5 minutes: make a new one for each request`,
+      );
+    }
+    return known.answers;
+  }
+
+  private remember(answered: Answered, now: number): void {
+    for (let i = 0; i < LET_GO_AT_ONCE && this.oldest !== undefined && now >= this.oldest.until; i += 1) this.letGo();
+    if (this.size >= this.max) {
+      this.forgotten += 1;
+      this.letGo();
+    }
+    this.byId.set(answered.id, answered);
+    if (this.newest === undefined) this.oldest = answered;
+    else this.newest.next = answered;
+    this.newest = answered;
+    this.size += 1;
+  }
+
+  private letGo(): void {
+    const { oldest } = this;
+    if (oldest === undefined) return;
+    // Its name may have been used again since.
+    if (this.byId.get(oldest.id) === oldest) this.byId.delete(oldest.id);
+    this.oldest = oldest.next;
+    if (this.oldest === undefined) this.newest = undefined;
+    this.size -= 1;
+  }
+
+  private hashOf(text: string): string {
+    this.hash.update(text);
+    return `${this.hash.high}:${this.hash.low}`;
+  }
+}
