@@ -1,2 +1,4 @@
 export { clusterOptions, type RedisClient, redisOptions } from "./stores/redis/connection.ts";
 export { RedisStore, type RedisStoreOptions } from "./stores/redis/redis-store.ts";
+export type { SplitClient } from "./stores/split/membership.ts";
+export { type Split, type SplitOptions, type SplitStats, split } from "./stores/split/split.ts";

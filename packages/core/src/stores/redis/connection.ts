@@ -68,16 +68,6 @@ export function watch(client: RedisClient): void {
     troubles.set(client, error.lastNodeError ?? error);
   });
   client.on("ready", () => troubles.set(client, undefined));
-  if (isCluster(client)) connectAtOnce(client);
-}
-
-/** Left alone, a cluster's client connects to a node when a call needs it, and refuses those that come meanwhile. */
-function connectAtOnce(client: Cluster): void {
-  const connect = (node: Redis): void => {
-    if (node.status === "wait") node.connect().catch(() => {});
-  };
-  for (const node of client.nodes()) connect(node);
-  client.on("+node", connect);
 }
 
 /** Why there is no connection, if that is known. What a call is rejected with says only that there is none. */
@@ -87,12 +77,13 @@ export function troubleOf(client: RedisClient): Error | undefined {
 
 /** Resolves when the client's first connection is there, or has failed: from then on calls tell how it stands. */
 export async function firstConnection(client: RedisClient): Promise<void> {
-  if (client.status === "wait") client.connect().catch(() => {});
   await connectionOf(client);
+  // Left alone it would connect to a node with the first call for it, and refuse those that come meanwhile.
   if (isCluster(client)) await Promise.all(client.nodes("master").map(connectionOf));
 }
 
 async function connectionOf(client: RedisClient): Promise<void> {
+  if (client.status === "wait") client.connect().catch(() => {});
   if (!["connecting", "connect"].includes(client.status)) return;
   await new Promise<void>((resolve) => {
     for (const event of ["ready", "close", "end"]) client.once(event, () => resolve());

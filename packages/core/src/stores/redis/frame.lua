@@ -61,35 +61,38 @@ for _ = 1, tonumber(ARGV[at]) do
     for i = 1, requests do
       local name = next_key <= declared and KEYS[next_key] or ARGV[undeclared + next_key]
       next_key = next_key + 1
-      local value, kept
-      if values then value = written[name] or values[i] else value = redis.pcall("GET", name) end
-      if not value then
-        kept = 0
+      local stored, kept
+      if values then stored = written[name] or values[i] else stored = redis.pcall("GET", name) end
+      if not stored then
+        kept = -math.huge
         twin.blank(cells)
-      elseif #value == bytes then
-        kept, cells[1], cells[2], cells[3] = unpack_from(format, value)
+      elseif #stored == bytes then
+        kept, cells[1], cells[2], cells[3] = unpack_from(format, stored)
       end
-      local problem = not kept and value
+      local problem = not kept and stored
       local allowed, remaining, retry_after, reset_after, time, level, carry
       if kept then
         allowed, remaining, retry_after, reset_after, time, level, carry = evaluate(limit, cells, now, cost)
-      end
-      if allowed and cost > 0 then
-        charge(limit, cells, time, level, carry)
-        if kept >= now + reset_after + margin then
-          value = pack(format, kept, cells[1], cells[2], cells[3])
-          call("SETRANGE", name, "0", value)
-        else
+        local is_charged = allowed and cost > 0
+        if is_charged then charge(limit, cells, time, level, carry) end
+        if kept < now + reset_after + margin and (is_charged or stored) then
+          -- Also without a charge: the limit may have a longer window than the one that the row was written under.
           local longer, ttl = use("keep").longer(limit, now, reset_after)
-          value = pack(format, longer, cells[1], cells[2], cells[3])
-          -- MGET takes a key of another type for none.
-          if kept > 0 then
+          local value = pack(format, longer, cells[1], cells[2], cells[3])
+          if stored then
             call("PSETEX", name, ttl, value)
           elseif not call("SET", name, value, "PX", ttl, "NX") then
             problem = ""
           end
+          if values then written[name] = value end
+        elseif is_charged then
+          local value = pack(format, kept, cells[1], cells[2], cells[3])
+          call("SETRANGE", name, "0", value)
+          if values then written[name] = value end
+        elseif values and not stored and call("EXISTS", name) == 1 then
+          -- MGET takes a key of another type for none.
+          problem = ""
         end
-        if values then written[name] = value end
       end
       if problem then
         filled = filled + 1

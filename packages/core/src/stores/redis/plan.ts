@@ -93,8 +93,8 @@ export function planOf(requests: readonly Request[], { now, voidFrom, ahead }: T
     const request = requests[from];
     let to = from + 1;
     while (to < requests.length && sameShape(request, requests[to])) to += 1;
-    const runVoidFrom = request.voidFrom > 0 ? request.voidFrom + ahead || 0 : 0;
-    runs.push(request.action, to - from, runVoidFrom, request.operations.length);
+    const isTimed = request.voidFrom > 0 && !Number.isNaN(ahead);
+    runs.push(request.action, to - from, isTimed ? Math.max(1, request.voidFrom + ahead) : 0, request.operations.length);
     for (let i = 0; i < request.rules.length; i += 1) {
       runs.push(placeOf(request.rules[i], limits), request.operations[i].cost);
     }

@@ -49,6 +49,7 @@ return function(batch)
   local function tell(i, cost)
     local allowed, _, retry_after = evaluate(i, cost)
     local _, remaining, _, reset_after = evaluate(i, 0)
+    rows.prolong(limits[i], at[i], now, reset_after)
     answer(allowed, remaining, retry_after, reset_after)
   end
 
@@ -67,7 +68,7 @@ return function(batch)
         write(i, reset_after)
       end
       -- What was evaluated counts the request in if it fits, which is wrong if another operation refused it.
-      if all or not allowed then answer(allowed, remaining, retry_after, reset_after) else tell(i, costs[i]) end
+      if all then answer(allowed, remaining, retry_after, reset_after) else tell(i, costs[i]) end
     end
   end
 
@@ -99,7 +100,7 @@ return function(batch)
   function actions.reset(count)
     for i = 1, count do
       if at[i].stored then redis.call("DEL", at[i].name) end
-      at[i].cells = limits[i].twin.blank({})
+      at[i] = { name = at[i].name, cells = limits[i].twin.blank({}), stored = false }
       tell(i, 1)
     end
   end

@@ -56,13 +56,14 @@ function rows.read(twin, name)
     end
   end
   if value then return nil, rows.problem(name, value) end
-  return { name = name, cells = twin.blank({}), stored = false, kept = 0 }
+  return { name = name, cells = twin.blank({}), stored = false, kept = -math.huge }
 end
 
 function rows.write(limit, row, now, reset_after)
   local twin, cells = limit.twin, row.cells
   local kept, ttl = row.kept, nil
   if kept < now + reset_after + keep.MARGIN then kept, ttl = keep.longer(limit, now, reset_after) end
+  row.kept = kept
   if twin.row or not row.stored then
     local format = twin.format or "<" .. rep("d", #cells + 1)
     local value = pack(format, kept, unpack(cells))
@@ -76,6 +77,15 @@ function rows.write(limit, row, now, reset_after)
     end
   end
   if ttl then call("PEXPIRE", row.name, ttl) end
+end
+
+-- A row that is only looked at may have to be kept for longer than the limit wanted that it was written under.
+function rows.prolong(limit, row, now, reset_after)
+  if not row.stored or row.kept >= now + reset_after + keep.MARGIN then return end
+  local ttl
+  row.kept, ttl = keep.longer(limit, now, reset_after)
+  call("SETRANGE", row.name, 0, pack("<d", row.kept))
+  call("PEXPIRE", row.name, ttl)
 end
 
 -- Makes a ring twice as long: turned so that it begins with its head, and room behind it.

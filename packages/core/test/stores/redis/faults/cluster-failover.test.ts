@@ -1,0 +1,99 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { Cluster } from "ioredis";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { fixedWindow, type Rule } from "../../../../src/index.ts";
+import { clusterOptions, RedisStore } from "../../../../src/redis.ts";
+import { eventually } from "../../../servers/eventually.ts";
+import { type RedisCluster, startCluster } from "../../../servers/redis-cluster.ts";
+import type { RedisServer } from "../../../servers/redis-server.ts";
+import { ask } from "../../conformance/context.ts";
+import { charged, counts, type Ended, ended, Traffic, take } from "./calls.ts";
+
+const keys = Array.from({ length: 30 }, (_, i) => `user${i}`);
+const TIMEOUT = 1_000;
+
+describe("a cluster under load that loses a master", () => {
+  let cluster: RedisCluster;
+  let client: Cluster;
+  let store: RedisStore;
+  beforeAll(async () => {
+    // As a limiter wants it: without one master, the others go on.
+    cluster = await startCluster({ "cluster-require-full-coverage": "no" });
+    client = new Cluster(cluster.addresses, clusterOptions);
+    store = new RedisStore(client, { timeoutMs: TIMEOUT });
+    for (const key of keys) await take(store, key);
+  });
+  afterAll(async () => {
+    client?.disconnect();
+    await cluster?.stop();
+  });
+
+  /** Keys of one master, and of the others. */
+  async function keysBy(master: RedisServer): Promise<{ its: string[]; others: string[] }> {
+    const owners = await Promise.all(keys.map((key) => cluster.masterOf(key)));
+    return {
+      its: keys.filter((_, i) => owners[i] === master),
+      others: keys.filter((_, i) => owners[i] !== master),
+    };
+  }
+
+  function until(what: string, call: () => Promise<Ended>): Promise<void> {
+    return eventually(what, async () => (await call()).as === "allowed", 15_000);
+  }
+
+  const sum = async (of: readonly string[]): Promise<number> => {
+    const each = await Promise.all(of.map((key) => charged(store, key)));
+    return each.reduce((a, b) => a + b, 0);
+  };
+
+  it.each<[what: string, lose: (master: RedisServer) => unknown, back: (master: RedisServer) => unknown]>([
+    ["killed", (master) => master.kill(), (master) => master.restart()],
+    ["frozen", (master) => master.pause(), (master) => master.resume()],
+  ])(
+    "%s: its keys fail by the deadline and work again after the failover, the others go on, and nothing is charged twice",
+    async (_, lose, back) => {
+      const [master] = await cluster.masters();
+      const { its, others } = await keysBy(master);
+      const limited: Rule = { name: `limited-${_}`, limit: fixedWindow("100/d", { anchor: "request" }) };
+      const [victim] = its;
+      for (let i = 0; i < 60; i += 1) await ask(store, "take", limited, victim);
+      await master.ask("WAIT", "1", "5000");
+      const before = { its: await sum(its), others: await sum(others) };
+
+      const traffic = new Traffic(store, its);
+      const otherTraffic = new Traffic(store, others);
+      await delay(200);
+      await lose(master);
+      const lost = performance.now();
+      await delay(1_000);
+      await until("its keys are answered again", () => take(store, victim));
+      const recovered = performance.now();
+      await delay(300);
+      const [calls, otherCalls] = await Promise.all([traffic.stop(), otherTraffic.stop()]);
+
+      expect(recovered - lost).toBeLessThan(10_000);
+      for (const { took } of [...calls, ...otherCalls]) expect(took).toBeLessThan(TIMEOUT + 500);
+      // The others go on.
+      expect(counts(otherCalls)).toEqual({ allowed: otherCalls.length });
+      expect(await sum(others)).toBe(before.others + otherCalls.length);
+      // Its own fail for a while, and all of those after the failover are answered.
+      const { allowed, ...failed } = counts(calls);
+      expect(Object.keys(failed).length).toBeGreaterThan(0);
+      const since = calls.filter(({ begun }) => begun > recovered);
+      expect(counts(since)).toEqual({ allowed: since.length });
+      const charges = (await sum(its)) - before.its - 1;
+      expect(charges).toBeLessThanOrEqual(calls.length);
+      expect(charges).toBeGreaterThan(0.5 * allowed);
+
+      // What was charged before and replicated is not forgotten, and not charged again.
+      let admitted = 60;
+      while ((await ended(() => ask(store, "take", limited, victim))).as === "allowed") admitted += 1;
+      expect(admitted).toBe(100);
+
+      await back(master);
+      await cluster.settled();
+      expect((await ended(() => ask(store, "take", limited, victim))).as).toBe("denied");
+      expect((await take(store, victim)).as).toBe("allowed");
+    },
+  );
+});

@@ -1,0 +1,82 @@
+import { describe, expect, it } from "vitest";
+import { fixedWindow } from "../../../../src/index.ts";
+import { Outbox } from "../../../../src/stores/redis/outbox.ts";
+import { Planner, type Request } from "../../../../src/stores/redis/plan.ts";
+
+const planner = new Planner("rl");
+const rule = { name: "r", limit: fixedWindow("9/s") };
+
+function request(key: string): Request {
+  const nothing = (): void => {};
+  return planner.request("take", [{ rule, key, cost: 1 }], undefined, nothing, nothing);
+}
+
+describe("the outbox", () => {
+  /** An outbox to nodes named by the first letter of a key, and the keys of each batch that it sent. */
+  function outbox(most: number) {
+    const batches: string[][] = [];
+    const keyOf = ({ operations: [{ key }] }: Request): string => key;
+    const outbox = new Outbox(
+      most,
+      (request) => keyOf(request)[0],
+      (requests) => batches.push(requests.map(keyOf)),
+    );
+    return { add: (key: string) => outbox.add(request(key)), flush: () => outbox.flush(), batches };
+  }
+
+  /** After the sockets have been read. */
+  const tick = () => new Promise((resolve) => setImmediate(resolve));
+
+  it("sends the requests of a tick together and in order, and none before its end", async () => {
+    const { add, batches } = outbox(64);
+    for (const key of ["a1", "a2", "a3"]) add(key);
+    await Promise.resolve();
+    await new Promise((resolve) => process.nextTick(resolve));
+    add("a4");
+    expect(batches).toEqual([]);
+    await tick();
+    expect(batches).toEqual([["a1", "a2", "a3", "a4"]]);
+    add("a5");
+    await tick();
+    expect(batches).toEqual([["a1", "a2", "a3", "a4"], ["a5"]]);
+  });
+
+  it("sends a full batch at once, and the rest at the end of the tick", async () => {
+    const { add, batches } = outbox(2);
+    for (const key of ["a1", "a2", "a3", "a4", "a5"]) add(key);
+    expect(batches).toEqual([
+      ["a1", "a2"],
+      ["a3", "a4"],
+    ]);
+    await tick();
+    expect(batches.slice(2)).toEqual([["a5"]]);
+    await tick();
+    expect(batches).toHaveLength(3);
+  });
+
+  it("keeps the nodes apart, each with a bound of its own", async () => {
+    const { add, batches } = outbox(2);
+    for (const key of ["a1", "b1", "b2", "c1"]) add(key);
+    expect(batches).toEqual([["b1", "b2"]]);
+    await tick();
+    expect(batches.slice(1)).toEqual([["a1"], ["c1"]]);
+  });
+
+  it("sends each on its own and at once with a bound of 1", async () => {
+    const { add, batches } = outbox(1);
+    for (const key of ["a1", "a2"]) add(key);
+    expect(batches).toEqual([["a1"], ["a2"]]);
+    await tick();
+    expect(batches).toHaveLength(2);
+  });
+
+  it("sends what waits when it is flushed, and nothing of it again", async () => {
+    const { add, flush, batches } = outbox(64);
+    add("a1");
+    add("b1");
+    flush();
+    expect(batches).toEqual([["a1"], ["b1"]]);
+    await tick();
+    expect(batches).toHaveLength(2);
+  });
+});

@@ -1,0 +1,139 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { fixedWindow, type Rule } from "../../../../src/index.ts";
+import { RedisStore } from "../../../../src/redis.ts";
+import { eventually } from "../../../servers/eventually.ts";
+import { type RedisServer, startRedis } from "../../../servers/redis-server.ts";
+import { ask, remaining } from "../../conformance/context.ts";
+import { charged, counts, type Ended, ended, Traffic, take } from "./calls.ts";
+
+describe("a Redis that refuses", () => {
+  let servers: RedisServer[];
+  let stores: RedisStore[];
+  beforeEach(() => {
+    servers = [];
+    stores = [];
+  });
+  afterEach(async () => {
+    await Promise.all(stores.map((store) => store.close()));
+    await Promise.all(servers.map((server) => server.stop()));
+  });
+
+  async function started(config: Readonly<Record<string, string>> = {}): Promise<RedisServer> {
+    const server = await startRedis({ config });
+    servers.push(server);
+    return server;
+  }
+
+  function storeAt(server: RedisServer): RedisStore {
+    const store = new RedisStore(server.url);
+    stores.push(store);
+    return store;
+  }
+
+  it("a replica: answers nothing, not even what it knows to be used up, and says that it is a replica", async () => {
+    const master = await started();
+    const full: Rule = { name: "full", limit: fixedWindow("1/d") };
+    await ask(storeAt(master), "take", full, "a");
+    const replica = await started({ replicaof: `127.0.0.1 ${master.port}` });
+    await eventually("the replica has the counter", async () => (await replica.ask("DBSIZE")) === "1");
+    for (const action of ["take", "peek", "penalize", "refund", "reset"] as const) {
+      const store = storeAt(replica);
+      const ends: Ended[] = [];
+      for (let i = 0; i < 20; i += 1) {
+        ends.push(await ended(() => ask(store, action, full, "a")));
+        await delay(5);
+      }
+      expect(ends[0]).toMatchObject({
+        as: "HG_STORE_REFUSED",
+        message: expect.stringMatching(/address of the master.*READONLY/),
+      });
+      // After each refusal the client looks anew for the master; in between there is no connection.
+      expect(Object.keys(counts(ends)).sort()).toEqual(["HG_STORE_REFUSED", "HG_STORE_UNREACHABLE"]);
+    }
+    expect(await remaining(storeAt(master), full, "a")).toBe(0);
+  });
+
+  it("one that loads its data: refused as such, and answered as soon as it is loaded", async () => {
+    const server = await started({
+      "enable-debug-command": "yes",
+      "key-load-delay": "500",
+      "loading-process-events-interval-bytes": "1024",
+    });
+    const store = storeAt(server);
+    await take(store, "a");
+    await server.ask("DEBUG", "POPULATE", "1500");
+    const reloaded = server.ask("DEBUG", "RELOAD");
+    const traffic = new Traffic(store, ["a"]);
+    await reloaded;
+    const loaded = performance.now();
+    await eventually("calls are answered", async () => (await take(store, "b")).as === "allowed");
+    expect(performance.now() - loaded).toBeLessThan(1_000);
+    const calls = await traffic.stop();
+    expect(Object.keys(counts(calls)).sort()).toEqual(["HG_STORE_REFUSED", "allowed"]);
+    const refused = calls.filter(({ as }) => as === "HG_STORE_REFUSED");
+    for (const { message } of refused) expect(message).toMatch(/still loading.*LOADING/);
+    expect(await charged(store, "a")).toBe(1 + calls.length - refused.length);
+  });
+
+  it("one that is started again and loads its data: refused as such, and answered within a second of being loaded", async () => {
+    const server = await started({
+      "enable-debug-command": "yes",
+      "key-load-delay": "500",
+      "loading-process-events-interval-bytes": "1024",
+    });
+    const store = storeAt(server);
+    await take(store, "a");
+    await server.ask("DEBUG", "POPULATE", "1500");
+    await server.ask("SAVE");
+    const restarted = server.restart();
+    const ends: Ended[] = [];
+    await eventually("it says that it loads", async () => {
+      ends.push(await take(store, "a"));
+      return ends.at(-1)?.as === "HG_STORE_REFUSED";
+    });
+    expect(ends.at(-1)?.message).toMatch(/still loading.*LOADING/);
+    await restarted;
+    const loaded = performance.now();
+    await eventually("calls are answered", async () => (await take(store, "b")).as === "allowed");
+    expect(performance.now() - loaded).toBeLessThan(1_000);
+    expect(await charged(store, "a")).toBe(1);
+  });
+
+  it("one that runs somebody's endless script: refused as such, charged nothing, and answered once that is killed", async () => {
+    const server = await started({ "busy-reply-threshold": "50" });
+    const store = storeAt(server);
+    await take(store, "a");
+    const endless = server.ask("EVAL", "while true do end", "0").catch((error: unknown) => String(error));
+    await eventually("it is busy", async () => (await take(store, "a")).as === "HG_STORE_REFUSED");
+    const ends = await Promise.all(Array.from({ length: 10 }, () => take(store, "b")));
+    expect(counts(ends)).toEqual({ HG_STORE_REFUSED: 10 });
+    expect(ends[0].message).toMatch(/busy with a script.*BUSY/);
+    await server.ask("SCRIPT", "KILL");
+    expect(await endless).toMatch(/killed/i);
+    expect((await take(store, "b")).as).toBe("allowed");
+    expect(await charged(store, "b")).toBe(1);
+  });
+
+  it("one that refuses a user's scripts: refused as such, and says what to allow", async () => {
+    const server = await started();
+    await server.ask("ACL", "SETUSER", "limiter", "on", ">pw", "~*", "+@all", "-@scripting");
+    const store = new RedisStore(`redis://limiter:pw@127.0.0.1:${server.port}`);
+    stores.push(store);
+    expect(await take(store, "a")).toMatchObject({
+      as: "HG_STORE_REFUSED",
+      message: expect.stringMatching(/allow EVAL, EVALSHA.*NOPERM/),
+    });
+  });
+
+  it("one whose user may not touch the keys: refused as such, and says what to allow", async () => {
+    const server = await started();
+    await server.ask("ACL", "SETUSER", "limiter", "on", ">pw", "~other:*", "+@all");
+    const store = new RedisStore(`redis://limiter:pw@127.0.0.1:${server.port}`);
+    stores.push(store);
+    expect(await take(store, "a")).toMatchObject({
+      as: "HG_STORE_REFUSED",
+      message: expect.stringMatching(/the store's prefix.*NOPERM/),
+    });
+  });
+});

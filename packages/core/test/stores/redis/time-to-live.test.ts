@@ -1,0 +1,58 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type Action, limitFromSpec } from "../../../src/index.ts";
+import { runs } from "../../algorithms/runs.ts";
+import { eventually } from "../../servers/eventually.ts";
+import { ask } from "../conformance/context.ts";
+import { kinds } from "./kinds.ts";
+import { useRedis } from "./redis.ts";
+
+const redis = useRedis();
+
+const requests = fc.array(
+  fc.record({
+    action: fc.constantFrom<Action>("take", "take", "take", "peek", "penalize", "refund", "reset"),
+    cost: fc.integer({ min: 0, max: 5 }),
+    /** Seconds: a limit may get a longer window, or a shorter one. */
+    window: fc.constantFrom(10, 10, 10, 1, 3_600),
+  }),
+  { minLength: 1, maxLength: 15 },
+);
+
+/** How much longer than needed a row is kept at least, in milliseconds; keep.lua has a second, and Redis rounds. */
+const MARGIN = 990;
+
+describe.each(kinds)("the row of a key: $name", ({ spec }) => {
+  const name = (prefix: string): string => `${prefix}:{k}:api:${limitFromSpec(spec(5, 1)).algorithm}`;
+
+  it("is kept from each charge until it is blank again, and never for good", () =>
+    fc.assert(
+      fc.asyncProperty(requests, async (list) => {
+        const prefix = redis.newPrefix();
+        const store = redis.store({ prefix });
+        for (const { action, cost, window } of list) {
+          const rule = { name: "api", limit: limitFromSpec(spec(5, window)) };
+          const { allowed } = await ask(store, action, rule, "k", cost);
+          const kept = await redis.client.pttl(name(prefix));
+          // Redis says -2 of a key that it has not, and -1 of one that it keeps for good.
+          if (action === "reset") expect(kept).toBe(-2);
+          expect(kept).not.toBe(-1);
+          const isCharged = cost > 0 && (action === "penalize" || (action === "take" && allowed));
+          if (!isCharged) continue;
+          const { resetAfter } = await ask(store, "peek", rule, "k", 0);
+          expect(kept).toBeGreaterThan(resetAfter / 1000 + MARGIN);
+          // Whatever was done before, it is not longer than all of it together.
+          expect(kept).toBeLessThan(1000 * (60 + 3_600 * 2 * list.length));
+        }
+      }),
+      runs(15),
+    ));
+});
+
+it("rows of every kind are gone some time after they are blank", async () => {
+  const prefix = redis.newPrefix();
+  const store = redis.store({ prefix });
+  for (const { name, spec } of kinds) await ask(store, "take", { name, limit: limitFromSpec(spec(5, 0.01)) }, "k", 5);
+  expect(await redis.client.keys(`${prefix}:*`)).toHaveLength(kinds.length);
+  await eventually("they are dropped", async () => (await redis.client.keys(`${prefix}:*`)).length === 0);
+});
