@@ -1,0 +1,88 @@
+import { HeadgateError, shown } from "../errors.ts";
+import { requireOptions } from "../options.ts";
+import { type Clock, requireClock } from "../time/clock.ts";
+import { SystemClock } from "../time/system-clock.ts";
+
+export interface FetchOptions {
+  /** What sends requests. Default: the global `fetch`. */
+  readonly fetch?: typeof fetch;
+  /** How often a refused request is sent again. Default 3. */
+  readonly maxRetries?: number;
+  /** How long one call may wait in all, for its turn and between tries. Default a minute. */
+  readonly maxWaitMs?: number;
+  /** Whether to keep within what the server has told, and not only to heed its refusals. Default true. */
+  readonly pace?: boolean;
+  /** Which requests share their limits. Default: those to one origin. */
+  readonly groupOf?: (url: string) => string;
+  /** Hears of each wait before a request is sent again. */
+  readonly onRetry?: (retry: Retry) => void;
+  /** Where the time comes from. Default: the system's clock. */
+  readonly clock?: Clock;
+  /** Where chance comes from: a number from 0 to 1. Default `Math.random`. */
+  readonly random?: () => number;
+}
+
+/** A request that will be sent again. */
+export interface Retry {
+  readonly url: string;
+  readonly status: number;
+  /** 1 for the first time that it is sent again. */
+  readonly attempt: number;
+  readonly waitMs: number;
+}
+
+const OPTIONS: ReadonlySet<string> = new Set<keyof FetchOptions>([
+  "fetch",
+  "maxRetries",
+  "maxWaitMs",
+  "pace",
+  "groupOf",
+  "onRetry",
+  "clock",
+  "random",
+]);
+
+export function readOptions(options: FetchOptions): Required<FetchOptions> {
+  requireOptions(options, OPTIONS);
+  const { maxRetries = 3, maxWaitMs = 60_000, pace = true, clock = new SystemClock() } = options;
+  if (!Number.isSafeInteger(maxRetries) || maxRetries < 0) {
+    throw new HeadgateError(
+      "HG_BAD_OPTION",
+      "maxRetries",
+      `must be a whole number from 0 on, got ${shown(maxRetries)}`,
+    );
+  }
+  if (typeof maxWaitMs !== "number" || !(maxWaitMs >= 0)) {
+    throw new HeadgateError(
+      "HG_BAD_OPTION",
+      "maxWaitMs",
+      `must be a number of milliseconds from 0 on, got ${shown(maxWaitMs)}`,
+    );
+  }
+  if (typeof pace !== "boolean") {
+    throw new HeadgateError("HG_BAD_OPTION", "pace", `must be true or false, got ${shown(pace)}`);
+  }
+  requireClock(clock);
+  return {
+    maxRetries,
+    maxWaitMs,
+    pace,
+    clock,
+    // The global is looked up at each call, as a test or a tracer may replace it.
+    fetch: functionIn(options, "fetch") ?? ((input, init) => globalThis.fetch(input, init)),
+    groupOf: functionIn(options, "groupOf") ?? originOf,
+    onRetry: functionIn(options, "onRetry") ?? (() => {}),
+    random: functionIn(options, "random") ?? Math.random,
+  };
+}
+
+function functionIn<Name extends keyof FetchOptions>(options: FetchOptions, name: Name): FetchOptions[Name] {
+  const value = options[name];
+  if (value === undefined || typeof value === "function") return value;
+  throw new HeadgateError("HG_BAD_OPTION", name, `must be a function, got ${shown(value)}`);
+}
+
+/** Addresses without an origin are relative to the page, and share its. */
+function originOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).origin : "";
+}

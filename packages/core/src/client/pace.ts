@@ -1,0 +1,150 @@
+import type { RateLimitInfo, StatedLimit } from "../http/headers/parse-headers.ts";
+import type { Clock } from "../time/clock.ts";
+
+/** Below this share of a quota, what is left is spread over the time that is left. */
+const SCARCE = 0.2;
+
+/** A server may state any number of limits; more than these are not followed. */
+const MOST_LIMITS = 32;
+
+/** The limit that a bare `Retry-After` stands for. No header can name it so. */
+const RETRY_AFTER = "\0retry-after";
+
+/** What is known of one limit: so much may be used until then. */
+interface Known {
+  remaining: number;
+  /** Microseconds by the clock; Infinity while one request finds out how things stand by now. */
+  until: number;
+  readonly scarce: boolean;
+}
+
+/**
+ * Keeps requests to one server within what it has told. They go in the order in which they came. When a limit was
+ * used up and its time is over, one request goes first, and the others follow when its response has told how much
+ * there is: else all that had waited would come at once.
+ */
+export class Pace {
+  private readonly clock: Clock;
+  private readonly limits = new Map<string, Known>();
+  private line: Promise<void> = Promise.resolve();
+  private inFlight = 0;
+  private sentAt = 0;
+  private changed = (): void => {};
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+  }
+
+  /** Resolves when a request may go, or when it has waited for `maxWaitMs`: then the server may say what it thinks. */
+  async turn(maxWaitMs: number, signal?: AbortSignal): Promise<void> {
+    const deadline = this.clock.now() + maxWaitMs * 1000;
+    const before = this.line;
+    let leave = (): void => {};
+    this.line = new Promise((resolve) => {
+      leave = resolve;
+    });
+    try {
+      await this.eitherOf(before, deadline, signal);
+      await this.ready(deadline, signal);
+      this.take();
+    } finally {
+      before.then(leave);
+    }
+  }
+
+  /** To be called once for each turn, with what the response told and whether it was a refusal, or nothing if none came. */
+  done(info: RateLimitInfo | undefined, refused = false): void {
+    this.inFlight -= 1;
+    for (const [name, known] of this.limits) {
+      if (known.until !== Number.POSITIVE_INFINITY) continue;
+      // Nobody has found out; the next one may try. But an answer without a word about this limit ends it.
+      if (info === undefined) known.remaining = 1;
+      else this.limits.delete(name);
+    }
+    if (info !== undefined) this.learn(info, refused);
+    this.changed();
+  }
+
+  private learn({ limits, policies, retryAfterMs }: RateLimitInfo, refused: boolean): void {
+    for (const limit of limits) {
+      const policy = policies.find(({ name, partition }) => name === limit.name && partition === limit.partition);
+      // What is counted otherwise, in bytes for example, cannot be told beforehand.
+      if (policy === undefined || policy.unit === "requests") this.know(limit, policy?.quota);
+    }
+    if (refused && retryAfterMs !== undefined)
+      this.keep(RETRY_AFTER, { remaining: 0, until: this.after(retryAfterMs), scarce: false });
+  }
+
+  private know({ name = "", partition = "", remaining, resetAfterMs }: StatedLimit, quota: number | undefined): void {
+    if (resetAfterMs === undefined) return;
+    // The server may not have seen those that are on their way.
+    const left = Math.max(0, remaining - this.inFlight);
+    const scarce = quota !== undefined && remaining < quota * SCARCE;
+    this.keep(JSON.stringify([name, partition]), { remaining: left, until: this.after(resetAfterMs), scarce });
+  }
+
+  private keep(name: string, known: Known): void {
+    if (this.limits.has(name) || this.limits.size < MOST_LIMITS) this.limits.set(name, known);
+  }
+
+  private async ready(deadline: number, signal: AbortSignal | undefined): Promise<void> {
+    for (let until = this.earliest(); until > this.clock.now(); until = this.earliest()) {
+      if (this.clock.now() >= deadline) return;
+      const change = new Promise<void>((resolve) => {
+        this.changed = resolve;
+      });
+      await this.eitherOf(change, Math.min(until, deadline), signal);
+    }
+  }
+
+  /** When the next request may go, as far as is known now. */
+  private earliest(): number {
+    const now = this.clock.now();
+    let earliest = now;
+    for (const [name, known] of this.limits) {
+      if (known.until <= now) {
+        if (known.remaining > 0 && name !== RETRY_AFTER) {
+          this.limits.delete(name);
+          continue;
+        }
+        known.until = Number.POSITIVE_INFINITY;
+        known.remaining = 1;
+      }
+      earliest = Math.max(earliest, this.earliestUnder(known));
+    }
+    return earliest;
+  }
+
+  private earliestUnder({ remaining, until, scarce }: Known): number {
+    if (remaining < 1) return until;
+    if (!scarce || until === Number.POSITIVE_INFINITY) return 0;
+    return this.sentAt + (until - this.sentAt) / (remaining + 1);
+  }
+
+  private take(): void {
+    this.inFlight += 1;
+    this.sentAt = this.clock.now();
+    for (const known of this.limits.values()) known.remaining -= 1;
+  }
+
+  /** Waits for the promise, but no longer than until then. */
+  private async eitherOf(promise: Promise<void>, until: number, signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    const stop = new AbortController();
+    const onAbort = (): void => stop.abort(signal?.reason);
+    signal?.addEventListener("abort", onAbort);
+    const sleep = this.clock.sleep((until - this.clock.now()) / 1000, stop.signal);
+    // If the promise comes first, the sleep is ended below.
+    sleep.catch(() => {});
+    try {
+      await Promise.race([promise, sleep]);
+    } finally {
+      signal?.removeEventListener("abort", onAbort);
+      stop.abort();
+    }
+  }
+
+  private after(ms: number): number {
+    return this.clock.now() + ms * 1000;
+  }
+}

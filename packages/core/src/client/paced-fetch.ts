@@ -1,0 +1,66 @@
+import { parseRateLimitHeaders, type RateLimitInfo } from "../http/headers/parse-headers.ts";
+import { type FetchOptions, readOptions } from "./fetch-options.ts";
+import { Pace } from "./pace.ts";
+import { isRefusal, maySendAgain, Outgoing, waitBefore } from "./retry.ts";
+
+/** So many servers are told apart; then the first is forgotten. */
+const MOST_GROUPS = 1_000;
+
+/**
+ * A `fetch` that heeds rate limits, in any form that a server tells them in: it keeps within what it was told,
+ * waits when it is refused, and sends again what may be. Where that would take longer than `maxWaitMs`, or was
+ * tried often enough, the refusal is the answer; it never becomes an exception.
+ */
+export function pacedFetch(options: FetchOptions = {}): typeof fetch {
+  const { fetch: send, maxRetries, maxWaitMs, pace: paces, groupOf, onRetry, clock, random } = readOptions(options);
+  const groups = new Map<string, Pace>();
+
+  const paceOf = (url: string): Pace => {
+    const group = groupOf(url);
+    const known = groups.get(group);
+    if (known !== undefined) return known;
+    if (groups.size >= MOST_GROUPS) {
+      const [oldest] = groups.keys();
+      groups.delete(oldest);
+    }
+    const pace = new Pace(clock);
+    groups.set(group, pace);
+    return pace;
+  };
+
+  return async (input, init) => {
+    const outgoing = new Outgoing(input, init);
+    const { url, signal } = outgoing;
+    const pace = paces ? paceOf(url) : undefined;
+    const deadline = clock.now() + maxWaitMs * 1000;
+    const leftMs = (): number => (deadline - clock.now()) / 1000;
+    for (let attempt = 1; ; attempt += 1) {
+      await pace?.turn(leftMs(), signal);
+      const { response, info } = await respond(outgoing, pace);
+      if (attempt > maxRetries || !maySendAgain(outgoing, response.status)) return response;
+      const waitMs = waitBefore(attempt, info, random);
+      if (waitMs > leftMs()) return response;
+      // Else its connection stays in use.
+      await response.body?.cancel();
+      onRetry({ url, status: response.status, attempt, waitMs });
+      await clock.sleep(waitMs, signal);
+    }
+  };
+
+  async function respond(outgoing: Outgoing, pace: Pace | undefined): Promise<Responded> {
+    try {
+      const response = await send(...outgoing.copy());
+      const info = parseRateLimitHeaders(response.headers, clock.now() / 1000);
+      pace?.done(info, isRefusal(response.status));
+      return { response, info };
+    } catch (error) {
+      pace?.done(undefined);
+      throw error;
+    }
+  }
+}
+
+interface Responded {
+  readonly response: Response;
+  readonly info: RateLimitInfo;
+}

@@ -1,0 +1,105 @@
+import { HeadgateError, shown } from "../../errors.ts";
+import type { Face } from "../face.ts";
+import type { Notices } from "../notices.ts";
+import { type ForwardedHeader, hops } from "./forwarded.ts";
+import { addressText, type IpAddress, parseAddress } from "./ip-address.ts";
+import { type Proxies, requireTrust, type Trust } from "./trusted-proxies.ts";
+
+export interface AddressOptions {
+  /** Which proxies stand before this server. Default: none, and a warning if a request looks as if there were one. */
+  readonly proxies?: Proxies;
+  /** The one header that these proxies write; a client can send the other. Default `x-forwarded-for`. */
+  readonly forwardedHeader?: ForwardedHeader;
+  /** How many bits of an IPv6 address stand for one client. Default 64: what a household or a server is given. */
+  readonly ipv6Prefix?: number;
+}
+
+const FORWARDED_HEADERS: readonly ForwardedHeader[] = ["x-forwarded-for", "forwarded"];
+
+/** A proxy shows itself in its first requests; after these, an occasional look is enough. */
+const LOOK_AT_FIRST = 100;
+const LOOK_EVERY = 64;
+
+/** Finds out which client a request comes from. */
+export class ClientAddress<Request> {
+  private readonly face: Face<Request>;
+  private readonly trust: Trust | undefined;
+  private readonly header: ForwardedHeader;
+  private readonly ipv6Prefix: number;
+  private readonly notices: Notices;
+  private requests = 0;
+  // Most peers send more than one request.
+  private latest: Peer = { text: undefined, address: undefined, client: undefined };
+
+  constructor(face: Face<Request>, options: AddressOptions, notices: Notices) {
+    const { proxies, forwardedHeader = "x-forwarded-for", ipv6Prefix = 64 } = options;
+    if (!FORWARDED_HEADERS.includes(forwardedHeader)) {
+      throw new HeadgateError(
+        "HG_BAD_OPTION",
+        "forwardedHeader",
+        `must be one of ${FORWARDED_HEADERS.join(", ")}, got ${shown(forwardedHeader)}`,
+      );
+    }
+    if (!Number.isSafeInteger(ipv6Prefix) || ipv6Prefix < 1 || ipv6Prefix > 128) {
+      throw new HeadgateError(
+        "HG_BAD_OPTION",
+        "ipv6Prefix",
+        `must be a whole number from 1 to 128, got ${shown(ipv6Prefix)}`,
+      );
+    }
+    this.face = face;
+    this.trust = proxies === undefined ? undefined : requireTrust(proxies);
+    this.header = forwardedHeader;
+    this.ipv6Prefix = ipv6Prefix;
+    this.notices = notices;
+  }
+
+  /** The client's address, IPv6 by prefix; nothing if there is none. */
+  of(request: Request): string | undefined {
+    const { trust } = this;
+    const { text, address, client } = this.peer(this.face.peer(request));
+    if (trust === undefined) {
+      this.lookForProxy(request);
+      return client;
+    }
+    const forwarded = trust(address, text, 0) ? this.face.header(request, this.header) : undefined;
+    if (forwarded === undefined) return client;
+    const origin = this.behind(address, forwarded, trust);
+    return origin && addressText(origin, this.ipv6Prefix);
+  }
+
+  /** Goes from hop to hop as long as they are trusted. Past an entry without an address nothing can be known. */
+  private behind(peer: IpAddress | undefined, forwarded: string, trust: Trust): IpAddress | undefined {
+    let client = peer;
+    let distance = 1;
+    for (const hop of hops(this.header, forwarded)) {
+      if (hop === undefined) break;
+      client = hop.address;
+      if (!trust(hop.address, hop.text, distance)) break;
+      distance += 1;
+    }
+    return client;
+  }
+
+  private peer(text: string | undefined): Peer {
+    if (text !== this.latest.text) {
+      const address = text === undefined ? undefined : parseAddress(text);
+      this.latest = { text, address, client: address && addressText(address, this.ipv6Prefix) };
+    }
+    return this.latest;
+  }
+
+  private lookForProxy(request: Request): void {
+    this.requests += 1;
+    if (this.requests > LOOK_AT_FIRST && this.requests % LOOK_EVERY !== 0) return;
+    const found = FORWARDED_HEADERS.find((name) => this.face.header(request, name) !== undefined);
+    if (found !== undefined) this.notices.give("HG_PROXY_NOT_TRUSTED", `a request has the header ${found}`);
+  }
+}
+
+interface Peer {
+  readonly text: string | undefined;
+  readonly address: IpAddress | undefined;
+  /** The address as a client's. */
+  readonly client: string | undefined;
+}

@@ -1,0 +1,24 @@
+/** A value, or a promise of it: what is there at once costs no promise. */
+export type Eventually<Value> = Value | Promise<Value>;
+
+/** Any promise: libraries have their own, and so has each realm. */
+export function isPromise<Value>(value: Eventually<Value>): value is Promise<Value> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+}
+
+/** Goes on with a value as soon as it is there. */
+export function after<Value, Next>(
+  value: Eventually<Value>,
+  next: (value: Value) => Eventually<Next>,
+): Eventually<Next> {
+  return isPromise(value) ? value.then(next) : next(value);
+}
+
+/** All of them, at once if all are there. */
+export function all<Value>(values: readonly Eventually<Value>[]): Eventually<readonly Value[]> {
+  return values.every(isThere) ? values : Promise.all(values);
+}
+
+function isThere<Value>(value: Eventually<Value>): value is Value {
+  return !isPromise(value);
+}

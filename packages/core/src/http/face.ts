@@ -1,0 +1,9 @@
+/** How a framework shows a request: all that the gate needs to know of it. */
+export interface Face<Request> {
+  /** The address at the other end of the connection; none over a Unix socket, or where the platform does not tell. */
+  peer(request: Request): string | undefined;
+  /** A header by its name in lower case; several of one name are joined by commas. */
+  header(request: Request, name: string): string | undefined;
+  /** Whoever was authenticated, if the framework has a place for him. */
+  user?(request: Request): string | undefined;
+}

@@ -1,0 +1,137 @@
+import { HeadgateError, shown } from "../errors.ts";
+import { isCost } from "../limiter/check-options.ts";
+import { requireOptions } from "../options.ts";
+import type { Clock } from "../time/clock.ts";
+import type { AddressOptions } from "./address/client-address.ts";
+import type { Eventually } from "./eventually.ts";
+import type { HeaderForm } from "./headers/response-headers.ts";
+import type { WarnOptions } from "./headers/usage-state.ts";
+import type { By } from "./identity.ts";
+import type { Notice } from "./notices.ts";
+import type { RefundOn } from "./refund-on.ts";
+
+/** How much a request takes: a whole number, or a function of the request that says it. */
+export type Cost<Request> = number | ((request: Request) => Eventually<number>);
+
+/** One limit of a gate, with what differs from the gate's own options. */
+export interface GateLimit<Name extends string, Request> {
+  readonly rule: Name;
+  /** Default: that of the gate. */
+  readonly by?: By<Request>;
+  /** Default: that of the gate. */
+  readonly cost?: Cost<Request>;
+  /** In the place of `cost`: an estimate, until `settle` tells the real cost. If the request fails first, it is given back. */
+  readonly reserve?: Cost<Request>;
+}
+
+export interface GateOptions<Name extends string, Request> extends AddressOptions {
+  /** The limits of each request; charged to all of them or, if any refuses, to none. */
+  readonly rules: Name | GateLimit<Name, Request> | readonly (Name | GateLimit<Name, Request>)[];
+  /** By whom requests are counted. Default `ip`. */
+  readonly by?: By<Request>;
+  /** Default 1. */
+  readonly cost?: Cost<Request>;
+  /** Requests that are not limited, nor counted. */
+  readonly skip?: (request: Request) => Eventually<boolean>;
+  /** How limits are told. Default `draft`; false tells nothing but `Retry-After`. */
+  readonly headers?: HeaderForm | readonly HeaderForm[] | false;
+  /** When to warn by the header `Headgate-State`. Default: over 80 % used, until below 70 %; false for never. */
+  readonly warn?: WarnOptions | false;
+  /** When a request is given back what it was charged. Default: never. */
+  readonly refundOn?: RefundOn;
+  /** What holds if the store fails and does not say so itself: pass unlimited (the default, with a notice), or refuse with 503. */
+  readonly onStoreFailure?: "allow" | "deny";
+  /** Hears of each kind of trouble once. Default: a warning of the process. */
+  readonly onNotice?: (notice: Notice) => void;
+  /** Where the time of headers and warnings comes from. Default: the system's clock. */
+  readonly clock?: Clock;
+}
+
+/** What a gate is given: its options, or just the names of its rules. */
+export type Asked<Name extends string, Request> = Name | readonly Name[] | GateOptions<Name, Request>;
+
+const OPTIONS = [
+  "rules",
+  "by",
+  "cost",
+  "skip",
+  "headers",
+  "warn",
+  "refundOn",
+  "onStoreFailure",
+  "onNotice",
+  "clock",
+  "proxies",
+  "forwardedHeader",
+  "ipv6Prefix",
+] as const satisfies readonly (keyof GateOptions<string, unknown>)[];
+
+const LIMIT_OPTIONS: ReadonlySet<string> = new Set(["rule", "by", "cost", "reserve"]);
+
+/** The options of a gate. Refuses those that are not known here nor, being named in `more`, to the framework. */
+export function requireGateOptions<Name extends string, Request>(
+  asked: Asked<Name, Request>,
+  more: readonly string[],
+): GateOptions<Name, Request> {
+  const options = isOptions(asked) ? asked : { rules: asked };
+  requireOptions(options, new Set<string>([...OPTIONS, ...more]));
+  return options;
+}
+
+function isOptions<Name extends string, Request>(asked: Asked<Name, Request>): asked is GateOptions<Name, Request> {
+  return typeof asked !== "string" && !Array.isArray(asked);
+}
+
+/** The limits of a gate, one or more, each of another rule. */
+export function requireLimits<Name extends string, Request>(
+  rules: GateOptions<Name, Request>["rules"],
+): readonly GateLimit<Name, Request>[] {
+  const list: readonly unknown[] = Array.isArray(rules) ? rules : [rules];
+  if (list.length === 0) throw new HeadgateError("HG_BAD_OPTION", "rules", "must name at least one rule");
+  const limits = list.map((limit, i): GateLimit<Name, Request> => {
+    const at = Array.isArray(rules) ? `rules[${i}]` : "rules";
+    if (typeof limit === "string") return { rule: limit as Name };
+    if (typeof limit !== "object" || limit === null || !("rule" in limit)) {
+      throw new HeadgateError(
+        "HG_BAD_OPTION",
+        at,
+        `must be the name of a rule or { rule, by, cost }, got ${shown(limit)}`,
+      );
+    }
+    requireOptions(limit, LIMIT_OPTIONS, { at: `${at}.` });
+    if ("cost" in limit && "reserve" in limit) {
+      throw new HeadgateError("HG_BAD_OPTION", `${at}.reserve`, "stands in the place of cost: give one of them");
+    }
+    return limit as GateLimit<Name, Request>;
+  });
+  const names = limits.map(({ rule }) => rule);
+  const repeated = names.findIndex((name, i) => names.indexOf(name) < i);
+  if (repeated !== -1) {
+    throw new HeadgateError(
+      "HG_BAD_OPTION",
+      `rules[${repeated}]`,
+      `repeats the rule ${shown(names[repeated])}: what is counted by another key needs a rule of its own`,
+    );
+  }
+  return limits;
+}
+
+/** Reads a cost, which may be a function. */
+export function requireCostOf<Request>(cost: Cost<Request>, field: string): (request: Request) => Eventually<number> {
+  if (typeof cost === "function") return cost;
+  if (!isCost(cost)) {
+    throw new HeadgateError(
+      "HG_BAD_COST",
+      field,
+      `must be a whole number from 0 to 2^53 - 1, or a function, got ${shown(cost)}`,
+    );
+  }
+  return () => cost;
+}
+
+/** A function, if given. */
+export function requireFunction(value: unknown, field: string): void {
+  if (value !== undefined && typeof value !== "function") {
+    throw new HeadgateError("HG_BAD_OPTION", field, `must be a function, got ${shown(value)}`);
+  }
+}

@@ -1,0 +1,206 @@
+import { type BareItem, type Item, parseDictionary, parseList } from "./structured-field.ts";
+
+/** Headers as fetch has them, or as Node has them. Names may be in any case. */
+export type HeaderSource =
+  | { get(name: string): string | null }
+  | Readonly<Record<string, string | number | readonly string[] | undefined>>;
+
+/** A quota that a server states. */
+export interface StatedPolicy {
+  /** Older forms have no names. */
+  readonly name?: string;
+  readonly quota: number;
+  readonly windowMs?: number;
+  /** What is counted. Default `requests`. */
+  readonly unit: string;
+  /** Whose share it is, in base64. */
+  readonly partition?: string;
+}
+
+/** How a quota stands. */
+export interface StatedLimit {
+  readonly name?: string;
+  readonly remaining: number;
+  /** Until more is there: no more than `remaining` should be used before. */
+  readonly resetAfterMs?: number;
+  readonly partition?: string;
+}
+
+/** What a response says about limits. */
+export interface RateLimitInfo {
+  readonly policies: readonly StatedPolicy[];
+  readonly limits: readonly StatedLimit[];
+  /** When to come again; it comes before what the limits say. */
+  readonly retryAfterMs?: number;
+  /** Headgate's own word on how near a limit is: `warning` or `throttled`, and by which policy. */
+  readonly states: readonly { readonly state: string; readonly policy?: string }[];
+}
+
+/**
+ * Reads the rate limits of a response in any of the forms that are in use: the IETF draft from its newest version
+ * back to the sixth, and `X-RateLimit-*`. What is malformed is ignored, as the draft asks. `nowMs` is the time of
+ * the response, for those that tell a moment rather than a duration; the server's own `Date` comes before it.
+ */
+export function parseRateLimitHeaders(headers: HeaderSource, nowMs: number = Date.now()): RateLimitInfo {
+  const header = reader(headers);
+  const now = dateOf(header("date")) ?? nowMs;
+  const retryAfterMs = durationOf(header("retry-after"), now);
+  const told = { states: statesIn(header), ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+  // A response from a cache tells how things stood when it was made.
+  if (Number(header("age")) > 0) return { policies: [], limits: [], ...told };
+  for (const read of FORMS) {
+    const { policies, limits } = read(header, now);
+    if (limits.length > 0) return { policies, limits, ...told };
+  }
+  return { policies: policiesIn(header), limits: [], ...told };
+}
+
+type Header = (name: string) => string | undefined;
+
+type Form = (header: Header, now: number) => Pick<RateLimitInfo, "policies" | "limits">;
+
+/** From the newest on. */
+const FORMS: readonly Form[] = [
+  (header) => ({ policies: policiesIn(header), limits: itemsOf(header("ratelimit")).flatMap(limitOf) }),
+  (header, now) => {
+    const members = parseDictionary(header("ratelimit") ?? "") ?? new Map<string, Item>();
+    const integer = (name: string): string | undefined => {
+      const value = integerOf(members.get(name)?.bare);
+      return value === undefined ? undefined : String(value);
+    };
+    return unnamed(header, integer("limit"), integer("remaining"), durationOf(integer("reset"), now));
+  },
+  three("ratelimit", durationOf),
+  three("x-ratelimit", momentOf),
+  three("x-rate-limit", momentOf),
+];
+
+/** Three headers, and how the reset among them is read. */
+function three(prefix: string, resetOf: (text: string | undefined, now: number) => number | undefined): Form {
+  return (header, now) => {
+    const [limit, remaining, reset] = ["limit", "remaining", "reset"].map((name) => header(`${prefix}-${name}`));
+    return unnamed(header, limit, remaining, resetOf(reset, now));
+  };
+}
+
+function reader(headers: HeaderSource): Header {
+  if (typeof headers.get === "function") {
+    const { get } = headers;
+    return (name) => get.call(headers, name) ?? undefined;
+  }
+  const byName = new Map<string, string>();
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined) byName.set(name.toLowerCase(), Array.isArray(value) ? value.join(", ") : String(value));
+  }
+  return (name) => byName.get(name);
+}
+
+function itemsOf(text: string | undefined): readonly Item[] {
+  return text === undefined ? [] : (parseList(text) ?? []);
+}
+
+/** The newest draft names its policies; those before it begin with the quota: `100;w=60`. */
+function policiesIn(header: Header): readonly StatedPolicy[] {
+  return itemsOf(header("ratelimit-policy")).flatMap(({ bare, parameters }) => {
+    const name = nameOf(bare);
+    const quota = integerOf(name === undefined ? bare : parameters.get("q"));
+    if (quota === undefined) return [];
+    const window = integerOf(parameters.get("w"));
+    const unit = textOf(parameters.get("qu"));
+    return {
+      ...(name === undefined ? {} : { name }),
+      quota,
+      ...(window === undefined ? {} : { windowMs: window * 1000 }),
+      unit: unit ?? "requests",
+      ...partitionOf(parameters),
+    };
+  });
+}
+
+function limitOf({ bare, parameters }: Item): StatedLimit[] {
+  const name = nameOf(bare);
+  const remaining = integerOf(parameters.get("r"));
+  if (name === undefined || remaining === undefined) return [];
+  const reset = integerOf(parameters.get("t"));
+  const resetAfter = reset === undefined ? {} : { resetAfterMs: reset * 1000 };
+  return [{ name, remaining, ...resetAfter, ...partitionOf(parameters) }];
+}
+
+/** The forms that tell of one limit, and not which. */
+function unnamed(
+  header: Header,
+  limit: string | undefined,
+  remaining: string | undefined,
+  resetAfterMs: number | undefined,
+): Pick<RateLimitInfo, "policies" | "limits"> {
+  const left = countOf(remaining);
+  if (left === undefined) return { policies: [], limits: [] };
+  const quota = countOf(limit);
+  const stated = policiesIn(header);
+  return {
+    policies: stated.length > 0 || quota === undefined ? stated : [{ quota, unit: "requests" }],
+    limits: [{ remaining: left, ...(resetAfterMs === undefined ? {} : { resetAfterMs }) }],
+  };
+}
+
+function statesIn(header: Header): RateLimitInfo["states"] {
+  return itemsOf(header("headgate-state")).flatMap(({ bare, parameters }) => {
+    if (bare.type !== "token") return [];
+    const policy = textOf(parameters.get("policy"));
+    return [{ state: bare.value, ...(policy === undefined ? {} : { policy }) }];
+  });
+}
+
+/** A name is a string; some drafts' examples have tokens. */
+function nameOf(bare: BareItem): string | undefined {
+  return bare.type === "string" || bare.type === "token" ? bare.value : undefined;
+}
+
+function textOf(bare: BareItem | undefined): string | undefined {
+  return bare?.type === "string" ? bare.value : undefined;
+}
+
+function integerOf(bare: BareItem | undefined): number | undefined {
+  return bare?.type === "integer" && bare.value >= 0 ? bare.value : undefined;
+}
+
+function partitionOf(parameters: ReadonlyMap<string, BareItem>): { readonly partition?: string } {
+  const key = parameters.get("pk");
+  return key?.type === "bytes" ? { partition: key.value } : {};
+}
+
+/** The first number of what may be a list: some write all their limits here. */
+function countOf(text: string | undefined): number | undefined {
+  const [, count] = /^\s*(\d{1,15})\s*(?:[,;]|$)/.exec(text ?? "") ?? [];
+  return count === undefined ? undefined : Number(count);
+}
+
+/** Milliseconds until then, from a number of seconds or a date. */
+function durationOf(text: string | undefined, now: number): number | undefined {
+  const seconds = numberOf(text);
+  if (seconds !== undefined) return seconds * 1000;
+  const date = dateOf(text);
+  return date === undefined ? undefined : Math.max(0, date - now);
+}
+
+/** Larger numbers of seconds are no duration (30 years) but a Unix time, and still larger ones that in milliseconds. */
+const EPOCH_SECONDS = 1e9;
+const EPOCH_MILLISECONDS = 1e12;
+
+/** As a duration, or as the Unix time that many put in its place. */
+function momentOf(text: string | undefined, now: number): number | undefined {
+  const number = numberOf(text) ?? 0;
+  if (number < EPOCH_SECONDS) return durationOf(text, now);
+  return Math.max(0, (number < EPOCH_MILLISECONDS ? number * 1000 : number) - now);
+}
+
+function numberOf(text: string | undefined): number | undefined {
+  return text !== undefined && /^\s*\d{1,15}(?:\.\d{1,9})?\s*$/.test(text) ? Number(text) : undefined;
+}
+
+/** A date as HTTP or ISO 8601 writes it; a bare number is none. */
+function dateOf(text: string | undefined): number | undefined {
+  if (text === undefined || !/^\s*(?:[A-Za-z]{3,9},? |\d{4}-\d\d-\d\dT)/.test(text)) return undefined;
+  const date = Date.parse(text);
+  return Number.isNaN(date) ? undefined : date;
+}

@@ -1,0 +1,180 @@
+import { HeadgateError, shown } from "../../errors.ts";
+import type { Policy } from "./policy.ts";
+import { LARGEST_INTEGER } from "./structured-field.ts";
+
+/** A header of a response. */
+export interface HeaderField {
+  readonly name: string;
+  readonly value: string;
+  /** Whether it is a list, to be added to what another gate has set; else it takes its place. */
+  readonly list?: true;
+}
+
+/**
+ * How limits are told:
+ * - `draft`: the newest IETF draft (11), `RateLimit-Policy` and `RateLimit` as lists with every limit.
+ * - `draft-7`, `draft-6`: what older clients read; only the limit that decided.
+ * - `legacy-seconds`, `legacy-epoch`: `X-RateLimit-*`, with the reset in seconds from now or as a Unix time.
+ */
+export type HeaderForm = "draft" | "draft-7" | "draft-6" | "legacy-seconds" | "legacy-epoch";
+
+/** What a decision or a verdict says about one limit. */
+export interface Standing {
+  readonly allowed: boolean;
+  readonly limit: number;
+  readonly remaining: number;
+  readonly retryAfterMs: number;
+  readonly resetAfterMs: number;
+}
+
+/** What was decided: a decision, or a verdict with its decisions in the order of the policies. */
+export interface Decided extends Standing {
+  readonly decisions?: readonly Standing[];
+}
+
+/** Writes the headers of one form; the policies are those of the decisions, in their order. */
+type Writer = (decided: Decided, fields: HeaderField[], nowMs: () => number) => void;
+
+/** Each form makes a writer of the policies, once for all responses. */
+const FORMS: Readonly<Record<HeaderForm, (policies: readonly Policy[]) => Writer>> = {
+  draft(policies) {
+    const stated = listField("RateLimit-Policy", policies.map(({ item }) => item).join(", "));
+    return (decided, fields) => {
+      fields.push(stated, listField("RateLimit", standingItems(policies, decided)));
+    };
+  },
+
+  "draft-7"(policies) {
+    const stated = quotas(policies);
+    return (decided, fields) => {
+      const { limit, remaining, reset } = numbersOf(decided, retryAfterSeconds(decided));
+      fields.push(stated, { name: "RateLimit", value: `limit=${limit}, remaining=${remaining}, reset=${reset}` });
+    };
+  },
+
+  "draft-6"(policies) {
+    const stated = quotas(policies);
+    return (decided, fields) => {
+      fields.push(stated);
+      pushThree(fields, "RateLimit", numbersOf(decided, retryAfterSeconds(decided)));
+    };
+  },
+
+  "legacy-seconds": () => (decided, fields) => {
+    pushThree(fields, "X-RateLimit", numbersOf(decided, retryAfterSeconds(decided)));
+  },
+
+  "legacy-epoch": () => (decided, fields, nowMs) => {
+    const numbers = numbersOf(decided, retryAfterSeconds(decided));
+    pushThree(fields, "X-RateLimit", { ...numbers, reset: Math.ceil(nowMs() / 1000 + numbers.reset) });
+  },
+};
+
+/** These write the same headers, so only one of them can be had. */
+const DRAFTS: readonly HeaderForm[] = ["draft", "draft-7", "draft-6"];
+const LEGACY: readonly HeaderForm[] = ["legacy-seconds", "legacy-epoch"];
+
+/** Reads the option `headers`: a form, several that do not write the same headers, or false for none. */
+export function requireForms(headers: unknown, field = "headers"): readonly HeaderForm[] {
+  if (headers === undefined) return ["draft"];
+  if (headers === false) return [];
+  const forms: readonly unknown[] = Array.isArray(headers) ? headers : [headers];
+  const known = forms.filter(isForm);
+  const clash = [DRAFTS, LEGACY].some((family) => known.filter((form) => family.includes(form)).length > 1);
+  if (known.length < forms.length || clash) {
+    const problem = clash
+      ? `has two forms that write the same headers: give one of ${DRAFTS.join(", ")} and one of ${LEGACY.join(", ")} at most`
+      : `must be false or among ${Object.keys(FORMS).join(", ")}, got ${shown(forms.find((form) => !isForm(form)))}`;
+    throw new HeadgateError("HG_BAD_OPTION", field, problem);
+  }
+  return known;
+}
+
+function isForm(form: unknown): form is HeaderForm {
+  return typeof form === "string" && Object.hasOwn(FORMS, form);
+}
+
+/** Writes the headers of a response in the given forms, and `Retry-After` where a denial has one. */
+export class HeaderWriter {
+  private readonly writers: readonly Writer[];
+  private readonly nowMs: () => number;
+
+  constructor(forms: readonly HeaderForm[], policies: readonly Policy[], nowMs: () => number) {
+    this.writers = forms.map((form) => FORMS[form](policies));
+    this.nowMs = nowMs;
+  }
+
+  write(decided: Decided): HeaderField[] {
+    const fields: HeaderField[] = [];
+    for (const writer of this.writers) writer(decided, fields, this.nowMs);
+    const retryAfter = retryAfterSeconds(decided);
+    if (retryAfter !== undefined) fields.push({ name: "Retry-After", value: String(retryAfter) });
+    return fields;
+  }
+}
+
+export function listField(name: string, value: string): HeaderField {
+  return { name, value, list: true };
+}
+
+/** Whole seconds until the refused request would pass, the longest of its limits; nothing if it passed or never can. */
+function retryAfterSeconds({ allowed, retryAfterMs }: Standing): number | undefined {
+  return allowed || retryAfterMs === Number.POSITIVE_INFINITY ? undefined : seconds(retryAfterMs);
+}
+
+function standingItems(policies: readonly Policy[], decided: Decided): string {
+  const retryAfter = retryAfterSeconds(decided);
+  const { decisions } = decided;
+  if (decisions === undefined) return standingItem(policies[0], decided, retryAfter);
+  let items = standingItem(policies[0], decisions[0], retryAfter);
+  for (let i = 1; i < decisions.length; i += 1) items += `, ${standingItem(policies[i], decisions[i], retryAfter)}`;
+  return items;
+}
+
+function standingItem({ standing }: Policy, decision: Standing, retryAfter: number | undefined): string {
+  return `${standing}${units(decision.remaining)};t=${resetSeconds(decision, retryAfter)}`;
+}
+
+function quotas(policies: readonly Policy[]): HeaderField {
+  return { name: "RateLimit-Policy", value: policies.map(({ quotaItem }) => quotaItem).join(", ") };
+}
+
+interface Numbers {
+  readonly limit: number;
+  readonly remaining: number;
+  readonly reset: number;
+}
+
+function numbersOf(standing: Standing, retryAfter: number | undefined): Numbers {
+  const { limit, remaining } = standing;
+  return { limit: units(limit), remaining: units(remaining), reset: resetSeconds(standing, retryAfter) };
+}
+
+function pushThree(fields: HeaderField[], prefix: string, { limit, remaining, reset }: Numbers): void {
+  fields.push(
+    { name: `${prefix}-Limit`, value: String(limit) },
+    { name: `${prefix}-Remaining`, value: String(remaining) },
+    { name: `${prefix}-Reset`, value: String(reset) },
+  );
+}
+
+/**
+ * Until the quota is full again; after a denial, until the request would pass. Never past `Retry-After`,
+ * so that the two do not tell a client different things.
+ */
+function resetSeconds(standing: Standing, retryAfter: number | undefined): number {
+  const own = retryAfterSeconds(standing);
+  if (own !== undefined) return own;
+  const reset = seconds(standing.resetAfterMs);
+  return retryAfter !== undefined && retryAfter < reset ? retryAfter : reset;
+}
+
+/** Whole units, as many as pass. */
+function units(value: number): number {
+  return value < LARGEST_INTEGER ? Math.floor(value) : LARGEST_INTEGER;
+}
+
+/** Rounded up: who comes at the time that he was told must pass. */
+function seconds(ms: number): number {
+  return Math.ceil(ms / 1000);
+}

@@ -1,0 +1,120 @@
+import { HeadgateError, shown } from "../../errors.ts";
+import { requireOptions } from "../../options.ts";
+import type { Policy } from "./policy.ts";
+import { type HeaderField, listField } from "./response-headers.ts";
+
+/** How near a key is to its limit: far, near, or at it. */
+export type UsageState = "normal" | "warning" | "throttled";
+
+export interface WarnOptions {
+  /** Warn when more than this share of the quota is in use. Default 0.8. */
+  readonly above?: number;
+  /** And until less than this share is. Default 0.7. */
+  readonly below?: number;
+}
+
+export interface Thresholds {
+  readonly above: number;
+  readonly below: number;
+}
+
+const OPTIONS: ReadonlySet<string> = new Set(["above", "below"]);
+
+export function requireThresholds(options: WarnOptions = {}): Thresholds {
+  requireOptions(options, OPTIONS, { at: "warn." });
+  const { above = 0.8, below = Math.min(0.7, above) } = options;
+  requireShare(above, "warn.above");
+  requireShare(below, "warn.below");
+  if (below > above) {
+    throw new HeadgateError("HG_BAD_OPTION", "warn.below", `must not be over warn.above (${above}), got ${below}`);
+  }
+  return { above, below };
+}
+
+function requireShare(share: unknown, field: string): asserts share is number {
+  if (typeof share !== "number" || !(share >= 0 && share <= 1)) {
+    throw new HeadgateError("HG_BAD_OPTION", field, `must be a share from 0 to 1, got ${shown(share)}`);
+  }
+}
+
+/**
+ * The next state of a key. Between the two thresholds it stays as it was, so that a key at the edge does not
+ * flap; `warned` is whether that was warning or throttled.
+ */
+export function nextState(warned: boolean, used: number, { above, below }: Thresholds): UsageState {
+  if (used >= 1) return "throttled";
+  if (used > above) return "warning";
+  return warned && used >= below ? "warning" : "normal";
+}
+
+/** How one key stands under its limit. */
+interface Usage {
+  readonly remaining: number;
+  readonly resetAfterMs: number;
+}
+
+/**
+ * The states of a rule's keys. Only those that were warned are kept, at most `maxKeys` of them, each until its
+ * quota is full again: after that it was below every threshold, whatever it has used since.
+ */
+export class UsageStates {
+  private readonly fullAt = new Map<string, number>();
+  private readonly thresholds: Thresholds;
+  private readonly maxKeys: number;
+
+  constructor(thresholds: Thresholds, maxKeys = 10_000) {
+    this.thresholds = thresholds;
+    this.maxKeys = maxKeys;
+  }
+
+  /** How many keys are kept. */
+  get size(): number {
+    return this.fullAt.size;
+  }
+
+  /** The state of a key after a decision; `capacity` is what a full quota holds, and `now` tells milliseconds. */
+  after(key: string, { remaining, resetAfterMs }: Usage, capacity: number, now: () => number): UsageState {
+    // What is left of a unit cannot be used.
+    const units = Math.max(1, Math.floor(capacity));
+    const used = (units - Math.floor(remaining)) / units;
+    const { fullAt, thresholds } = this;
+    if (used < thresholds.below) {
+      if (fullAt.size > 0) fullAt.delete(key);
+      return "normal";
+    }
+    const state = nextState(this.warned(key, now), used, thresholds);
+    if (state === "normal") fullAt.delete(key);
+    else this.keep(key, now() + resetAfterMs);
+    return state;
+  }
+
+  private warned(key: string, now: () => number): boolean {
+    const until = this.fullAt.get(key);
+    return until !== undefined && now() < until;
+  }
+
+  /** The key that was warned first goes, if there is no room: it loses no more than the memory of a warning. */
+  private keep(key: string, until: number): void {
+    if (this.fullAt.size >= this.maxKeys && !this.fullAt.has(key)) {
+      const [oldest] = this.fullAt.keys();
+      this.fullAt.delete(oldest);
+    }
+    this.fullAt.set(key, until);
+  }
+}
+
+const HEADER = "Headgate-State";
+
+/** A limit that is not normal. */
+export interface Told {
+  readonly policy: Policy;
+  readonly state: UsageState;
+}
+
+/**
+ * The header of the limits that are not normal, as `warning;policy="api"`: a list of tokens, in the order of the
+ * policies. The draft has no such header, hence the name of our own.
+ */
+export function stateHeader(told: readonly Told[]): HeaderField {
+  return listField(HEADER, told.map(({ policy, state }) => `${state};policy=${policy.quoted}`).join(", "));
+}

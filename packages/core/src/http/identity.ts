@@ -1,0 +1,66 @@
+import { HeadgateError, shown } from "../errors.ts";
+import { requireOptions } from "../options.ts";
+import type { ClientAddress } from "./address/client-address.ts";
+import { after, type Eventually } from "./eventually.ts";
+import type { Face } from "./face.ts";
+import type { Notices } from "./notices.ts";
+
+/**
+ * By whom requests are counted: the client's address, the authenticated user, a header such as an API key, or
+ * what a function says. One who has none of the last three is counted by his address.
+ */
+export type By<Request> =
+  | "ip"
+  | "user"
+  | { readonly header: string }
+  | ((request: Request) => Eventually<string | undefined>);
+
+/** Tells whose quota a request takes from. */
+export type Identify<Request> = (request: Request) => Eventually<string>;
+
+const HEADER_OPTIONS: ReadonlySet<string> = new Set(["header"]);
+const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+
+/**
+ * Reads the option `by`. Keys say what they are (`ip:…`, `user:…`, `header:…`, `id:…`), so that nobody can take
+ * from another's quota by calling himself an address.
+ */
+export function requireBy<Request>(
+  by: By<Request>,
+  face: Face<Request>,
+  address: ClientAddress<Request>,
+  notices: Notices,
+  field: string,
+): Identify<Request> {
+  const byAddress = (request: Request): string => {
+    const client = address.of(request);
+    if (client === undefined) notices.give("HG_NO_CLIENT_ADDRESS", "a request has no address of its client");
+    return `ip:${client ?? "unknown"}`;
+  };
+  const named = (prefix: string, id: unknown, request: Request): string => {
+    if (id === undefined || id === "") return byAddress(request);
+    if (typeof id === "string") return prefix + id;
+    throw new HeadgateError("HG_BAD_KEY", field, `must tell a string that says who is asking, got ${shown(id)}`);
+  };
+  if (by === "ip") return byAddress;
+  if (by === "user") {
+    const { user } = face;
+    if (user !== undefined) return (request) => named("user:", user(request), request);
+    throw new HeadgateError("HG_BAD_OPTION", field, "this framework has no user of its own: give a function");
+  }
+  if (typeof by === "function") return (request) => after(by(request), (id) => named("id:", id, request));
+  const name = headerName(by, field);
+  return (request) => named("header:", face.header(request, name), request);
+}
+
+function headerName(by: unknown, field: string): string {
+  if (typeof by === "object" && by !== null && "header" in by) {
+    requireOptions(by, HEADER_OPTIONS, { at: `${field}.` });
+    if (typeof by.header === "string" && HEADER_NAME.test(by.header)) return by.header.toLowerCase();
+  }
+  throw new HeadgateError(
+    "HG_BAD_OPTION",
+    field,
+    `must be "ip", "user", { header: name } or a function, got ${shown(by)}`,
+  );
+}

@@ -1,0 +1,50 @@
+/** What Headgate warns of while requests go on, each with what it means and what to do. */
+export const noticeCodes = {
+  HG_PROXY_NOT_TRUSTED:
+    "no proxy is trusted, so the peer counts as the client: behind a proxy, all clients share one quota. " +
+    "Say how many proxies there are (proxies: 1) or which; say proxies: 0 if there is none. See docs/clients.md#proxies",
+  HG_NO_CLIENT_ADDRESS:
+    "such requests share one quota. Behind a proxy on a Unix socket, say proxies: 1; else choose by whom to limit. " +
+    "See docs/clients.md#no-address",
+  HG_STORE_IGNORED:
+    'the store failed, and requests pass unlimited. Wrap the store in resilient, or say onStoreFailure: "deny". ' +
+    "See docs/clients.md#store-failures",
+  HG_REFUND_LOST: "what was to be given back stays charged until its window is over. See docs/clients.md#refunds",
+} as const;
+
+export type NoticeCode = keyof typeof noticeCodes;
+
+export interface Notice {
+  readonly code: NoticeCode;
+  readonly message: string;
+  readonly cause?: unknown;
+}
+
+/** Says each thing once, however often it happens. */
+export class Notices {
+  private readonly given = new Set<NoticeCode>();
+  private readonly tell: (notice: Notice) => void;
+
+  constructor(tell: (notice: Notice) => void) {
+    this.tell = tell;
+  }
+
+  give(code: NoticeCode, occasion: string, cause?: unknown): void {
+    if (this.given.has(code)) return;
+    this.given.add(code);
+    this.tell({ code, message: `${occasion}: ${noticeCodes[code]}`, cause });
+  }
+}
+
+/** Those of the whole process, unless somebody wants to hear them himself. */
+export const processNotices = new Notices(({ code, message, cause }) => {
+  const { process } = globalThis;
+  // Workers and browsers have no process, or only a piece of one.
+  if (typeof process?.emitWarning === "function") {
+    process.emitWarning(message, {
+      type: "HeadgateWarning",
+      code,
+      ...(cause === undefined ? {} : { detail: String(cause) }),
+    });
+  } else console.warn(`HeadgateWarning [${code}]: ${message}`, ...(cause === undefined ? [] : [cause]));
+});

@@ -1,0 +1,35 @@
+import { HeadgateError, shown } from "../errors.ts";
+
+/** How a request ended. */
+export interface Ending {
+  /** The status that was sent, if one was. */
+  readonly status: number | undefined;
+  /** Whether the client left before the response was complete. */
+  readonly aborted: boolean;
+}
+
+type RefundCase = number | "4xx" | "5xx" | "aborted";
+
+/** When a request is given back what it was charged: by status, if the client left, or by a function. */
+export type RefundOn = RefundCase | readonly RefundCase[] | ((ending: Ending) => boolean);
+
+export function requireRefundOn(refundOn: unknown, field = "refundOn"): (ending: Ending) => boolean {
+  if (typeof refundOn === "function") return (ending) => refundOn(ending) === true;
+  const cases: readonly unknown[] = Array.isArray(refundOn) ? refundOn : [refundOn];
+  const tests = cases.map((each) => testOf(each, field));
+  return (ending) => tests.some((test) => test(ending));
+}
+
+function testOf(refundCase: unknown, field: string): (ending: Ending) => boolean {
+  if (refundCase === "aborted") return ({ aborted }) => aborted;
+  if (refundCase === "4xx") return ({ status = 0 }) => status >= 400 && status < 500;
+  if (refundCase === "5xx") return ({ status = 0 }) => status >= 500;
+  if (typeof refundCase === "number" && Number.isInteger(refundCase) && refundCase >= 100 && refundCase < 600) {
+    return ({ status }) => status === refundCase;
+  }
+  throw new HeadgateError(
+    "HG_BAD_OPTION",
+    field,
+    `must be a function, or among "4xx", "5xx", "aborted" and statuses such as 404, got ${shown(refundCase)}`,
+  );
+}

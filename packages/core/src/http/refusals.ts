@@ -1,0 +1,33 @@
+import type { Outcome, Refused } from "./admission.ts";
+import type { Policy } from "./headers/policy.ts";
+import { PROBLEM_TYPE, type ProblemKind, problemOf } from "./headers/problem.ts";
+import type { HeaderField } from "./headers/response-headers.ts";
+
+const PROBLEM_HEADER: HeaderField = { name: "Content-Type", value: PROBLEM_TYPE };
+
+/** Writes what those are answered who are refused. Each body is made once: an attack shall not cost more than it must. */
+export class Refusals {
+  /** The names that headers give to the rules. */
+  private readonly names: ReadonlyMap<string, string>;
+  private readonly bodies = new Map<string, string>();
+
+  constructor(rules: readonly string[], policies: readonly Policy[]) {
+    this.names = new Map(rules.map((rule, i) => [rule, policies[i].name]));
+  }
+
+  write(kind: ProblemKind, violated: readonly string[], headers: HeaderField[], decided: Outcome | undefined): Refused {
+    headers.push(PROBLEM_HEADER);
+    const status = kind === "quota-exceeded" ? 429 : 503;
+    return { allowed: false, status, headers, body: this.body(kind, violated), decided, violated };
+  }
+
+  private body(kind: ProblemKind, violated: readonly string[]): string {
+    const id = JSON.stringify([kind, violated]);
+    const known = this.bodies.get(id);
+    if (known !== undefined) return known;
+    const names = violated.map((rule) => this.names.get(rule) ?? rule);
+    const body = JSON.stringify(problemOf(kind, names));
+    this.bodies.set(id, body);
+    return body;
+  }
+}
