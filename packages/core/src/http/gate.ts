@@ -23,7 +23,6 @@ import { Policy } from "./headers/policy.ts";
 import { type HeaderField, type HeaderForm, HeaderWriter, requireForms } from "./headers/response-headers.ts";
 import { requireThresholds, stateHeader, type Told, UsageStates } from "./headers/usage-state.ts";
 import { type Identify, requireBy } from "./identity.ts";
-import { limitOf } from "./limit-of.ts";
 import { Notices, processNotices } from "./notices.ts";
 import { type Ending, requireRefundOn } from "./refund-on.ts";
 import { Refusals } from "./refusals.ts";
@@ -211,7 +210,7 @@ export class Gate<R extends Rules, Request> {
   private current(): Texts {
     const { policies } = this.texts;
     for (let i = 0; i < policies.length; i += 1) {
-      if (policies[i].limit !== limitOf(this.limiter, this.names[i])) {
+      if (policies[i].limit !== this.limiter.limitOf(this.names[i])) {
         this.texts = this.write();
         break;
       }
@@ -220,7 +219,7 @@ export class Gate<R extends Rules, Request> {
   }
 
   private write(): Texts {
-    const policies = this.names.map((rule) => new Policy(rule, limitOf(this.limiter, rule)));
+    const policies = this.names.map((rule) => new Policy(rule, this.limiter.limitOf(rule)));
     const writer = new HeaderWriter(this.forms, policies, this.nowMs);
     return { policies, writer, refusals: new Refusals(this.names, policies) };
   }

@@ -109,6 +109,11 @@ export class Limiter<R extends Rules = Rules> {
     this.rules.set(rule, makeRule(rule, limit));
   }
 
+  /** The limit that a rule has by now. */
+  limitOf(rule: RuleName<R>): Limit {
+    return this.rule(rule).limit;
+  }
+
   protected rule<Name extends RuleName<R>>(name: Name): RuleWithNames<Name> {
     const rule = this.rules.get(name);
     if (rule === undefined) throw unknownRule(name, this.rules.keys());

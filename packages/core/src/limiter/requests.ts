@@ -65,16 +65,14 @@ export function requireDistinct(checks: readonly Check[]): void {
   if (checks.length === 0) {
     throw new HeadgateError("HG_BAD_CHECKS", "checks", "must have at least one check");
   }
-  const seen = new Set<string>();
-  for (const [i, { rule, key }] of checks.entries()) {
-    const id = JSON.stringify([rule, key]);
-    if (seen.has(id)) {
+  for (let i = 1; i < checks.length; i += 1) {
+    const { rule, key } = checks[i];
+    if (checks.findIndex((other) => other.rule === rule && other.key === key) < i) {
       throw new HeadgateError(
         "HG_BAD_CHECKS",
         `checks[${i}]`,
         `repeats rule ${shown(rule)} and key ${shown(key)}: give one check with the summed cost`,
       );
     }
-    seen.add(id);
   }
 }
