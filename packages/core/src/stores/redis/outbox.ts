@@ -1,24 +1,28 @@
 import type { Request } from "./plan.ts";
 
-/** What waits for one node. */
+/** What waits for one node, and how many calls to it are under way. */
 interface Tray {
   readonly node: string;
   requests: Request[];
+  underWay: number;
 }
 
-/** Collects the requests of a tick, and sends them on together: those for one node in one go, up to `most` at a time. */
+/**
+ * Collects requests and sends them on together: those for one node in one go, up to `most` at a time. While a call
+ * is under way they wait until all sockets that are ready have been read; when none is, only until the code that
+ * asks has run, for then waiting longer costs more than it spares.
+ */
 export class Outbox {
   private readonly most: number;
   private readonly nodeOf: (request: Request) => string;
-  private readonly send: (requests: readonly Request[], node: string) => void;
+  private readonly send: (requests: readonly Request[], node: string) => Promise<void>;
   /** Trays stay: a map that is filled and emptied thousands of times a second keeps what it held from the collector. */
   private readonly trays = new Map<string, Tray>();
-  private isFlushDue = false;
 
   constructor(
     most: number,
     nodeOf: (request: Request) => string,
-    send: (requests: readonly Request[], node: string) => void,
+    send: (requests: readonly Request[], node: string) => Promise<void>,
   ) {
     this.most = most;
     this.nodeOf = nodeOf;
@@ -27,32 +31,32 @@ export class Outbox {
 
   add(request: Request): void {
     const tray = this.trayOf(this.nodeOf(request));
-    if (tray.requests.push(request) >= this.most) {
-      this.empty(tray);
-    } else if (!this.isFlushDue) {
-      // After all sockets that are ready now have been read: what they ask for goes together.
-      this.isFlushDue = true;
-      setImmediate(() => this.flush());
-    }
+    const count = tray.requests.push(request);
+    if (count >= this.most) this.empty(tray);
+    else if (count > 1) return;
+    else if (tray.underWay > 0) setImmediate(() => this.empty(tray));
+    else process.nextTick(() => this.empty(tray));
   }
 
   flush(): void {
-    this.isFlushDue = false;
     for (const tray of this.trays.values()) this.empty(tray);
   }
 
   private trayOf(node: string): Tray {
     const known = this.trays.get(node);
     if (known !== undefined) return known;
-    const tray = { node, requests: [] };
+    const tray = { node, requests: [], underWay: 0 };
     this.trays.set(node, tray);
     return tray;
   }
 
   private empty(tray: Tray): void {
-    const { requests } = tray;
+    const { requests, node } = tray;
     if (requests.length === 0) return;
     tray.requests = [];
-    this.send(requests, tray.node);
+    tray.underWay += 1;
+    void this.send(requests, node).finally(() => {
+      tray.underWay -= 1;
+    });
   }
 }

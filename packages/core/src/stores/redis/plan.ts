@@ -3,11 +3,14 @@ import type { Limit } from "../../limit/limit.ts";
 import { fingerprint, IDEMPOTENCY_WINDOW } from "../fingerprint.ts";
 import type { Action, Answer, ApplyOptions, Operation, Rule } from "../store.ts";
 import { digest, escaped, tagOf } from "./key-names.ts";
+import { FRAME, type Script, SHORT } from "./script.ts";
 
 /** A rule as the script knows it: what its keys end with, and the fields of its limit. */
 interface PlannedRule {
   readonly suffix: string;
   readonly limit: readonly string[];
+  /** Whether its row has a few numbers only, and never grows. */
+  readonly isShort: boolean;
 }
 
 /** A request on its way to Redis. */
@@ -66,7 +69,9 @@ export class Planner {
   private known(rule: Rule): PlannedRule {
     const known = this.rules.get(rule);
     if (known !== undefined) return known;
-    const made = { suffix: `}:${escaped(rule.name)}:${rule.limit.algorithm}`, limit: planned(rule.limit) };
+    const { algorithm } = rule.limit;
+    const suffix = `}:${escaped(rule.name)}:${algorithm}`;
+    const made = { suffix, limit: planned(rule.limit), isShort: algorithmOf(rule.limit).resize === undefined };
     this.rules.set(rule, made);
     return made;
   }
@@ -84,8 +89,35 @@ export interface Times {
 
 export const NO_TIMES: Times = { now: "", voidFrom: 0, ahead: Number.NaN };
 
-/** The arguments of the script for a batch, before the keys that are not declared; frame.lua says what they are. */
-export function planOf(requests: readonly Request[], { now, voidFrom, ahead }: Times): (string | number)[] {
+/** A script, and its arguments but for the keys that are not declared. */
+export interface Plan {
+  readonly script: Script;
+  readonly args: readonly (string | number)[];
+}
+
+/** How to ask for a batch. `isDeclared` tells whether all its keys are. */
+export function planOf(requests: readonly Request[], times: Times, isDeclared: boolean): Plan {
+  const [first] = requests;
+  const isShort = isDeclared && first?.rules.length === 1 && first.rules[0].isShort && isTake(first);
+  return isShort && requests.every((request) => request === first || sameShape(first, request))
+    ? { script: SHORT, args: shortArguments(first, times) }
+    : { script: FRAME, args: frameArguments(requests, times) };
+}
+
+function isTake({ action, fingerprint }: Request): boolean {
+  return action === "take" && fingerprint === "";
+}
+
+/** short.lua says what they are. */
+function shortArguments(request: Request, times: Times): (string | number)[] {
+  const [algorithm, coarse, ...fields] = request.rules[0].limit;
+  const [one, other] = [times.voidFrom, voidFromOf(request, times)];
+  const voidFrom = one > 0 && other > 0 ? Math.min(one, other) : Math.max(one, other);
+  return [algorithm, coarse, request.operations[0].cost, voidFrom, times.now, ...fields];
+}
+
+/** frame.lua says what they are. */
+function frameArguments(requests: readonly Request[], times: Times): (string | number)[] {
   const limits: PlannedRule[] = [];
   const runs: (string | number)[] = [];
   let count = 0;
@@ -93,17 +125,22 @@ export function planOf(requests: readonly Request[], { now, voidFrom, ahead }: T
     const request = requests[from];
     let to = from + 1;
     while (to < requests.length && sameShape(request, requests[to])) to += 1;
-    const isTimed = request.voidFrom > 0 && !Number.isNaN(ahead);
-    runs.push(request.action, to - from, isTimed ? Math.max(1, request.voidFrom + ahead) : 0, request.operations.length);
+    runs.push(request.action, to - from, voidFromOf(request, times), request.operations.length);
     for (let i = 0; i < request.rules.length; i += 1) {
       runs.push(placeOf(request.rules[i], limits), request.operations[i].cost);
     }
     runs.push(request.fingerprint, IDEMPOTENCY_WINDOW);
     from = to;
   }
-  const plan = [0, now, voidFrom, limits.length, ...limits.flatMap(({ limit }) => limit), count, ...runs];
-  plan[0] = plan.length;
-  return plan;
+  const { now, voidFrom } = times;
+  const args = [0, now, voidFrom, limits.length, ...limits.flatMap(({ limit }) => limit), count, ...runs];
+  args[0] = args.length;
+  return args;
+}
+
+/** From when on a request is void by the server's clock; 0 if never, or if that cannot be told. */
+function voidFromOf({ voidFrom }: Request, { ahead }: Times): number {
+  return voidFrom > 0 && !Number.isNaN(ahead) ? Math.max(1, voidFrom + ahead) : 0;
 }
 
 function sameShape(a: Request, b: Request): boolean {

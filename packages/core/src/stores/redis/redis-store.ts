@@ -2,6 +2,7 @@ import { HeadgateError, StoreError, shown } from "../../errors.ts";
 import { requireOptions } from "../../options.ts";
 import { type Clock, requireClock } from "../../time/clock.ts";
 import { SystemClock } from "../../time/system-clock.ts";
+import { Deadlines, type Timed } from "../deadlines.ts";
 import type { Action, Answer, ApplyOptions, Operation, Store } from "../store.ts";
 import {
   connect,
@@ -15,10 +16,9 @@ import {
   watch,
 } from "./connection.ts";
 import { Outbox } from "./outbox.ts";
-import { NO_TIMES, Planner, planOf, type Request, type Times } from "./plan.ts";
+import { NO_TIMES, type Plan, Planner, planOf, type Request, type Times } from "./plan.ts";
 import { Reply } from "./reply.ts";
-import { SCRIPT, SCRIPT_SHA } from "./script.ts";
-import { localTime, ServerClock } from "./server-clock.ts";
+import { localClock, localTime, ServerClock } from "./server-clock.ts";
 import { isElsewhere, isScriptMissing, storeError } from "./server-errors.ts";
 import { slotOf } from "./slots.ts";
 import { warnOfServer } from "./warnings.ts";
@@ -53,6 +53,7 @@ export class RedisStore implements Store {
   private readonly timeoutMs: number;
   private readonly planner: Planner;
   private readonly outbox: Outbox;
+  private readonly deadlines: Deadlines;
   /** Calls wait for the first connection, and for no later one. */
   private connecting: Promise<void> | undefined;
 
@@ -72,6 +73,7 @@ export class RedisStore implements Store {
     // The nodes of a cluster have a clock each; what is said by ours is put into theirs when it is sent.
     this.clock = clock ?? (isCluster(this.client) ? new SystemClock() : this.clockOf(ONLY_NODE));
     this.timeoutMs = timeoutMs;
+    this.deadlines = new Deadlines(localClock, timeoutMs * 1_000);
     this.planner = new Planner(prefix);
     this.outbox = new Outbox(maxBatch, this.nodes(), (requests, node) => this.send(requests, node));
     this.connecting = firstConnection(this.client).then(() => {
@@ -96,7 +98,7 @@ export class RedisStore implements Store {
       servers.map(async (server) => {
         const { host, port } = server.options;
         const sent = localTime();
-        const reply = new Reply(await run(server, [0, ...planOf([], NO_TIMES)]));
+        const reply = new Reply(await run(server, planOf([], NO_TIMES, true), [], 0));
         this.clockOf(isCluster(client) ? `${host}:${port}` : ONLY_NODE).learn(reply.number(), sent, localTime());
       }),
     ).catch((error: unknown) => {
@@ -139,28 +141,26 @@ export class RedisStore implements Store {
     return { now: "", voidFrom: time + this.timeoutMs * 1_000, ahead };
   }
 
-  private send(requests: readonly Request[], node: string): void {
+  private async send(requests: readonly Request[], node: string): Promise<void> {
     const clock = this.clockOf(node);
     const sent = localTime();
-    const timer = setTimeout(() => {
-      const error = new StoreError("HG_STORE_TIMEOUT", `Redis did not answer within ${this.timeoutMs} ms`);
-      for (const { reject } of requests) reject(error);
-    }, this.timeoutMs);
-    this.call(requests, planOf(requests, this.times(clock)))
-      .then((reply) => {
-        const answers = new Reply(reply);
-        clock.learn(answers.number(), sent, localTime());
-        this.settle(requests, answers, node);
-      })
-      .catch((error: unknown) => this.fail(requests, error, node))
-      .finally(() => clearTimeout(timer));
+    const call = new Call(requests, sent, this.timeoutMs);
+    this.deadlines.add(call);
+    try {
+      const reply = new Reply(await this.call(requests, clock));
+      clock.learn(reply.number(), sent, localTime());
+      this.settle(requests, reply, node);
+    } catch (error) {
+      this.fail(requests, error, node);
+    }
+    this.deadlines.delete(call);
   }
 
-  private async call(requests: readonly Request[], plan: readonly (string | number)[]): Promise<unknown> {
+  private async call(requests: readonly Request[], clock: ServerClock): Promise<unknown> {
     const keys = requests.length === 1 ? requests[0].keys : requests.flatMap(({ keys }) => keys);
     if (this.connecting !== undefined) await this.connecting;
     const { server, declared } = this.route(keys, requests.length);
-    return run(server, [declared, ...keys.slice(0, declared), ...plan, ...keys.slice(declared)]);
+    return run(server, planOf(requests, this.times(clock), declared > 0), keys, declared);
   }
 
   /**
@@ -178,14 +178,14 @@ export class RedisStore implements Store {
     for (const request of requests) {
       const answers = reply.next(request);
       if (!(answers instanceof Error)) request.resolve(answers);
-      else if (requests.length > 1 && isElsewhere(answers)) this.send([request], node);
+      else if (requests.length > 1 && isElsewhere(answers)) void this.send([request], node);
       else request.reject(answers);
     }
   }
 
   private fail(requests: readonly Request[], error: unknown, node: string): void {
     if (requests.length > 1 && isCluster(this.client) && isElsewhere(error)) {
-      for (const request of requests) this.send([request], node);
+      for (const request of requests) void this.send([request], node);
       return;
     }
     const failure = storeError(error, troubleOf(this.client));
@@ -193,13 +193,39 @@ export class RedisStore implements Store {
   }
 }
 
-/** Calls the script; a server that does not have it, or has it no more, gets it with the call. */
-async function run(server: RedisClient, rest: readonly (string | number)[]): Promise<unknown> {
+/** A batch under way. */
+class Call implements Timed {
+  readonly due: number;
+  before: Timed | undefined;
+  after: Timed | undefined;
+  private readonly requests: readonly Request[];
+  private readonly timeoutMs: number;
+
+  constructor(requests: readonly Request[], sent: number, timeoutMs: number) {
+    this.requests = requests;
+    this.timeoutMs = timeoutMs;
+    this.due = sent + timeoutMs * 1_000;
+  }
+
+  expire(): void {
+    const error = new StoreError("HG_STORE_TIMEOUT", `Redis did not answer within ${this.timeoutMs} ms`);
+    for (const { reject } of this.requests) reject(error);
+  }
+}
+
+/** Calls a script; a server that does not have it, or has it no more, gets it with the call. */
+async function run(
+  server: RedisClient,
+  { script, args }: Plan,
+  keys: readonly string[],
+  declared: number,
+): Promise<unknown> {
+  const rest = declared > 0 ? [declared, ...keys, ...args] : [0, ...args, ...keys];
   try {
-    return await server.callBuffer("evalsha", [SCRIPT_SHA, ...rest]);
+    return await server.callBuffer("evalsha", [script.sha, ...rest]);
   } catch (error) {
     if (!isScriptMissing(error)) throw error;
-    return server.callBuffer("eval", [SCRIPT, ...rest]);
+    return server.callBuffer("eval", [script.text, ...rest]);
   }
 }
 

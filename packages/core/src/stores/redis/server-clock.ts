@@ -46,3 +46,12 @@ export class ServerClock implements Clock {
 export function localTime(): number {
   return performance.now() * 1000;
 }
+
+/** That clock, for timeouts: they do not keep a process alive, for the connection does that while a call is under way. */
+export const localClock: Clock = {
+  now: localTime,
+  sleep: (ms) =>
+    new Promise((resolve) => {
+      setTimeout(resolve, ms).unref();
+    }),
+};

@@ -1,8 +1,8 @@
 import { HeadgateError, StoreError, shown } from "../../errors.ts";
 import type { Clock } from "../../time/clock.ts";
+import { Deadlines, type Timed } from "../deadlines.ts";
 import type { Action, Answer, ApplyOptions, Operation, Store } from "../store.ts";
 import { Breaker, type DegradedChange } from "./breaker.ts";
-import { Deadlines, type Timed } from "./deadlines.ts";
 import { failureOf } from "./failure.ts";
 import { type ResilientOptions, readOptions } from "./options.ts";
 import type { Policies } from "./policy.ts";

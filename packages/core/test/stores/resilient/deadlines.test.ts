@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Deadlines, type Timed } from "../../../src/stores/resilient/deadlines.ts";
+import { Deadlines, type Timed } from "../../../src/stores/deadlines.ts";
 import { ManualClock } from "../../../src/testing/index.ts";
 
 function timed(clock: ManualClock, ended: string[], name: string): Timed {

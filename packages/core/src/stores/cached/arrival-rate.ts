@@ -1,0 +1,28 @@
+/** Over how long the rate is taken, in microseconds. */
+const MEMORY = 1_000_000;
+
+/** Units per second, as a moving mean: what came longer than a few seconds ago has no weight. */
+export class ArrivalRate {
+  private arrived = 0;
+  private rate = 0;
+  private since: number;
+
+  constructor(now: number) {
+    this.since = now;
+  }
+
+  add(units: number): void {
+    this.arrived += units;
+  }
+
+  perSecond(now: number): number {
+    const elapsed = now - this.since;
+    if (elapsed > 0) {
+      const latest = this.arrived / (elapsed / 1_000_000);
+      this.rate += (latest - this.rate) * (1 - Math.exp(-elapsed / MEMORY));
+      this.arrived = 0;
+      this.since = now;
+    }
+    return this.rate;
+  }
+}

@@ -1,0 +1,72 @@
+/** A request of `cost` or more is denied until a time. */
+export interface Denial {
+  readonly cost: number;
+  readonly until: number;
+  /** When the full quota is there again. */
+  readonly fullAt: number;
+  /** When the store was asked last. */
+  askedAt: number;
+}
+
+const STEPS_PER_DENIAL = 2;
+
+/**
+ * Who is limited, and until when. If there are more than `maxKeys`, those who were limited first are forgotten:
+ * they are let in until the store says it again.
+ */
+export class Denials {
+  private readonly byKey = new Map<string, Denial>();
+  private readonly maxKeys: number;
+  /** Goes round and round; a map's iterator stays good while entries come and go. */
+  private cursor = this.byKey.entries();
+
+  constructor(maxKeys: number) {
+    this.maxKeys = maxKeys;
+  }
+
+  get size(): number {
+    return this.byKey.size;
+  }
+
+  get(key: string, now: number): Denial | undefined {
+    const denial = this.byKey.get(key);
+    if (denial === undefined || now < denial.until) return denial;
+    this.byKey.delete(key);
+    return undefined;
+  }
+
+  set(key: string, denial: Denial, now: number): void {
+    this.sweep(STEPS_PER_DENIAL, now);
+    this.byKey.delete(key);
+    if (this.byKey.size >= this.maxKeys) this.forgetFirst();
+    this.byKey.set(key, denial);
+  }
+
+  delete(key: string): void {
+    this.byKey.delete(key);
+  }
+
+  clear(): void {
+    this.byKey.clear();
+  }
+
+  /** Looks at the next few entries, and forgets those that are over. */
+  sweep(steps: number, now: number): void {
+    for (let i = 0; i < steps; i += 1) {
+      const next = this.cursor.next();
+      if (next.done) {
+        this.cursor = this.byKey.entries();
+        continue;
+      }
+      const [key, { until }] = next.value;
+      if (until <= now) this.byKey.delete(key);
+    }
+  }
+
+  private forgetFirst(): void {
+    for (const key of this.byKey.keys()) {
+      this.byKey.delete(key);
+      return;
+    }
+  }
+}

@@ -1,0 +1,14 @@
+-- What a call answers: doubles, packed. The time, and for each request a status (0 decided, 1 void, 2 in conflict,
+-- 3 failed) and, if that is 0, for each of its operations allowed, remaining, retry_after and reset_after. If any
+-- request failed: a list of that and their messages.
+return function(batch)
+  local packed
+  -- In slices: Lua can hand only so many values to a function.
+  for from = 1, batch.filled, 256 do
+    local to = math.min(from + 255, batch.filled)
+    local slice = struct.pack("<" .. string.rep("d", to - from + 1), unpack(batch.out, from, to))
+    packed = packed and packed .. slice or slice
+  end
+  if #batch.problems == 0 then return packed end
+  return { packed, unpack(batch.problems, 1, math.min(#batch.problems, 1000)) }
+end

@@ -1,0 +1,26 @@
+-- The frame of the commonest batch: takes of one cost under one limit whose row is a few numbers.
+--
+-- KEYS   the row of each request
+-- ARGV   algorithm; 1 if the limit is coarse, else 0; cost; the time from which on all of it is void, or 0; the time
+--        in microseconds or "", which means Redis's own; window, and what else the algorithm's twin reads
+local VOID = 1
+
+local twin = use(ARGV[1])
+if ARGV[2] == "1" and twin.coarse then twin = twin.coarse() end
+local limit = twin.limit(ARGV, 5)
+limit.twin = twin
+
+local now, void_from = tonumber(ARGV[5]), tonumber(ARGV[4])
+if not now then
+  local time = redis.call("TIME")
+  now = time[1] * 1000000 + time[2]
+end
+
+local batch = { now = now, out = { now, 0, 0, 0, 0, 0 }, filled = 1, problems = {} }
+if void_from > 0 and now >= void_from then
+  for i = 1, #KEYS do batch.out[i + 1] = VOID end
+  batch.filled = #KEYS + 1
+else
+  use("takes")(batch, limit, tonumber(ARGV[3]), KEYS, 1, #KEYS, true)
+end
+return use("answers")(batch)

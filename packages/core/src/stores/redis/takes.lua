@@ -1,0 +1,68 @@
+-- By far the most requests are of this kind: one limit, and a row of a few numbers. They go this short way: rows are
+-- read all at once where that can be, and no table or function is spent on each. requests.lua and rows.lua come to
+-- the same.
+local call, pack, unpack_from = redis.call, struct.pack, struct.unpack
+local keep = use("keep")
+
+local DECIDED, FAILED = 0, 3
+
+-- Decides as many takes as said, of the keys from a place on; together, if the server has all of them in one slot or
+-- knows no slots.
+return function(batch, limit, cost, names, from, requests, together)
+  local now, out, filled = batch.now, batch.out, batch.filled
+  local twin, margin = limit.twin, keep.MARGIN
+  local evaluate, charge, format, bytes = twin.evaluate, twin.charge, twin.format, twin.bytes
+  local cells, values, written = { 0, 0, 0, 0 }, nil, nil
+  if together and requests > 1 then
+    values, written = call("MGET", unpack(names, from, from + requests - 1)), {}
+  end
+  for i = 1, requests do
+    local name = names[from + i - 1]
+    local stored, kept
+    if values then stored = written[name] or values[i] else stored = redis.pcall("GET", name) end
+    if not stored then
+      kept = -math.huge
+      twin.blank(cells)
+    elseif #stored == bytes then
+      kept, cells[1], cells[2], cells[3] = unpack_from(format, stored)
+    end
+    local problem = not kept and stored
+    local allowed, remaining, retry_after, reset_after, time, level, carry
+    if kept then
+      allowed, remaining, retry_after, reset_after, time, level, carry = evaluate(limit, cells, now, cost)
+      local is_charged = allowed and cost > 0
+      if is_charged then charge(limit, cells, time, level, carry) end
+      if kept < now + reset_after + margin and (is_charged or stored) then
+        -- Also without a charge: the limit may have a longer window than the one that the row was written under.
+        local longer, ttl = keep.longer(limit, now, reset_after)
+        local value = pack(format, longer, cells[1], cells[2], cells[3])
+        if stored then
+          call("PSETEX", name, ttl, value)
+        elseif not call("SET", name, value, "PX", ttl, "NX") then
+          problem = ""
+        end
+        if values then written[name] = value end
+      elseif is_charged then
+        local value = pack(format, kept, cells[1], cells[2], cells[3])
+        call("SETRANGE", name, "0", value)
+        if values then written[name] = value end
+      elseif values and not stored and call("EXISTS", name) == 1 then
+        -- MGET takes a key of another type for none.
+        problem = ""
+      end
+    end
+    if problem then
+      filled = filled + 1
+      out[filled] = FAILED
+      batch.problems[#batch.problems + 1] = use("rows").problem(name, problem)
+    else
+      out[filled + 1] = DECIDED
+      out[filled + 2] = allowed and 1 or 0
+      out[filled + 3] = remaining
+      out[filled + 4] = retry_after
+      out[filled + 5] = reset_after
+      filled = filled + 5
+    end
+  end
+  batch.filled = filled
+end
