@@ -1,7 +1,8 @@
 import { execFileSync } from "node:child_process";
 
+const install = new URL("install-servers.mjs", import.meta.url).pathname;
+const build = new URL("build.mjs", import.meta.url).pathname;
+
 export function setup() {
-  for (const script of ["install-servers.mjs", "build.mjs"]) {
-    execFileSync(process.execPath, [new URL(script, import.meta.url).pathname], { stdio: "inherit" });
-  }
+  for (const script of [install, build]) execFileSync(process.execPath, [script], { stdio: "inherit" });
 }

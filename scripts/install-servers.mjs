@@ -1,13 +1,15 @@
 // The tests run against real servers. Finds those on the PATH; on Debian, as root, installs what is missing.
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 
 /** What each server is installed from, and the programs of it that the tests start. */
 const servers = [{ name: "Redis 7", debianPackage: "redis-server", programs: ["redis-server", "redis-cli"] }];
 
+const APT = "apt-get";
+
 const missing = servers.filter(({ programs }) => !programs.every(isOnPath));
 if (missing.length > 0) {
-  if (process.getuid?.() !== 0 || !isOnPath("apt-get")) refuse(missing);
+  if (process.getuid?.() !== 0 || !isOnPath(APT)) refuse(missing);
   aptInstall(missing.map(({ debianPackage }) => debianPackage));
   const absent = missing.filter(({ programs }) => !programs.every(isOnPath));
   if (absent.length > 0) refuse(absent);
@@ -31,18 +33,19 @@ function aptInstall(packages) {
   const policy = "/usr/sbin/policy-rc.d";
   const isOurs = !existsSync(policy);
   if (isOurs) writeFileSync(policy, "#!/bin/sh\nexit 101\n", { mode: 0o755 });
-  try {
-    aptGet("update");
-    aptGet("install", "-y", "--no-install-recommends", ...packages);
-  } finally {
-    if (isOurs) rmSync(policy);
-  }
+  aptGet("update");
+  aptGet("install", "-y", "--no-install-recommends", ...packages);
+  if (isOurs) rmSync(policy);
 }
 
-/** @param {string[]} args */
+/**
+ * Whether it worked shows in what is on the PATH afterwards.
+ *
+ * @param {string[]} args
+ */
 function aptGet(...args) {
-  // What apt says goes to the error output, which is not the output of whatever needed the servers.
-  execFileSync("apt-get", ["-q", ...args], {
+  spawnSync(APT, ["-q", ...args], {
+    // What apt says is not the output of whatever needed the servers.
     stdio: ["ignore", 2, 2],
     env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
   });

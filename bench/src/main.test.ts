@@ -1,11 +1,18 @@
 import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 
 const MAIN = fileURLToPath(new URL("../dist/main.js", import.meta.url));
 
+/** Its temporary files are put where the test can see whether it has cleared up. */
+const scratch = mkdtempSync(join(tmpdir(), "headgate-bench-test-"));
+afterAll(() => rmSync(scratch, { recursive: true }));
+
 function bench(...args: string[]): { status: number | null; stdout: string; stderr: string } {
-  return spawnSync(process.execPath, [MAIN, ...args], { encoding: "utf8" });
+  return spawnSync(process.execPath, [MAIN, ...args], { encoding: "utf8", env: { ...process.env, TMPDIR: scratch } });
 }
 
 test("--json prints one array of figures and nothing else", { timeout: 60_000 }, () => {
@@ -29,6 +36,20 @@ test("--json prints one array of figures and nothing else", { timeout: 60_000 },
     });
   }
   expect(results.map(({ subject }) => subject).sort()).toEqual([...subjects].sort());
+});
+
+test("a suite that needs a server starts it, and clears up after it", { timeout: 60_000 }, () => {
+  const subjects = ["rate-limiter-flexible", "rate-limiter-flexible with inMemoryBlockOnConsumed"];
+  const { status, stdout, stderr } = bench(
+    ...["redis", "--json", "--rounds", "1", "--seconds", "0.01", "--workload", "denied"],
+    ...subjects.flatMap((subject) => ["--subject", subject]),
+  );
+  expect(stderr).toBe("");
+  expect(status).toBe(0);
+  const results: { subject: string; median: number }[] = JSON.parse(stdout);
+  expect(results.map(({ subject }) => subject).sort()).toEqual(subjects);
+  for (const { median } of results) expect(median).toBeGreaterThan(0);
+  expect(readdirSync(scratch)).toEqual([]);
 });
 
 test("without a suite it says what there is", () => {

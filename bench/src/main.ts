@@ -8,7 +8,7 @@ import { textTable } from "./report/table.ts";
 import { runInChild } from "./run/in-child.ts";
 import { runRounds } from "./run/rounds.ts";
 import { Samples } from "./run/samples.ts";
-import { type Budget, HEADGATE, type Suite } from "./suite.ts";
+import { type Budget, isHeadgate, type Suite, type Task } from "./suite.ts";
 import { findSuite, suites } from "./suites.ts";
 import { usage } from "./usage.ts";
 
@@ -25,7 +25,9 @@ async function main(): Promise<void> {
   }
   const taken = await take(suite, options);
   console.log(
-    options.json ? JSON.stringify(taken.flatMap(({ results }) => results)) : taken.map(textTable).join("\n\n"),
+    options.json
+      ? JSON.stringify(taken.standings.flatMap(({ results }) => results))
+      : taken.standings.map(textTable).join("\n\n"),
   );
 }
 
@@ -33,25 +35,32 @@ async function write(options: Options): Promise<void> {
   const before = machine();
   const sections = [];
   for (const suite of suites) {
-    sections.push({ suite, standings: await take(suite, options), rounds: budgetOf(suite, options).rounds });
+    sections.push({ suite, ...(await take(suite, options)), rounds: budgetOf(suite, options).rounds });
   }
   const command = ["npm run bench -- --write", options.quick ? "--quick" : ""].join(" ").trim();
   writeFileSync(PAGE, markdown({ command, quick: options.quick, machine: before, versions: versions(), sections }));
 }
 
-async function take(suite: Suite, options: Options): Promise<Standing[]> {
+interface Taken {
+  readonly standings: readonly Standing[];
+  readonly notes: readonly string[];
+}
+
+async function take(suite: Suite, options: Options): Promise<Taken> {
   const { quick, workloads, subjects } = options;
   requireKnown(suite, "workload", workloads, new Set(suite.workloads.map(({ name }) => name)));
   requireKnown(suite, "subject", subjects, subjectsOf(suite));
   const samples = new Samples();
   const observer = progress(process.stderr);
   const selection = { budget: budgetOf(suite, options), quick, workloads, subjects };
-  const failed = await runRounds(suite, selection, samples, observer, runInChild);
+  const surroundings = await suite.open?.();
+  const run = (task: Task) => runInChild({ ...task, address: surroundings?.address }, surroundings?.launcher);
+  const failed = await runRounds(suite, selection, samples, observer, run).finally(() => surroundings?.close());
   observer.end();
   // A peer that does not run leaves a comparison; without Headgate there is none.
-  if (failed.has(HEADGATE)) process.exitCode = 1;
+  if ([...failed].some(isHeadgate)) process.exitCode = 1;
   const wanted = suite.workloads.filter(({ name }) => workloads?.includes(name) ?? true);
-  return standings(wanted, samples);
+  return { standings: standings(wanted, samples), notes: surroundings?.notes ?? [] };
 }
 
 function requireKnown(suite: Suite, what: string, asked: readonly string[] = [], known: ReadonlySet<string>): void {
@@ -76,8 +85,8 @@ function budgetOf(suite: Suite, { quick, rounds, seconds }: Options): Budget {
 /** Versions are pinned in the package, so what it says is what is installed. */
 function versions(): [name: string, version: string][] {
   const { dependencies }: { dependencies: Record<string, string> } = JSON.parse(readFileSync(PACKAGE, "utf8"));
-  const subjects = new Set(suites.flatMap((suite) => [...subjectsOf(suite)]));
-  return Object.entries(dependencies).filter(([name]) => subjects.has(name));
+  const measured = new Set([...suites.flatMap((suite) => [...subjectsOf(suite)]), "ioredis"]);
+  return Object.entries(dependencies).filter(([name]) => measured.has(name));
 }
 
 try {

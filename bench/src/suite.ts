@@ -27,6 +27,8 @@ export interface Task {
   readonly timedMs: number;
   /** How long a key lives where a suite lets keys expire. */
   readonly lifetimeMs: number;
+  /** Of the server that the suite started, if it has one. */
+  readonly address?: string | undefined;
 }
 
 /** What a child measured, by the name of the workload. */
@@ -41,6 +43,16 @@ export interface Budget {
   readonly stopAfterMs: number;
 }
 
+/** What all children of a run share: a server, and where they run. */
+export interface Surroundings {
+  readonly address: string;
+  /** A command that runs the command after it, as `taskset` does; or nothing. */
+  readonly launcher: readonly string[];
+  /** What a reader must know about them, as Markdown paragraphs. */
+  readonly notes: readonly string[];
+  close(): Promise<void>;
+}
+
 /** A family of measurements. To add one: declare it, and give it a line in `suites.ts`. */
 export interface Suite {
   readonly name: string;
@@ -52,6 +64,8 @@ export interface Suite {
   readonly experiments: readonly Experiment[];
   readonly full: Budget;
   readonly quick: Budget;
+  /** Starts what all children need, in the parent, before the first of them. */
+  open?(): Promise<Surroundings>;
   /** Runs in the child. Loads what it measures itself, so that a child holds nothing else. */
   measure(task: Task): Promise<Figures>;
 }
@@ -59,6 +73,11 @@ export interface Suite {
 export const HEADGATE = "headgate";
 export const FLOOR = "floor: ";
 
+/** Headgate plain, or with something around it: `headgate-resilient`. */
+export function isHeadgate(subject: string): boolean {
+  return subject === HEADGATE || subject.startsWith(`${HEADGATE}-`);
+}
+
 export function isPeer(subject: string): boolean {
-  return subject !== HEADGATE && !subject.startsWith(FLOOR);
+  return !isHeadgate(subject) && !subject.startsWith(FLOOR);
 }

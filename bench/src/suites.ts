@@ -1,8 +1,9 @@
 import { keys } from "./keys/suite.ts";
 import { memory } from "./memory/suite.ts";
+import { redis } from "./redis/suite.ts";
 import type { Suite } from "./suite.ts";
 
-export const suites: readonly Suite[] = [memory, keys];
+export const suites: readonly Suite[] = [memory, keys, redis];
 
 export function findSuite(name: string): Suite | undefined {
   return suites.find((suite) => suite.name === name);

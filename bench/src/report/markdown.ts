@@ -5,6 +5,7 @@ import { cells, comparison, HEADINGS } from "./table.ts";
 interface Section {
   readonly suite: Suite;
   readonly standings: readonly Standing[];
+  readonly notes: readonly string[];
   readonly rounds: number;
 }
 
@@ -39,12 +40,13 @@ const HOW_TO_READ = [
   "A `floor` is not a limiter. It shows what a part of the work costs by itself.",
 ];
 
-function sectionOf({ suite, standings, rounds }: Section, quick: boolean): string[] {
+function sectionOf({ suite, standings, notes, rounds }: Section, quick: boolean): string[] {
   const lines = standings.map(comparison).filter((line) => line !== undefined);
   return [
     `## ${suite.title}`,
     `\`npm run -s bench -- ${suite.name}\`: ${suite.about}. ${quick ? `A quick run: fewer rounds, and not every subject in each` : `${rounds} rounds`}.`,
     ...suite.reading,
+    ...notes,
     lines.map((line) => `- ${line}`).join("\n"),
     ...standings.flatMap((standing) => [
       `### ${standing.workload.name}`,

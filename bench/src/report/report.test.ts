@@ -45,6 +45,20 @@ describe("standings", () => {
     expect(comparison(calmest)).toBe("pause: headgate 30.0 ms, the best peer (slow) 10.0 ms: 0.33× as good");
   });
 
+  test("take what is around Headgate for no peer, and for Headgate where it did not run plain", () => {
+    const cached = new Samples();
+    cached.add("hot", "headgate-cached", 60);
+    cached.add("hot", "headgate-resilient", 50);
+    cached.add("hot", "slow", 10);
+    const [standing] = standings([speed], cached);
+    expect(standing.bestPeer?.subject).toBe("slow");
+    expect(comparison(standing)).toBe(
+      "hot: headgate-cached 60.0 M checks/s, the best peer (slow) 10.0 M checks/s: 6.00× as fast",
+    );
+    cached.add("hot", "headgate", 20);
+    expect(standings([speed], cached)[0].headgate?.subject).toBe("headgate");
+  });
+
   test("leave out what was not run", () => {
     expect(standings([{ ...speed, name: "not run" }], samples)).toEqual([]);
   });

@@ -1,5 +1,5 @@
 import type { Samples } from "../run/samples.ts";
-import { HEADGATE, isPeer, type Workload } from "../suite.ts";
+import { HEADGATE, isHeadgate, isPeer, type Workload } from "../suite.ts";
 import { type Summary, summarize } from "./statistics.ts";
 
 /** One figure as `--json` gives it. */
@@ -14,6 +14,7 @@ export interface Standing {
   readonly workload: Workload;
   readonly results: readonly Result[];
   readonly bestPeer: Result | undefined;
+  /** Plain if it took part, else the best of those with something around it. */
   readonly headgate: Result | undefined;
 }
 
@@ -30,7 +31,7 @@ function standing(workload: Workload, samples: Samples): Standing {
     workload,
     results,
     bestPeer: results.find(({ subject }) => isPeer(subject)),
-    headgate: results.find(({ subject }) => subject === HEADGATE),
+    headgate: results.find(({ subject }) => subject === HEADGATE) ?? results.find(({ subject }) => isHeadgate(subject)),
   };
 }
 

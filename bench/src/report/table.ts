@@ -17,7 +17,7 @@ export function comparison(standing: Standing): string | undefined {
   const { workload, headgate, bestPeer } = standing;
   if (headgate === undefined || bestPeer === undefined) return undefined;
   return (
-    `${workload.name}: headgate ${amount(headgate)}, the best peer (${bestPeer.subject}) ${amount(bestPeer)}: ` +
+    `${workload.name}: ${headgate.subject} ${amount(headgate)}, the best peer (${bestPeer.subject}) ${amount(bestPeer)}: ` +
     `${times(ratio(standing, headgate))} as ${workload.better === "more" ? "fast" : "good"}`
   );
 }

@@ -4,10 +4,12 @@ import { type Answer, isAnswer } from "./messages.ts";
 
 const LONGEST_RUN_MS = 120_000;
 
-export function runInChild(task: Task): Promise<Answer> {
+export function runInChild(task: Task, launcher: readonly string[] = []): Promise<Answer> {
+  const [execPath, ...execArgv] = [...launcher, process.execPath, "--expose-gc"];
   return new Promise((resolve) => {
     const child = fork(new URL("./child.js", import.meta.url), [JSON.stringify(task)], {
-      execArgv: ["--expose-gc"],
+      execPath,
+      execArgv,
       // Whatever a library prints must not get between the figures on standard output.
       stdio: ["ignore", 2, 2, "ipc"],
       timeout: LONGEST_RUN_MS,

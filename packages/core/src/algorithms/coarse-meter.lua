@@ -1,4 +1,4 @@
--- The twin of coarse-meter.ts. Gives a function from the fine meter, whose rows it shares.
+-- The twin of coarse-meter.ts. Gives a function from the fine meter, whose rows and limits it shares.
 local ceil, floor, huge, max = math.ceil, math.floor, math.huge, math.max
 
 local LATEST, USED = 1, 2
@@ -19,7 +19,7 @@ local function until_drained(drain, parts)
   return time * drain >= parts and time or time + 1
 end
 
-return function(fine, shown)
+return function(fine)
   local coarse = { row = fine.row, format = fine.format, bytes = fine.bytes }
   coarse.limit, coarse.blank, coarse.charge = fine.limit, fine.blank, fine.charge
 
@@ -33,7 +33,7 @@ return function(fine, shown)
     local after = before + wanted
     local allowed = after <= capacity
     local level = allowed and after or before
-    local remaining = level < capacity and shown((capacity - level) / unit) or 0
+    local remaining = level < capacity and limit.shown((capacity - level) / unit) or 0
     local retry_after, reset_after = 0, 0
     if not allowed then
       retry_after = wanted > capacity and huge or latest + until_drained(drain, used - (capacity - wanted)) - now

@@ -23,7 +23,7 @@ local end_of_all = tonumber(ARGV[3])
 local limits, at = {}, 4
 for i = 1, tonumber(ARGV[4]) do
   local twin = use(ARGV[at + 1])
-  if ARGV[at + 2] == "1" and twin.coarse then twin = twin.coarse() end
+  if ARGV[at + 2] == "1" and twin.coarse then twin = use(twin.coarse)(twin) end
   local limit, fields = twin.limit(ARGV, at + 2)
   limit.twin = twin
   limits[i] = limit
@@ -50,7 +50,7 @@ for _ = 1, tonumber(ARGV[at]) do
     end
     next_key = next_key + requests
   else
-    local decide = use("requests")(batch)
+    batch.decide = batch.decide or use("requests")(batch)
     local operations, keys = {}, {}
     for i = 1, 2 * count do operations[i] = tonumber(ARGV[at + 4 + i]) end
     for _ = 1, requests do
@@ -62,7 +62,7 @@ for _ = 1, tonumber(ARGV[at]) do
         batch.filled = batch.filled + 1
         batch.out[batch.filled] = VOID
       else
-        decide(action, keys, operations, fingerprint, tonumber(ARGV[at + 6 + 2 * count]))
+        batch.decide(action, keys, operations, fingerprint, tonumber(ARGV[at + 6 + 2 * count]))
       end
     end
   end

@@ -147,7 +147,7 @@ export class RedisStore implements Store {
     const call = new Call(requests, sent, this.timeoutMs);
     this.deadlines.add(call);
     try {
-      const reply = new Reply(await this.call(requests, clock));
+      const reply = new Reply(await this.call(requests, this.times(clock)));
       clock.learn(reply.number(), sent, localTime());
       this.settle(requests, reply, node);
     } catch (error) {
@@ -156,11 +156,11 @@ export class RedisStore implements Store {
     this.deadlines.delete(call);
   }
 
-  private async call(requests: readonly Request[], clock: ServerClock): Promise<unknown> {
+  private async call(requests: readonly Request[], times: Times): Promise<unknown> {
     const keys = requests.length === 1 ? requests[0].keys : requests.flatMap(({ keys }) => keys);
     if (this.connecting !== undefined) await this.connecting;
     const { server, declared } = this.route(keys, requests.length);
-    return run(server, planOf(requests, this.times(clock), declared > 0), keys, declared);
+    return run(server, planOf(requests, times, declared > 0), keys, declared);
   }
 
   /**

@@ -8,67 +8,73 @@ local FINGERPRINT = 43
 local RECORD = FINGERPRINT + 8
 
 return function(batch)
-  local now = batch.now
-  -- The operations of the request in hand.
+  local now, out = batch.now, batch.out
+  -- The operations of the request in hand, and what was evaluated for each. They are filled again for each request.
   local limits, costs, at = {}, {}, {}
+  local allowed, remaining, retry_after, reset_after, time, level, carry = {}, {}, {}, {}, {}, {}, {}
 
   local function push(value)
     batch.filled = batch.filled + 1
-    batch.out[batch.filled] = value
+    out[batch.filled] = value
   end
 
   local function evaluate(i, cost)
-    return limits[i].twin.evaluate(limits[i], at[i].cells, now, cost)
+    local limit = limits[i]
+    allowed[i], remaining[i], retry_after[i], reset_after[i], time[i], level[i], carry[i] =
+      limit.twin.evaluate(limit, at[i].cells, now, cost)
   end
 
-  local function charge(i, allowed, time, level, carry)
+  local function charge(i)
     local limit, row = limits[i], at[i]
     local twin = limit.twin
-    if row.stored and twin.outgrown and twin.outgrown(limit, row.cells, allowed, carry) then rows.grow(twin, row) end
-    twin.charge(limit, row.cells, time, level, carry)
+    if row.stored and twin.outgrown and twin.outgrown(limit, row.cells, allowed[i], carry[i]) then
+      rows.grow(twin, row)
+    end
+    twin.charge(limit, row.cells, time[i], level[i], carry[i])
   end
 
   -- A row is kept until it is full again.
-  local function write(i, reset_after)
-    rows.write(limits[i], at[i], now, reset_after)
+  local function write(i)
+    rows.write(limits[i], at[i], now, reset_after[i])
   end
 
-  local function write_as_it_is(i)
-    local _, _, _, reset_after = evaluate(i, 0)
-    write(i, reset_after)
-  end
-
-  local function answer(allowed, remaining, retry_after, reset_after)
-    push(allowed and 1 or 0)
-    push(remaining)
-    push(retry_after)
-    push(reset_after)
+  local function answer(i, passes, wait)
+    local filled = batch.filled
+    out[filled + 1] = passes and 1 or 0
+    out[filled + 2] = remaining[i]
+    out[filled + 3] = wait
+    out[filled + 4] = reset_after[i]
+    batch.filled = filled + 4
   end
 
   -- Whether a cost would pass, and what is left as it is.
   local function tell(i, cost)
-    local allowed, _, retry_after = evaluate(i, cost)
-    local _, remaining, _, reset_after = evaluate(i, 0)
-    rows.prolong(limits[i], at[i], now, reset_after)
-    answer(allowed, remaining, retry_after, reset_after)
+    evaluate(i, cost)
+    local passes, wait = allowed[i], retry_after[i]
+    evaluate(i, 0)
+    rows.prolong(limits[i], at[i], now, reset_after[i])
+    answer(i, passes, wait)
   end
 
   local actions = {}
 
   function actions.take(count)
-    local asked, all = {}, true
+    local all = true
     for i = 1, count do
-      asked[i] = { evaluate(i, costs[i]) }
-      all = all and asked[i][1]
+      evaluate(i, costs[i])
+      all = all and allowed[i]
     end
     for i = 1, count do
-      local allowed, remaining, retry_after, reset_after, time, level, carry = unpack(asked[i], 1, 7)
-      if all and costs[i] > 0 then
-        charge(i, true, time, level, carry)
-        write(i, reset_after)
+      if not all then
+        -- What was evaluated counts the request in if it fits here, and another operation refused it.
+        tell(i, costs[i])
+      else
+        if costs[i] > 0 then
+          charge(i)
+          write(i)
+        end
+        answer(i, true, 0)
       end
-      -- What was evaluated counts the request in if it fits, which is wrong if another operation refused it.
-      if all then answer(allowed, remaining, retry_after, reset_after) else tell(i, costs[i]) end
     end
   end
 
@@ -79,9 +85,10 @@ return function(batch)
   function actions.penalize(count)
     for i = 1, count do
       if costs[i] > 0 then
-        local allowed, _, _, _, time, level, carry = evaluate(i, costs[i])
-        charge(i, allowed, time, level, carry)
-        write_as_it_is(i)
+        evaluate(i, costs[i])
+        charge(i)
+        evaluate(i, 0)
+        write(i)
       end
       tell(i, 1)
     end
@@ -91,7 +98,8 @@ return function(batch)
     for i = 1, count do
       if at[i].stored then
         limits[i].twin.refund(limits[i], at[i].cells, now, costs[i])
-        write_as_it_is(i)
+        evaluate(i, 0)
+        write(i)
       end
       tell(i, 1)
     end
@@ -99,8 +107,9 @@ return function(batch)
 
   function actions.reset(count)
     for i = 1, count do
-      if at[i].stored then redis.call("DEL", at[i].name) end
-      at[i] = { name = at[i].name, cells = limits[i].twin.blank({}), stored = false }
+      local row = at[i]
+      if row.stored then redis.call("DEL", row.name) end
+      row.stored, row.cells = false, limits[i].twin.blank({})
       tell(i, 1)
     end
   end
@@ -109,13 +118,13 @@ return function(batch)
     local count = #operations / 2
     for i = 1, count do
       limits[i], costs[i] = batch.limits[operations[2 * i - 1]], operations[2 * i]
-      local row, problem = rows.read(limits[i].twin, keys[i])
-      if not row then
+      at[i] = at[i] or { cells = {} }
+      local problem = rows.read(limits[i].twin, keys[i], at[i])
+      if problem then
         push(FAILED)
         batch.problems[#batch.problems + 1] = problem
         return false
       end
-      at[i] = row
     end
     push(DECIDED)
     actions[action](count)
@@ -132,7 +141,7 @@ return function(batch)
       batch.problems[#batch.problems + 1] = rows.problem(record, known)
     elseif not known or unpack_from("<d", known, FINGERPRINT + 1) <= now then
       if decide(action, keys, operations) then
-        local packed = pack("<" .. rep("d", answers + 1), now + remembered, unpack(batch.out, from + 1, batch.filled))
+        local packed = pack("<" .. rep("d", answers + 1), now + remembered, unpack(out, from + 1, batch.filled))
         redis.call("PSETEX", record, math.ceil(remembered / 1000), fingerprint .. packed)
       end
     elseif sub(known, 1, FINGERPRINT) ~= fingerprint then

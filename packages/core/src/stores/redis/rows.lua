@@ -1,6 +1,6 @@
 -- How a row is kept under a key: eight bytes that say until when Redis keeps it, then its cells. All are doubles.
 local call, pack, unpack_from = redis.call, struct.pack, struct.unpack
-local ceil, floor, max, rep, sub = math.ceil, math.floor, math.max, string.rep, string.sub
+local floor, rep, sub = math.floor, string.rep, string.sub
 local keep = use("keep")
 
 -- Rows that grow are read by so many cells at a time.
@@ -39,35 +39,39 @@ local function is_growing(twin, name, first)
   return bytes == 8 * (1 + twin.header + twin.width * unpack_from("<d", first, 8 * twin.capacity + 1))
 end
 
--- The row of a key, blank if there is none; or nothing and why.
-function rows.read(twin, name)
+-- Reads the row of a key, blank if there is none, into a table that may have held another; or tells why it cannot.
+function rows.read(twin, name, row)
+  row.name, row.stored, row.kept = name, false, -math.huge
   local value
   if twin.row then
     value = redis.pcall("GET", name)
     if value and #value == twin.bytes then
-      local cells = { unpack_from(twin.row, value, 9) }
-      return { name = name, cells = cells, stored = true, kept = unpack_from("<d", value) }
+      local cells = row.cells
+      if getmetatable(cells) then cells = {} end
+      row.stored, row.cells = true, cells
+      row.kept, cells[1], cells[2], cells[3] = unpack_from(twin.format, value)
+      return nil
     end
   else
     value = redis.pcall("GETRANGE", name, 0, 8 * PAGE - 1)
     if value == "" then value = false end
     if value and is_growing(twin, name, value) then
-      return { name = name, cells = read_growing(twin, name, value), stored = true, kept = unpack_from("<d", value) }
+      row.stored, row.cells, row.kept = true, read_growing(twin, name, value), unpack_from("<d", value)
+      return nil
     end
   end
-  if value then return nil, rows.problem(name, value) end
-  return { name = name, cells = twin.blank({}), stored = false, kept = -math.huge }
+  if value then return rows.problem(name, value) end
+  row.cells = twin.blank({})
 end
 
 function rows.write(limit, row, now, reset_after)
   local twin, cells = limit.twin, row.cells
   local kept, ttl = row.kept, nil
-  if kept < now + reset_after + keep.MARGIN then kept, ttl = keep.longer(limit, now, reset_after) end
+  if kept < now + reset_after then kept, ttl = keep(limit, now, reset_after) end
   row.kept = kept
   if twin.row or not row.stored then
-    local format = twin.format or "<" .. rep("d", #cells + 1)
-    local value = pack(format, kept, unpack(cells))
-    call("PSETEX", row.name, ttl or max(1, ceil((kept - now) / 1000)), value)
+    local value = pack(twin.format or "<" .. rep("d", #cells + 1), kept, unpack(cells))
+    if ttl then call("PSETEX", row.name, ttl, value) else call("SETRANGE", row.name, 0, value) end
     return
   end
   call("SETRANGE", row.name, 0, pack("<" .. rep("d", twin.header + 1), kept, unpack(cells, 1, twin.header)))
@@ -81,9 +85,9 @@ end
 
 -- A row that is only looked at may have to be kept for longer than the limit wanted that it was written under.
 function rows.prolong(limit, row, now, reset_after)
-  if not row.stored or row.kept >= now + reset_after + keep.MARGIN then return end
+  if not row.stored or row.kept >= now + reset_after then return end
   local ttl
-  row.kept, ttl = keep.longer(limit, now, reset_after)
+  row.kept, ttl = keep(limit, now, reset_after)
   call("SETRANGE", row.name, 0, pack("<d", row.kept))
   call("PEXPIRE", row.name, ttl)
 end

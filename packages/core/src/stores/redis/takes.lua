@@ -2,7 +2,6 @@
 -- read all at once where that can be, and no table or function is spent on each. requests.lua and rows.lua come to
 -- the same.
 local call, pack, unpack_from = redis.call, struct.pack, struct.unpack
-local keep = use("keep")
 
 local DECIDED, FAILED = 0, 3
 
@@ -10,7 +9,7 @@ local DECIDED, FAILED = 0, 3
 -- knows no slots.
 return function(batch, limit, cost, names, from, requests, together)
   local now, out, filled = batch.now, batch.out, batch.filled
-  local twin, margin = limit.twin, keep.MARGIN
+  local twin = limit.twin
   local evaluate, charge, format, bytes = twin.evaluate, twin.charge, twin.format, twin.bytes
   local cells, values, written = { 0, 0, 0, 0 }, nil, nil
   if together and requests > 1 then
@@ -32,9 +31,9 @@ return function(batch, limit, cost, names, from, requests, together)
       allowed, remaining, retry_after, reset_after, time, level, carry = evaluate(limit, cells, now, cost)
       local is_charged = allowed and cost > 0
       if is_charged then charge(limit, cells, time, level, carry) end
-      if kept < now + reset_after + margin and (is_charged or stored) then
+      if kept < now + reset_after and (is_charged or stored) then
         -- Also without a charge: the limit may have a longer window than the one that the row was written under.
-        local longer, ttl = keep.longer(limit, now, reset_after)
+        local longer, ttl = use("keep")(limit, now, reset_after)
         local value = pack(format, longer, cells[1], cells[2], cells[3])
         if stored then
           call("PSETEX", name, ttl, value)

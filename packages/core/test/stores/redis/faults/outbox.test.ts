@@ -12,33 +12,57 @@ function request(key: string): Request {
 }
 
 describe("the outbox", () => {
-  /** An outbox to nodes named by the first letter of a key, and the keys of each batch that it sent. */
+  /** An outbox to nodes named by the first letter of a key, the keys of each batch that it sent, and a way to answer all. */
   function outbox(most: number) {
     const batches: string[][] = [];
+    const underWay: (() => void)[] = [];
     const keyOf = ({ operations: [{ key }] }: Request): string => key;
     const outbox = new Outbox(
       most,
       (request) => keyOf(request)[0],
-      (requests) => batches.push(requests.map(keyOf)),
+      (requests) => {
+        batches.push(requests.map(keyOf));
+        return new Promise((resolve) => underWay.push(resolve));
+      },
     );
-    return { add: (key: string) => outbox.add(request(key)), flush: () => outbox.flush(), batches };
+    const answer = (): void => {
+      for (const resolve of underWay) resolve();
+    };
+    return { add: (key: string) => outbox.add(request(key)), flush: () => outbox.flush(), batches, answer };
   }
 
   /** After the sockets have been read. */
   const tick = () => new Promise((resolve) => setImmediate(resolve));
+  /** After the code that runs now, and all that its promises lead to. */
+  const turn = () => new Promise((resolve) => process.nextTick(resolve));
 
-  it("sends the requests of a tick together and in order, and none before its end", async () => {
+  it("sends what one run of code asks for together and in order, at its end", async () => {
     const { add, batches } = outbox(64);
-    for (const key of ["a1", "a2", "a3"]) add(key);
+    for (const key of ["a1", "a2"]) add(key);
+    void Promise.resolve()
+      .then(() => undefined)
+      .then(() => add("a3"));
     await Promise.resolve();
-    await new Promise((resolve) => process.nextTick(resolve));
-    add("a4");
     expect(batches).toEqual([]);
+    await turn();
+    expect(batches).toEqual([["a1", "a2", "a3"]]);
+  });
+
+  it("lets requests wait for those of other sockets while a call is under way, and no longer", async () => {
+    const { add, batches, answer } = outbox(64);
+    add("a1");
+    await turn();
+    add("a2");
+    await turn();
+    add("a3");
+    expect(batches).toEqual([["a1"]]);
     await tick();
-    expect(batches).toEqual([["a1", "a2", "a3", "a4"]]);
-    add("a5");
+    expect(batches).toEqual([["a1"], ["a2", "a3"]]);
+    answer();
     await tick();
-    expect(batches).toEqual([["a1", "a2", "a3", "a4"], ["a5"]]);
+    add("a4");
+    await turn();
+    expect(batches.slice(2)).toEqual([["a4"]]);
   });
 
   it("sends a full batch at once, and the rest at the end of the tick", async () => {

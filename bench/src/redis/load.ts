@@ -1,0 +1,39 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { AsyncChecker } from "../subjects/subject.ts";
+
+export interface Callers {
+  readonly inFlight: number;
+  nextKey(): string;
+  /** After how many checks a caller lets the network have a turn: who is answered without a round trip never would. */
+  readonly checksPerTurn: number;
+  took(ms: number): void;
+}
+
+export interface Tally {
+  readonly checks: number;
+  readonly allowed: number;
+}
+
+/** So many callers, each of whom asks again as soon as it has its answer. */
+export async function load(checker: AsyncChecker, callers: Callers, ms: number): Promise<Tally> {
+  const { inFlight, checksPerTurn } = callers;
+  const end = performance.now() + ms;
+  let checks = 0;
+  let allowed = 0;
+  const caller = async () => {
+    for (let turn = 1; ; turn += 1) {
+      const begin = performance.now();
+      if (begin >= end) return;
+      try {
+        if (checker.allowed(await checker.check(callers.nextKey()))) allowed += 1;
+      } catch (reason) {
+        if (reason instanceof Error) throw reason;
+      }
+      callers.took(performance.now() - begin);
+      checks += 1;
+      if (turn % checksPerTurn === 0) await nextTurn();
+    }
+  };
+  await Promise.all(Array.from({ length: inFlight }, caller));
+  return { checks, allowed };
+}

@@ -1,0 +1,59 @@
+import type { Reading } from "./readings.ts";
+
+/** What comes, how it is limited, and what is read off. */
+export interface Traffic {
+  readonly about: string;
+  readonly keys: number;
+  /** Checks that are on their way at any time. */
+  readonly inFlight: number;
+  readonly limit: number;
+  readonly windowMs: number;
+  /** How many limits each check is held against, where it is asked for several; else there is one. */
+  readonly limits: number | undefined;
+  readonly denied: boolean;
+  readonly readings: readonly Reading[];
+}
+
+const ALLOWED = { keys: 100_000, limit: 1_000_000, windowMs: 60_000, denied: false } as const;
+
+function atOnce(inFlight: number): Traffic {
+  return {
+    ...ALLOWED,
+    about: inFlight === 1 ? "One check after the other." : `${inFlight} checks in flight.`,
+    inFlight,
+    limits: undefined,
+    readings: ["rate", "p50", "p99", "client", "redis"],
+  };
+}
+
+function held(limits: number): Traffic {
+  return {
+    ...ALLOWED,
+    about: `64 checks in flight, each held against ${limits === 1 ? "one limit" : `${limits} limits`}.`,
+    inFlight: 64,
+    limits,
+    readings: ["rate", "client", "redis"],
+  };
+}
+
+const denied: Traffic = {
+  about: "64 checks in flight, for 50 keys that are over their limit: every check is a denial.",
+  keys: 50,
+  inFlight: 64,
+  limit: 5,
+  // So long that no quota comes back while it is measured.
+  windowMs: 3_600_000,
+  limits: undefined,
+  denied: true,
+  readings: ["rate", "client"],
+};
+
+export const traffics: Readonly<Record<string, Traffic>> = {
+  "1-at-once": atOnce(1),
+  "64-at-once": atOnce(64),
+  "256-at-once": atOnce(256),
+  "limits-1": held(1),
+  "limits-2": held(2),
+  "limits-4": held(4),
+  denied,
+};
