@@ -62,6 +62,7 @@ export class WriteBehind {
   private readonly sent = new Map<Delta, Promise<void>>();
   private armed = false;
   private retrying: Promise<void> | undefined;
+  private probing: Promise<boolean> | undefined;
   private ended = false;
 
   constructor(link: StoreLink, clock: Clock, options: WriteBehindOptions) {
@@ -154,7 +155,10 @@ export class WriteBehind {
   private arm(): void {
     if (this.armed) return;
     this.armed = true;
-    void this.options.sleep(this.options.flushMs).then(() => {
+    const { flushMs, maxPending } = this.options;
+    // To try a store that cannot take it again and again without a pause would leave no time for anything else.
+    const ms = this.link.failing || this.sent.size >= maxPending ? Math.max(1, flushMs) : flushMs;
+    void this.options.sleep(ms).then(() => {
       this.armed = false;
       if (!this.ended) void this.flush();
     });
@@ -217,8 +221,11 @@ export class WriteBehind {
     const code = error instanceof StoreError ? error.code : undefined;
     if (code === "HG_STORE_TIMEOUT" && this.clock.now() >= delta.closes) {
       this.dropped.closed += units;
-      // The write came too late, or the store is gone: a peek tells.
-      await this.answers(delta);
+      // The writes came too late, or the store is gone: one peek tells for all.
+      this.probing ??= this.answers(delta).finally(() => {
+        this.probing = undefined;
+      });
+      await this.probing;
       return;
     }
     this.link.fail("penalize", error);
