@@ -8,6 +8,7 @@ import { type ResilientOptions, readOptions } from "./options.ts";
 import type { Policies } from "./policy.ts";
 import { StandIn } from "./stand-in.ts";
 import { Counters, type ResilientStats } from "./stats.ts";
+import { Turns } from "./turns.ts";
 
 /** Makes of any store one that answers within a deadline, also when the store fails. */
 export function resilient(store: Store & Closable, options: ResilientOptions = {}): ResilientStore {
@@ -35,6 +36,7 @@ export class ResilientStore implements Store {
   private readonly breaker: Breaker;
   private readonly policies: Policies;
   private readonly standIn: StandIn;
+  private readonly turns = new Turns();
   private readonly counters: Counters;
   private voidOptions: { readonly voidFrom: number } = { voidFrom: 0 };
 
@@ -61,7 +63,10 @@ export class ResilientStore implements Store {
     const now = this.time.now();
     this.counters.calls += 1;
     if (action === "reset") this.standIn.forget(operations);
-    if (!this.breaker.admits(now)) return this.fallBack(action, operations, options);
+    if (!this.breaker.admits(now)) {
+      const fallBack = (): Answers => this.fallBack(action, operations, options);
+      return this.turns.overdue(now)?.then(fallBack) ?? fallBack();
+    }
     const { era } = this.breaker;
     let answers: Answers | Promise<Answers>;
     try {
