@@ -14,6 +14,8 @@ import { usage } from "./usage.ts";
 
 const PAGE = new URL("../../docs/benchmarks.md", import.meta.url);
 const PACKAGE = new URL("../package.json", import.meta.url);
+/** What subjects stand on, so that its version counts too. */
+const BENEATH = ["@hono/node-server", "express", "fastify", "hono", "ioredis"];
 
 async function main(): Promise<void> {
   const options = readOptions(process.argv.slice(2));
@@ -85,7 +87,7 @@ function budgetOf(suite: Suite, { quick, rounds, seconds }: Options): Budget {
 /** Versions are pinned in the package, so what it says is what is installed. */
 function versions(): [name: string, version: string][] {
   const { dependencies }: { dependencies: Record<string, string> } = JSON.parse(readFileSync(PACKAGE, "utf8"));
-  const measured = new Set([...suites.flatMap((suite) => [...subjectsOf(suite)]), "ioredis"]);
+  const measured = new Set([...suites.flatMap((suite) => [...subjectsOf(suite)]), ...BENEATH]);
   return Object.entries(dependencies).filter(([name]) => measured.has(name));
 }
 

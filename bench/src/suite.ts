@@ -43,9 +43,9 @@ export interface Budget {
   readonly stopAfterMs: number;
 }
 
-/** What all children of a run share: a server, and where they run. */
+/** What all children of a run share: a server, if they do, and where they run. */
 export interface Surroundings {
-  readonly address: string;
+  readonly address?: string;
   /** A command that runs the command after it, as `taskset` does; or nothing. */
   readonly launcher: readonly string[];
   /** What a reader must know about them, as Markdown paragraphs. */

@@ -1,22 +1,23 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
-import { availableParallelism, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
+import { isThere, onCore } from "../run/cores.ts";
 import type { Surroundings } from "../suite.ts";
 
 /** Apart, so that neither takes the other's time, nor the system moves them about. */
-const CLIENT_CORE = "0";
-const SERVER_CORE = "1";
+const CLIENT_CORE = 0;
+const SERVER_CORE = 1;
 
 /** Starts the Redis that all subjects of a run share. It keeps nothing on disk. */
 export async function startServer(): Promise<Surroundings> {
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), "headgate-bench-"));
-  const pin = isThere("taskset") && availableParallelism() > 1;
+  const launcher = onCore(CLIENT_CORE);
   const [command, ...args] = [
-    ...(pin ? ["taskset", "-c", SERVER_CORE] : []),
+    ...onCore(SERVER_CORE),
     // Not to be left behind when this process is killed.
     ...(isThere("setpriv") ? ["setpriv", "--pdeathsig", "KILL"] : []),
     ...["redis-server", "--bind", "127.0.0.1", "--port", String(port), "--dir", folder],
@@ -44,9 +45,9 @@ export async function startServer(): Promise<Surroundings> {
   }
   return {
     address: url,
-    launcher: pin ? ["taskset", "-c", CLIENT_CORE] : [],
+    launcher,
     notes: [
-      `Redis ${version}, over the loopback${pin ? ", on a processor core of its own; so has each subject" : ""}. All ` +
+      `Redis ${version}, over the loopback${launcher.length > 0 ? ", on a processor core of its own; so has each subject" : ""}. All ` +
         "subjects use ioredis.",
     ],
     close,
@@ -60,10 +61,6 @@ async function versionAt(url: string): Promise<string | undefined> {
   const about = await client.info("server");
   client.disconnect();
   return /redis_version:(\S+)/.exec(about)?.[1];
-}
-
-function isThere(program: string): boolean {
-  return spawnSync(program, ["--version"], { stdio: "ignore" }).error === undefined;
 }
 
 function freePort(): Promise<number> {

@@ -47,8 +47,11 @@ export interface GateOptions<Name extends string, Request> extends AddressOption
   readonly clock?: Clock;
 }
 
-/** What a gate is given: its options, or just the names of its rules. */
-export type Asked<Name extends string, Request> = Name | readonly Name[] | GateOptions<Name, Request>;
+/** What a gate is given: its options, with those of the framework's `Own`, or just the names of its rules. */
+export type Asked<Name extends string, Request, Own extends object = object> =
+  | Name
+  | readonly Name[]
+  | (GateOptions<Name, Request> & Own);
 
 const OPTIONS = [
   "rules",
@@ -69,17 +72,13 @@ const OPTIONS = [
 const LIMIT_OPTIONS: ReadonlySet<string> = new Set(["rule", "by", "cost", "reserve"]);
 
 /** The options of a gate. Refuses those that are not known here nor, being named in `more`, to the framework. */
-export function requireGateOptions<Name extends string, Request>(
-  asked: Asked<Name, Request>,
+export function requireGateOptions<Name extends string, Request, Own extends object>(
+  asked: Asked<Name, Request, Own>,
   more: readonly string[],
-): GateOptions<Name, Request> {
-  const options = isOptions(asked) ? asked : { rules: asked };
+): GateOptions<Name, Request> & Partial<Own> {
+  const options = typeof asked === "string" || Array.isArray(asked) ? { rules: asked } : asked;
   requireOptions(options, new Set<string>([...OPTIONS, ...more]));
-  return options;
-}
-
-function isOptions<Name extends string, Request>(asked: Asked<Name, Request>): asked is GateOptions<Name, Request> {
-  return typeof asked !== "string" && !Array.isArray(asked);
+  return options as GateOptions<Name, Request> & Partial<Own>;
 }
 
 /** The limits of a gate, one or more, each of another rule. */

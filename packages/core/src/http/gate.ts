@@ -9,6 +9,7 @@ import { SystemClock } from "../time/system-clock.ts";
 import { ClientAddress } from "./address/client-address.ts";
 import type { Admission, Outcome, Passed, Refused } from "./admission.ts";
 import { Charge } from "./charge.ts";
+import { errorOf } from "./error-of.ts";
 import { after, all, type Eventually, isPromise } from "./eventually.ts";
 import type { Face } from "./face.ts";
 import {
@@ -76,7 +77,7 @@ export class Gate<R extends Rules, Request> {
     if (typeof limiter?.check !== "function") {
       throw new HeadgateError("HG_BAD_OPTION", "limiter", `must be made by rateLimiter, got ${shown(limiter)}`);
     }
-    const options = requireGateOptions<RuleName<R>, Request>(asked, more);
+    const options = requireGateOptions<RuleName<R>, Request, object>(asked, more);
     const { by = "ip", cost = 1, skip, warn, refundOn, onStoreFailure = "allow", onNotice } = options;
     const { clock = new SystemClock() } = options;
     requireClock(clock);
@@ -113,8 +114,17 @@ export class Gate<R extends Rules, Request> {
     this.texts = this.write();
   }
 
-  /** Whether a request may go on. Charged if it may. */
+  /** Whether a request may go on. Charged if it may. What it throws, or rejects with, is always an error. */
   admit(request: Request): Eventually<Admission> {
+    try {
+      const admission = this.decideUnlessSkipped(request);
+      return isPromise(admission) ? admission.then(undefined, throwError) : admission;
+    } catch (reason) {
+      return throwError(reason);
+    }
+  }
+
+  private decideUnlessSkipped(request: Request): Eventually<Admission> {
     if (this.skip === undefined) return this.decide(request);
     return after(this.skip(request), (skipped) => (skipped ? this.unlimited() : this.decide(request)));
   }
@@ -226,6 +236,10 @@ export class Gate<R extends Rules, Request> {
 }
 
 async function nothing(): Promise<void> {}
+
+function throwError(reason: unknown): never {
+  throw errorOf(reason);
+}
 
 /** What one limit is asked. */
 function checkOf<Name extends string, Request>(

@@ -7,6 +7,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   headgate: [],
   "headgate-cli": ["headgate"],
   "headgate-bench": ["headgate"],
+  "headgate-examples": ["headgate"],
 };
 
 const folders = manifest(".").workspaces ?? [];

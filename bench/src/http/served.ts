@@ -1,0 +1,53 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { onCore } from "../run/cores.ts";
+
+const SERVER_CORE = 0;
+
+/** What a server's process says. */
+export type FromServer = { readonly port: number } | { readonly processorMs: number };
+
+/** A server in another process. */
+export interface Served {
+  readonly port: number;
+  /** All that its process has used of the processors so far. */
+  processorMs(): Promise<number>;
+  close(): Promise<void>;
+}
+
+export async function startServer(framework: string, subject: string): Promise<Served> {
+  const [execPath, ...execArgv] = [...onCore(SERVER_CORE), process.execPath];
+  const child = fork(new URL("./server-process.js", import.meta.url), [framework, subject], {
+    execPath,
+    execArgv,
+    env: { ...process.env, NODE_ENV: "production" },
+    stdio: ["ignore", 2, 2, "ipc"],
+  });
+  const { port } = await answer(child, (message) => ("port" in message ? message : undefined));
+  return {
+    port,
+    async processorMs() {
+      child.send("how much?");
+      const { processorMs } = await answer(child, (message) => ("processorMs" in message ? message : undefined));
+      return processorMs;
+    },
+    async close() {
+      const ended = once(child, "exit");
+      child.kill();
+      await ended;
+    },
+  };
+}
+
+function answer<Wanted>(child: ChildProcess, read: (message: FromServer) => Wanted | undefined): Promise<Wanted> {
+  return new Promise((resolve, reject) => {
+    const ended = () => reject(new Error("the server has ended"));
+    child.once("exit", ended);
+    child.once("message", (message: FromServer) => {
+      child.off("exit", ended);
+      const wanted = read(message);
+      if (wanted === undefined) reject(new Error("the server said something else"));
+      else resolve(wanted);
+    });
+  });
+}

@@ -1,0 +1,11 @@
+import { spawnSync } from "node:child_process";
+import { availableParallelism } from "node:os";
+
+/** A command that holds the command after it to one core; nothing where there is no such command, or one core only. */
+export function onCore(core: 0 | 1): readonly string[] {
+  return isThere("taskset") && availableParallelism() > 1 ? ["taskset", "-c", String(core)] : [];
+}
+
+export function isThere(program: string): boolean {
+  return spawnSync(program, ["--version"], { stdio: "ignore" }).error === undefined;
+}

@@ -1,0 +1,29 @@
+// No request waits for Redis: it is told a few milliseconds later, and who is known to be limited is denied here.
+import express from "express";
+import { cached, rateLimiter, slidingWindow } from "headgate";
+import { rateLimit } from "headgate/express";
+import { RedisStore } from "headgate/redis";
+
+const store = cached(new RedisStore(process.env.REDIS_URL ?? "redis://127.0.0.1:6379"), { flushMs: 10 });
+const limiter = rateLimiter({ api: slidingWindow("5/m") }, { store });
+
+const app = express();
+app.get("/", rateLimit(limiter, "api"), (request, response) => {
+  response.send(`hello, says the ${request.rateLimit.decided.source}\n`);
+});
+app.get("/stats", (_request, response) => {
+  response.json(store.stats);
+});
+
+const server = app.listen(process.env.PORT ?? 0, "127.0.0.1", () => {
+  const url = `http://127.0.0.1:${server.address().port}`;
+  console.log(`listening on ${url}\ntry: curl -i ${url}/ six times, then curl ${url}/stats`);
+});
+
+for (const signal of ["SIGINT", "SIGTERM"]) {
+  process.once(signal, async () => {
+    server.close();
+    // Writes what is pending, which would be lost.
+    await store.close();
+  });
+}

@@ -1,0 +1,69 @@
+import { createHash } from "node:crypto";
+import type { Response } from "express";
+import type { RateLimitInfo } from "./types.ts";
+
+/** Writes the headers as express-rate-limit does, to the letter. */
+export function setLegacyHeaders(response: Response, { limit, remaining, resetTime }: RateLimitInfo): void {
+  response.setHeader("X-RateLimit-Limit", String(limit));
+  response.setHeader("X-RateLimit-Remaining", String(remaining));
+  if (resetTime !== undefined) {
+    response.setHeader("X-RateLimit-Reset", String(Math.ceil(resetTime.getTime() / 1000)));
+  }
+}
+
+export function setDraft6Headers(response: Response, info: RateLimitInfo, windowMs: number): void {
+  setQuota(response, info, windowMs);
+  response.setHeader("RateLimit-Limit", String(info.limit));
+  response.setHeader("RateLimit-Remaining", String(info.remaining));
+  response.setHeader("RateLimit-Reset", String(resetSeconds(info, windowMs)));
+}
+
+export function setDraft7Headers(response: Response, info: RateLimitInfo, windowMs: number): void {
+  setQuota(response, info, windowMs);
+  const { limit, remaining } = info;
+  response.setHeader("RateLimit", `limit=${limit}, remaining=${remaining}, reset=${resetSeconds(info, windowMs)}`);
+}
+
+export function setDraft8Headers(response: Response, info: RateLimitInfo, windowMs: number, name: string): void {
+  const { limit, remaining, key } = info;
+  response.append("RateLimit", `"${name}"; r=${remaining}; t=${resetSeconds(info, windowMs)}`);
+  response.append("RateLimit-Policy", `"${name}"; q=${limit}; w=${seconds(windowMs)}; pk=:${partitionKey(key)}:`);
+}
+
+/** Until the window ends; a whole window if the store does not tell. */
+export function resetSeconds({ resetTime }: RateLimitInfo, windowMs: number): number {
+  return resetTime === undefined ? seconds(windowMs) : Math.max(0, seconds(resetTime.getTime() - Date.now()));
+}
+
+/** The name of a limit, unless it is given one: `100-in-15min`. */
+export function defaultIdentifier(limit: number, windowMs: number): string {
+  const [unit, length] = unitOf(windowMs);
+  const count = windowMs / length;
+  const plural = count > 1 && (unit === "hr" || unit === "day") ? "s" : "";
+  return `${limit}-in-${count}${unit}${plural}`;
+}
+
+const UNITS: readonly [string, number][] = [
+  ["sec", 1_000],
+  ["min", 60_000],
+  ["hr", 3_600_000],
+  ["day", 86_400_000],
+];
+
+/** The largest unit that the window holds one of. */
+function unitOf(windowMs: number): readonly [string, number] {
+  return UNITS.findLast(([, length]) => windowMs >= length) ?? UNITS[0];
+}
+
+function setQuota(response: Response, { limit }: RateLimitInfo, windowMs: number): void {
+  response.setHeader("RateLimit-Policy", `${limit};w=${seconds(windowMs)}`);
+}
+
+/** Tells the quotas of two clients apart without telling who they are. */
+function partitionKey(key: string): string {
+  return Buffer.from(createHash("sha256").update(key).digest("hex").slice(0, 12)).toString("base64");
+}
+
+function seconds(ms: number): number {
+  return Math.ceil(ms / 1000);
+}

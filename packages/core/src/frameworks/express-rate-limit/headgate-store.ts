@@ -1,0 +1,74 @@
+import { HeadgateError, shown } from "../../errors.ts";
+import { requireOptions } from "../../options.ts";
+import { MemoryStore } from "../../stores/memory/memory-store.ts";
+import type { Store as Wrapped } from "../../stores/store.ts";
+import { ENDLESS, isHeadgateStore, WindowCounter } from "./counter.ts";
+import type { ClientRateLimitInfo, Options, Store } from "./types.ts";
+
+export interface HeadgateStoreOptions {
+  /** What the keys are counted under. Stores that count apart need different ones. Default `express-rate-limit`. */
+  readonly prefix?: string;
+}
+
+const OPTIONS: ReadonlySet<string> = new Set(["prefix"]);
+
+/**
+ * A store for express-rate-limit itself that counts in a store of Headgate's. It does as that package asks, so a
+ * request that is refused is counted, too.
+ */
+export class HeadgateStore implements Store {
+  readonly prefix: string;
+  readonly localKeys: boolean;
+  readonly #store: Wrapped;
+  #counter: WindowCounter | undefined;
+
+  constructor(store: Wrapped, options: HeadgateStoreOptions = {}) {
+    if (typeof store !== "object" || store === null || !isHeadgateStore(store)) {
+      throw new HeadgateError(
+        "HG_BAD_OPTION",
+        "store",
+        `must be a store such as new RedisStore(…), got ${shown(store)}`,
+      );
+    }
+    requireOptions(options, OPTIONS);
+    const { prefix = "express-rate-limit" } = options;
+    if (typeof prefix !== "string" || prefix === "") {
+      throw new HeadgateError("HG_BAD_OPTION", "prefix", `must be a string and not empty, got ${shown(prefix)}`);
+    }
+    this.prefix = prefix;
+    this.localKeys = store instanceof MemoryStore;
+    this.#store = store;
+  }
+
+  init({ windowMs }: Pick<Options, "windowMs">): void {
+    this.#counter = new WindowCounter(this.#store, this.prefix, windowMs);
+  }
+
+  async get(key: string): Promise<ClientRateLimitInfo | undefined> {
+    return this.#ready.get(key);
+  }
+
+  async increment(key: string): Promise<ClientRateLimitInfo> {
+    const { totalHits, resetTime } = await this.#ready.hit(key, ENDLESS);
+    return { totalHits, resetTime };
+  }
+
+  async decrement(key: string): Promise<void> {
+    await this.#ready.undo(key, ENDLESS);
+  }
+
+  async resetKey(key: string): Promise<void> {
+    await this.#ready.reset(key);
+  }
+
+  get #ready(): WindowCounter {
+    if (this.#counter === undefined) {
+      throw new HeadgateError(
+        "HG_BAD_OPTION",
+        "store",
+        "is not ready: init was not called, or failed for its windowMs",
+      );
+    }
+    return this.#counter;
+  }
+}

@@ -1,0 +1,17 @@
+import { addressText, type IpAddress, isIpv4, masked, parseAddress } from "../../http/address/ip-address.ts";
+
+export const DEFAULT_SUBNET = 56;
+
+/** The key of an address: IPv4 as it is, IPv6 by its network, so that nobody has more quotas than networks. */
+export function ipKeyGenerator(ip: string, ipv6Subnet: number | false = DEFAULT_SUBNET): string {
+  const address = parseAddress(ip);
+  if (address === undefined) return ip;
+  if (isIpv4(address)) return addressText(address, 0);
+  return ipv6Subnet === false ? ip : `${shortest(masked(address, ipv6Subnet))}/${ipv6Subnet}`;
+}
+
+/** An IPv6 address as it is commonly written, which is how a URL writes it. */
+function shortest(address: IpAddress): string {
+  const groups = address.map((group) => group.toString(16)).join(":");
+  return new URL(`http://[${groups}]`).hostname.slice(1, -1);
+}

@@ -1,0 +1,80 @@
+import { isIP } from "node:net";
+import type { Request } from "express";
+import type { Logger, Options } from "./types.ts";
+
+/** Each check has the name that `validate` calls it by, and says its code and what is wrong, if anything is. */
+type Finding = readonly [code: string, problem: string] | undefined;
+
+const OF_REQUESTS: Readonly<Record<string, (request: Request) => Finding>> = {
+  ip({ ip }) {
+    if (ip === undefined) {
+      return ["ERR_ERL_UNDEFINED_IP_ADDRESS", "a request has no address: all that have none share one quota"];
+    }
+    if (isIP(ip) === 0) {
+      return ["ERR_ERL_INVALID_IP_ADDRESS", `request.ip is no address but ${ip}: give a keyGenerator`];
+    }
+    return undefined;
+  },
+  trustProxy: ({ app }) =>
+    app.get("trust proxy") === true
+      ? ["ERR_ERL_PERMISSIVE_TRUST_PROXY", "trust proxy is true: each client can choose its address"]
+      : undefined,
+  xForwardedForHeader: ({ app, headers }) =>
+    headers["x-forwarded-for"] !== undefined && app.get("trust proxy") === false
+      ? [
+          "ERR_ERL_UNEXPECTED_X_FORWARDED_FOR",
+          "a request has the header X-Forwarded-For and trust proxy is not set: behind a proxy all clients share one quota",
+        ]
+      : undefined,
+  forwardedHeader: ({ headers, ip, socket }) =>
+    headers.forwarded !== undefined && ip === socket.remoteAddress
+      ? [
+          "ERR_ERL_FORWARDED_HEADER",
+          "a request has the header Forwarded, which Express does not read: give a keyGenerator",
+        ]
+      : undefined,
+};
+
+const OF_OPTIONS: Readonly<Record<string, (options: Partial<Options>) => Finding>> = {
+  keyGeneratorIpFallback({ keyGenerator }) {
+    const source = String(keyGenerator ?? "");
+    return /\breq(?:uest)?\.ip\b/.test(source) && !source.includes("ipKeyGenerator")
+      ? ["ERR_ERL_KEY_GEN_IPV6", "keyGenerator takes request.ip as it is: give it to ipKeyGenerator, for IPv6"]
+      : undefined;
+  },
+  ipv6SubnetOrKeyGenerator: ({ ipv6Subnet, keyGenerator }) =>
+    ipv6Subnet !== undefined && keyGenerator !== undefined
+      ? ["ERR_ERL_IPV6SUBNET_OR_KEYGENERATOR", "ipv6Subnet is for requests without a key by keyGenerator only"]
+      : undefined,
+  creationStack: () =>
+    /Layer\.handle/.test(new Error().stack ?? "")
+      ? ["ERR_ERL_CREATED_IN_REQUEST_HANDLER", "rateLimit was called for a request: call it once, at the start"]
+      : undefined,
+};
+
+/** Says what looks like a mistake, each thing once. Codes and names are those of express-rate-limit. */
+export class Warnings {
+  private readonly logger: Logger;
+  private readonly ofRequests: Map<string, (request: Request) => Finding>;
+
+  constructor(given: Partial<Options>, logger: Logger) {
+    const { validate = true } = given;
+    const { default: usual = true, ...named } = typeof validate === "boolean" ? { default: validate } : validate;
+    const isOn = (name: string): boolean => named[name] ?? usual;
+    this.logger = logger;
+    this.ofRequests = new Map(Object.entries(OF_REQUESTS).filter(([name]) => isOn(name)));
+    for (const [name, find] of Object.entries(OF_OPTIONS)) if (isOn(name)) this.tell(find(given));
+  }
+
+  /** Looks at a request whose address is its key. */
+  look(request: Request): void {
+    for (const [name, find] of this.ofRequests) if (this.tell(find(request))) this.ofRequests.delete(name);
+  }
+
+  private tell(finding: Finding): boolean {
+    if (finding === undefined) return false;
+    const [code, problem] = finding;
+    this.logger.error(Object.assign(new Error(`${problem}. See docs/from-express-rate-limit.md#warnings`), { code }));
+    return true;
+  }
+}

@@ -1,0 +1,135 @@
+import type { FastifyPluginCallback, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify";
+import type { Admission, Passed, Refused } from "../http/admission.ts";
+import { errorOf } from "../http/error-of.ts";
+import { isPromise } from "../http/eventually.ts";
+import { Gate } from "../http/gate.ts";
+import { type Asked, type GateOptions, requireFunction, requireGateOptions } from "../http/gate-options.ts";
+import type { HeaderField } from "../http/headers/response-headers.ts";
+import type { Limiter } from "../limiter/limiter.ts";
+import type { MemoryLimiter } from "../limiter/memory-limiter.ts";
+import type { RuleName, Rules } from "../limiter/rules.ts";
+import { asFastifySees, asItCame } from "./fastify/face.ts";
+import { isAbandoned, tellEnd } from "./shared/node-response.ts";
+
+export type { Passed, Refused } from "../http/admission.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** What the gate before this handler has said; of several, the last. */
+    rateLimit?: Passed;
+  }
+}
+
+/** What Fastify has beside the options of every gate. */
+interface Own {
+  /** Answers those who are refused: it sends the reply or, as handlers do, returns what is to be sent. Status and headers are set, but for the type of the body. */
+  readonly onDenied?: (refused: Refused, request: FastifyRequest, reply: FastifyReply) => unknown;
+}
+
+export type RateLimitOptions<Name extends string> = GateOptions<Name, FastifyRequest> & Own;
+
+/** A hook with a callback, for `onRequest` or, where the body must be known, `preHandler`. */
+export type RateLimitHook = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => void;
+
+const OWN = ["onDenied"] as const;
+
+/**
+ * A plugin for all routes of the instance that it is registered in, and of those inside it; also for requests that
+ * no route matches.
+ */
+export function rateLimitPlugin<R extends Rules>(
+  limiter: Limiter<R> | MemoryLimiter<R>,
+  asked: Asked<NoInfer<RuleName<R>>, FastifyRequest, Own>,
+): FastifyPluginCallback {
+  const hook = rateLimit(limiter, asked);
+  const plugin: FastifyPluginCallback = (instance, _options, done) => {
+    instance.addHook("onRequest", hook);
+    done();
+  };
+  return Object.assign(plugin, OF_THE_PARENT);
+}
+
+/** What fastify-plugin does: without it, a hook would hold inside the plugin only. */
+const OF_THE_PARENT = { [Symbol.for("skip-override")]: true, [Symbol.for("fastify.display-name")]: "headgate" };
+
+/** A hook for one route (`{ onRequest: rateLimit(limiter, "login") }`) or, by `addHook`, for many. */
+export function rateLimit<R extends Rules>(
+  limiter: Limiter<R> | MemoryLimiter<R>,
+  asked: Asked<NoInfer<RuleName<R>>, FastifyRequest, Own>,
+): RateLimitHook {
+  const options = requireGateOptions<RuleName<R>, FastifyRequest, Own>(asked, OWN);
+  const { onDenied } = options;
+  requireFunction(onDenied, "onDenied");
+  const face = options.proxies === undefined ? asFastifySees : asItCame;
+  const gate = new Gate<R, FastifyRequest>(limiter, options, face, OWN);
+
+  const pass = (
+    admission: Passed,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    done: HookHandlerDoneFunction,
+  ): void => {
+    request.rateLimit = admission;
+    if (gate.watches) tellEnd(reply.raw, admission);
+    done();
+  };
+
+  const refuse = (
+    refused: Refused,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    done: HookHandlerDoneFunction,
+  ): void => {
+    reply.code(refused.status);
+    if (onDenied === undefined) {
+      reply.send(refused.body);
+      return;
+    }
+    reply.removeHeader("Content-Type");
+    const send = (answer: unknown): void => {
+      if (answer !== undefined && !reply.sent) reply.send(answer);
+    };
+    const fail = (reason: unknown): void => {
+      // Else Fastify would keep the status of the refusal.
+      reply.code(500);
+      done(errorOf(reason));
+    };
+    try {
+      const answer = onDenied(refused, request, reply);
+      if (isPromise(answer)) answer.then(send, fail);
+      else send(answer);
+    } catch (error) {
+      fail(error);
+    }
+  };
+
+  const carryOut = (
+    admission: Admission,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    done: HookHandlerDoneFunction,
+  ): void => {
+    // Nobody waits any more: the client left, or somebody else has answered, as a timeout does.
+    if (isAbandoned(reply.raw) || reply.sent) {
+      if (admission.allowed) void admission.ended({ status: undefined, aborted: true });
+      return;
+    }
+    setHeaders(reply, admission.headers);
+    if (admission.allowed) pass(admission, request, reply, done);
+    else refuse(admission, request, reply, done);
+  };
+
+  return (request, reply, done) => {
+    // Fastify takes what a hook throws for its error.
+    const admission = gate.admit(request);
+    if (isPromise(admission)) admission.then((admission) => carryOut(admission, request, reply, done), done);
+    else carryOut(admission, request, reply, done);
+  };
+}
+
+function setHeaders(reply: FastifyReply, fields: readonly HeaderField[]): void {
+  for (const { name, value, list } of fields) {
+    const before = list && reply.getHeader(name);
+    reply.header(name, before === undefined ? value : `${before}, ${value}`);
+  }
+}

@@ -1,0 +1,73 @@
+import type { Context, MiddlewareHandler } from "hono";
+import type { Passed, Refused } from "../http/admission.ts";
+import { isPromise } from "../http/eventually.ts";
+import type { Face } from "../http/face.ts";
+import { Gate } from "../http/gate.ts";
+import { type Asked, type GateOptions, requireFunction, requireGateOptions } from "../http/gate-options.ts";
+import type { Limiter } from "../limiter/limiter.ts";
+import type { MemoryLimiter } from "../limiter/memory-limiter.ts";
+import type { RuleName, Rules } from "../limiter/rules.ts";
+import { answerToNobody, besideBody, headersOf, tellingEnd, withHeaders } from "./shared/fetch-response.ts";
+import { platformPeer } from "./shared/platform.ts";
+import { userId } from "./shared/user.ts";
+
+export type { Passed, Refused } from "../http/admission.ts";
+
+declare module "hono" {
+  interface ContextVariableMap {
+    /** What the gate before this handler has said; of several, the last. */
+    rateLimit: Passed | undefined;
+  }
+}
+
+/** What Hono has beside the options of every gate. */
+interface Own {
+  /** The address at the other end of the connection. Default: as Node, Bun, Deno and Cloudflare tell it. */
+  readonly peer?: (c: Context) => string | undefined;
+  /** Answers those who are refused. The status is set, and the headers are added, but for the type of the body. */
+  readonly onDenied?: (refused: Refused, c: Context) => Response | Promise<Response>;
+}
+
+export type RateLimitOptions<Name extends string> = GateOptions<Name, Context> & Own;
+
+const OWN = ["peer", "onDenied"] as const;
+
+/** Middleware for Hono. Handlers find the admission by `c.get("rateLimit")`. */
+export function rateLimit<R extends Rules>(
+  limiter: Limiter<R> | MemoryLimiter<R>,
+  asked: Asked<NoInfer<RuleName<R>>, Context, Own>,
+): MiddlewareHandler {
+  const options = requireGateOptions<RuleName<R>, Context, Own>(asked, OWN);
+  const { peer = (c: Context) => platformPeer(c.req.raw, c.env), onDenied } = options;
+  requireFunction(peer, "peer");
+  requireFunction(onDenied, "onDenied");
+  const face: Face<Context> = {
+    peer,
+    header: (c, name) => c.req.header(name),
+    user: (c) => userId(c.get("user")),
+  };
+  const gate = new Gate<R, Context>(limiter, options, face, OWN);
+
+  const refuse = async (refused: Refused, c: Context): Promise<Response> => {
+    if (onDenied === undefined) return c.body(refused.body, refused.status, headersOf(refused));
+    c.status(refused.status);
+    return withHeaders(await onDenied(refused, c), besideBody(refused));
+  };
+
+  return async (c, next) => {
+    const admitted = gate.admit(c);
+    const admission = isPromise(admitted) ? await admitted : admitted;
+    if (isPromise(admitted) && c.req.raw.signal.aborted) {
+      if (admission.allowed) void admission.ended({ status: undefined, aborted: true });
+      return answerToNobody();
+    }
+    if (!admission.allowed) return refuse(admission, c);
+    c.set("rateLimit", admission);
+    // Hono has made a response of whatever was thrown.
+    await next();
+    const told = withHeaders(c.res, admission.headers);
+    const response = gate.watches ? tellingEnd(c.req.raw, told, admission) : told;
+    if (response !== c.res) c.res = response;
+    return undefined;
+  };
+}

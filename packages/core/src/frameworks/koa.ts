@@ -1,0 +1,81 @@
+import type { Context, Next } from "koa";
+import type { Passed, Refused } from "../http/admission.ts";
+import { isPromise } from "../http/eventually.ts";
+import type { Face } from "../http/face.ts";
+import { Gate } from "../http/gate.ts";
+import { type Asked, type GateOptions, requireFunction, requireGateOptions } from "../http/gate-options.ts";
+import type { Limiter } from "../limiter/limiter.ts";
+import type { MemoryLimiter } from "../limiter/memory-limiter.ts";
+import type { RuleName, Rules } from "../limiter/rules.ts";
+import { isAbandoned, setHeaders, tellEnd } from "./shared/node-response.ts";
+import { userId } from "./shared/user.ts";
+
+export type { Passed, Refused } from "../http/admission.ts";
+
+declare module "koa" {
+  interface DefaultState {
+    /** What the gate before this handler has said; of several, the last. */
+    rateLimit?: Passed;
+  }
+}
+
+/** What Koa has beside the options of every gate. */
+interface Own {
+  /** Answers those who are refused. Status and headers are set, but for the type of the body. */
+  readonly onDenied?: (refused: Refused, ctx: Context, next: Next) => unknown;
+}
+
+export type RateLimitOptions<Name extends string> = GateOptions<Name, Context> & Own;
+
+const OWN = ["onDenied"] as const;
+
+/**
+ * The connection as it is. Koa's own `app.proxy` is not heeded: unless `maxIpsCount` is right, its `ctx.ip` is
+ * whatever the client has written.
+ */
+const face: Face<Context> = {
+  peer: ({ req }) => req.socket.remoteAddress,
+  header(ctx, name) {
+    const value = ctx.req.headers[name];
+    return Array.isArray(value) ? value.join(", ") : value;
+  },
+  user: ({ state: { user } }) => userId(user),
+};
+
+/** Middleware for Koa. Handlers find the admission in `ctx.state.rateLimit`. */
+export function rateLimit<R extends Rules>(
+  limiter: Limiter<R> | MemoryLimiter<R>,
+  asked: Asked<NoInfer<RuleName<R>>, Context, Own>,
+): (ctx: Context, next: Next) => Promise<unknown> {
+  const options = requireGateOptions<RuleName<R>, Context, Own>(asked, OWN);
+  const { onDenied } = options;
+  requireFunction(onDenied, "onDenied");
+  const gate = new Gate<R, Context>(limiter, options, face, OWN);
+
+  const pass = (admission: Passed, ctx: Context, next: Next): Promise<unknown> => {
+    ctx.state.rateLimit = admission;
+    if (gate.watches) tellEnd(ctx.res, admission);
+    return next();
+  };
+
+  const refuse = async (refused: Refused, ctx: Context, next: Next): Promise<void> => {
+    ctx.status = refused.status;
+    if (onDenied === undefined) {
+      ctx.body = refused.body;
+      return;
+    }
+    ctx.remove("Content-Type");
+    await onDenied(refused, ctx, next);
+  };
+
+  return async (ctx, next) => {
+    const admitted = gate.admit(ctx);
+    const admission = isPromise(admitted) ? await admitted : admitted;
+    if (isAbandoned(ctx.res)) {
+      if (admission.allowed) void admission.ended({ status: undefined, aborted: true });
+      return;
+    }
+    setHeaders(ctx.res, admission.headers);
+    await (admission.allowed ? pass(admission, ctx, next) : refuse(admission, ctx, next));
+  };
+}

@@ -1,0 +1,6 @@
+export type { Passed, Refused } from "../http/admission.ts";
+export { Admitted, RateLimit, SkipRateLimit } from "./nest/decorators.ts";
+export type { GuardRules, RateLimitOptions } from "./nest/guard.ts";
+export type { NestRequest } from "./nest/http.ts";
+export { RateLimitModule, type RateLimitModuleAsyncOptions, type RateLimitModuleOptions } from "./nest/module.ts";
+export { RateLimitException } from "./nest/refusal.ts";

@@ -1,0 +1,66 @@
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import type { Face } from "../../http/face.ts";
+import { userId } from "../shared/user.ts";
+
+/** A request as both platforms show it: Express hands on Node's own, Fastify wraps it. */
+export interface NestRequest {
+  readonly headers: IncomingHttpHeaders;
+  readonly socket: { readonly remoteAddress?: string | undefined };
+}
+
+/** What the platforms, and those who authenticate, add to it. */
+interface Seen extends NestRequest {
+  readonly user?: unknown;
+  readonly ip?: string;
+  /** Express: where its settings are. */
+  readonly app?: { enabled(setting: string): boolean };
+  /** Fastify: nothing, unless it trusts proxies. */
+  readonly ips?: readonly string[];
+}
+
+/** A response likewise. */
+export type NestResponse = ServerResponse | FastifyReply;
+
+interface FastifyReply {
+  readonly raw: ServerResponse;
+  send(body: string): unknown;
+}
+
+/** A request as it came over the connection: whose word about the client is taken is for the option `proxies`. */
+const asItCame: Face<Seen> = {
+  peer: ({ socket }) => socket.remoteAddress,
+  header({ headers }, name) {
+    const value = headers[name];
+    return Array.isArray(value) ? value.join(", ") : value;
+  },
+  user: ({ user }) => userId(user),
+};
+
+/** If the platform was told whose word is taken, it knows the client, and has read the headers for that. */
+const asThePlatformSees: Face<Seen> = {
+  ...asItCame,
+  peer: (request) => (trustsProxy(request) ? request.ip : request.socket.remoteAddress),
+  header(request, name) {
+    if ((name === "x-forwarded-for" || name === "forwarded") && trustsProxy(request)) return undefined;
+    return asItCame.header(request, name);
+  },
+};
+
+export function faceOf(proxies: unknown): Face<Seen> {
+  return proxies === undefined ? asThePlatformSees : asItCame;
+}
+
+function trustsProxy({ app, ips }: Seen): boolean {
+  return app === undefined ? ips !== undefined : app.enabled("trust proxy");
+}
+
+/** The response of Node that lies under that of a platform: both send the headers that are set there. */
+export function rawOf(response: NestResponse): ServerResponse {
+  return "raw" in response ? response.raw : response;
+}
+
+/** Ends a response whose status and headers are set. */
+export function end(response: NestResponse, body: string): void {
+  if ("raw" in response) response.send(body);
+  else response.end(body);
+}

@@ -1,0 +1,79 @@
+import type { Passed, Refused } from "../http/admission.ts";
+import { isPromise } from "../http/eventually.ts";
+import type { Face } from "../http/face.ts";
+import { Gate } from "../http/gate.ts";
+import { type Asked, type GateOptions, requireFunction, requireGateOptions } from "../http/gate-options.ts";
+import type { Limiter } from "../limiter/limiter.ts";
+import type { MemoryLimiter } from "../limiter/memory-limiter.ts";
+import type { RuleName, Rules } from "../limiter/rules.ts";
+import { answerToNobody, besideBody, headersOf, tellingEnd, withHeaders } from "./shared/fetch-response.ts";
+import { platformPeer } from "./shared/platform.ts";
+
+export type { Passed, Refused } from "../http/admission.ts";
+
+/**
+ * What `Request → Response` has beside the options of every gate. After the request comes what the platform gives
+ * to its handlers, such as Bun's server; it is `never` so that functions may give it the type that it has there.
+ */
+interface Own<Req extends Request> {
+  /** The address at the other end of the connection. Default: as Bun, Deno, Cloudflare and `@hono/node-server` tell it. */
+  readonly peer?: (request: Req, ...platform: never[]) => string | undefined;
+  /** Answers those who are refused. The headers are added, but for the type of the body. */
+  readonly onDenied?: (refused: Refused, request: Req, ...platform: never[]) => Response | Promise<Response>;
+}
+
+export type RateLimitOptions<Name extends string, Req extends Request = Request> = GateOptions<Name, Req> & Own<Req>;
+
+/** Puts a gate before a handler, to which the admission comes as its second argument. */
+export type Limit<Req extends Request> = <Incoming extends Req, Platform extends readonly unknown[]>(
+  handler: (request: Incoming, admission: Passed, ...platform: Platform) => Response | Promise<Response>,
+) => (request: Incoming, ...platform: Platform) => Promise<Response>;
+
+const OWN = ["peer", "onDenied"] as const;
+
+/** For handlers of the kind `Request → Response`, wherever they run: `rateLimit(limiter, "api")(handler)`. */
+export function rateLimit<R extends Rules, Req extends Request = Request>(
+  limiter: Limiter<R> | MemoryLimiter<R>,
+  asked: Asked<NoInfer<RuleName<R>>, Req, Own<Req>>,
+): Limit<Req> {
+  const options = requireGateOptions<RuleName<R>, Req, Own<Req>>(asked, OWN);
+  const { peer, onDenied } = options;
+  requireFunction(peer, "peer");
+  requireFunction(onDenied, "onDenied");
+  // What the platform gives is not part of the request, and yet has the address.
+  const platforms = new WeakMap<Req, readonly unknown[]>();
+  const face: Face<Req> = {
+    peer(request) {
+      const platform = platforms.get(request) ?? [];
+      return peer === undefined ? platformPeer(request, platform[0]) : peer(request, ...(platform as never[]));
+    },
+    header: ({ headers }, name) => headers.get(name) ?? undefined,
+  };
+  const gate = new Gate<R, Req>(limiter, options, face, OWN);
+
+  const refuse = async (refused: Refused, request: Req, platform: readonly unknown[]): Promise<Response> => {
+    if (onDenied === undefined) {
+      return new Response(refused.body, { status: refused.status, headers: headersOf(refused) });
+    }
+    return withHeaders(await onDenied(refused, request, ...(platform as never[])), besideBody(refused));
+  };
+
+  return (handler) =>
+    async (request, ...platform) => {
+      platforms.set(request, platform);
+      const admitted = gate.admit(request);
+      const admission = isPromise(admitted) ? await admitted : admitted;
+      if (isPromise(admitted) && request.signal.aborted) {
+        if (admission.allowed) void admission.ended({ status: undefined, aborted: true });
+        return answerToNobody();
+      }
+      if (!admission.allowed) return refuse(admission, request, platform);
+      try {
+        const response = withHeaders(await handler(request, admission, ...platform), admission.headers);
+        return gate.watches ? tellingEnd(request, response, admission) : response;
+      } catch (error) {
+        void admission.ended({ status: 500, aborted: request.signal.aborted });
+        throw error;
+      }
+    };
+}

@@ -1,0 +1,83 @@
+import { describe, expect, it } from "vitest";
+import type { GateOptions } from "../../../src/http/gate-options.ts";
+import type { By } from "../../../src/http/identity.ts";
+import type { Framework, Name } from "../framework.ts";
+import { closesSites, hearing, inMemory, KEY, route, siteOf } from "./site.ts";
+
+export function identitySuite<Request>(framework: Framework<Request>): void {
+  /** The keys of which each was charged for one request, among some. */
+  async function charged(
+    options: Partial<GateOptions<Name, Request>>,
+    headers: Record<string, string>,
+    keys: readonly string[],
+    host?: string,
+  ): Promise<string[]> {
+    const { limiter } = inMemory();
+    const site = await siteOf(framework, { "/": route(limiter, { rules: "day", proxies: 0, ...options }) }, host);
+    expect((await site.fetch("/", { headers })).status).toBe(200);
+    return keys.filter((key) => limiter.peekSync("day", key).remaining === 9);
+  }
+
+  describe(`${framework.name}: a request is counted`, () => {
+    closesSites();
+
+    it.each([
+      ["127.0.0.1", KEY],
+      ["::ffff:127.0.0.1", KEY],
+      ["::1", "ip:0:0:0:0::/64"],
+    ])("by the address of the connection to %s, as %s", async (host, key) => {
+      expect(await charged({}, {}, [key], host)).toEqual([key]);
+    });
+
+    it.each<[string, By<Request>, string]>([
+      ["a header", { header: "X-Api-Key" }, "header:k1"],
+      ["a function", (request) => framework.header(request, "x-tenant"), "id:t1"],
+      ["a function with a promise", async (request) => framework.header(request, "x-tenant"), "id:t1"],
+    ])("by %s, or else by address", async (_name, by, key) => {
+      const keys = [key, KEY];
+      expect(await charged({ by }, { "x-api-key": "k1", "x-tenant": "t1" }, keys)).toEqual([key]);
+      expect(await charged({ by }, {}, keys)).toEqual([KEY]);
+    });
+
+    if (framework.hasUsers) {
+      it("by user, or else by address", async () => {
+        const keys = ["user:u7", KEY];
+        expect(await charged({ by: "user" }, { "x-user": "u7" }, keys)).toEqual(["user:u7"]);
+        expect(await charged({ by: "user" }, {}, keys)).toEqual([KEY]);
+      });
+    } else {
+      it("by user only with a function, for there is no place for users", async () => {
+        const { limiter } = inMemory();
+        const started = siteOf(framework, { "/": route(limiter, { rules: "day", by: "user" }) });
+        await expect(started).rejects.toThrow(expect.objectContaining({ code: "HG_BAD_OPTION", field: "by" }));
+      });
+    }
+  });
+
+  describe(`${framework.name}: a forwarded address`, () => {
+    const headers = { "x-forwarded-for": "6.6.6.6, 203.0.113.7", forwarded: 'for="[2001:db8:1:2::3]"' };
+    const keys = [KEY, "ip:6.6.6.6", "ip:203.0.113.7", "ip:2001:db8:1:2::/64"];
+    closesSites();
+
+    it("is not believed of anybody, and that is said once", async () => {
+      const { limiter } = inMemory();
+      const { notices, onNotice } = hearing();
+      const site = await siteOf(framework, { "/": route(limiter, { rules: "day", onNotice }) });
+      await site.fetch("/", { headers });
+      await site.fetch("/", { headers });
+      expect(limiter.peekSync("day", KEY).remaining).toBe(8);
+      expect(notices.map(({ code }) => code)).toEqual(["HG_PROXY_NOT_TRUSTED"]);
+    });
+
+    it("is believed of a trusted proxy, and no further than that", async () => {
+      expect(await charged({ proxies: 1 }, headers, keys)).toEqual(["ip:203.0.113.7"]);
+      expect(await charged({ proxies: ["loopback"] }, headers, keys)).toEqual(["ip:203.0.113.7"]);
+      expect(await charged({ proxies: ["192.0.2.1"] }, headers, keys)).toEqual([KEY]);
+    });
+
+    it("is read from the header that the proxies write, IPv6 by prefix", async () => {
+      const options = { proxies: 1, forwardedHeader: "forwarded" } as const;
+      expect(await charged(options, headers, keys)).toEqual(["ip:2001:db8:1:2::/64"]);
+    });
+  });
+}
