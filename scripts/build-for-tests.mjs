@@ -1,7 +1,8 @@
 import { execFileSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
 
-const install = new URL("install-servers.mjs", import.meta.url).pathname;
-const build = new URL("build.mjs", import.meta.url).pathname;
+const install = fileURLToPath(new URL("install-servers.mjs", import.meta.url));
+const build = fileURLToPath(new URL("build.mjs", import.meta.url));
 
 export function setup() {
   for (const script of [install, build]) execFileSync(process.execPath, [script], { stdio: "inherit" });

@@ -38,9 +38,21 @@ export type StoreErrorCode = Extract<ErrorCode, `HG_STORE_${string}`>;
 /** A store that failed, which is nobody's mistake: the only kind of error that `resilient` answers for. */
 export class StoreError extends HeadgateError {
   override readonly name: string = "StoreError";
+  override readonly code: StoreErrorCode;
+  /**
+   * What failed: the request with this error, all requests of a call (each with this very error), or only the key
+   * that was asked for, which says nothing of the store.
+   */
+  readonly scope: "request" | "call" | "key";
 
-  constructor(code: StoreErrorCode, problem: string, options?: ErrorOptions) {
+  constructor(
+    code: StoreErrorCode,
+    problem: string,
+    { scope = "request", ...options }: ErrorOptions & { readonly scope?: StoreError["scope"] } = {},
+  ) {
     super(code, "store", problem, options);
+    this.code = code;
+    this.scope = scope;
   }
 }
 

@@ -13,6 +13,11 @@ const OPTIONS: ReadonlySet<string> = new Set(["maxKeys", "maxIdempotencyKeys", "
 const STORE_ALONE: ReadonlySet<string> = new Set(["store"]);
 const STORE_OPTIONS: ReadonlySet<string> = new Set(["store", "clock"]);
 
+/** The likeliest slip, and one that the compiler does not see: a store has a clock, as the options may. */
+function isStore(options: unknown): boolean {
+  return typeof options === "object" && options !== null && "apply" in options;
+}
+
 /** A limiter over a store that others may share. */
 export interface SharedOptions {
   readonly store: Store;
@@ -33,6 +38,9 @@ export function rateLimiter<const R extends Rules>(
   rules: R,
   options: MemoryStoreOptions | SharedOptions | { readonly store: MemoryStore } = {},
 ): Limiter<R> {
+  if (isStore(options)) {
+    throw new HeadgateError("HG_BAD_OPTION", "options", "is a store: give it as { store }");
+  }
   requireOptions(options, OPTIONS);
   if (!("store" in options)) return new MemoryLimiter(rules, new MemoryStore(options));
   const { store } = options;

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Request, Response } from "express";
 import type { Admission, Passed, Refused } from "../http/admission.ts";
+import { errorOf } from "../http/error-of.ts";
 import { isPromise } from "../http/eventually.ts";
 import { Gate } from "../http/gate.ts";
 import { type Asked, type GateOptions, requireFunction, requireGateOptions } from "../http/gate-options.ts";
@@ -67,9 +68,9 @@ export function rateLimit<
     response.removeHeader("Content-Type");
     try {
       const answered = onDenied(refused, request, response, next);
-      if (isPromise(answered)) answered.then(undefined, next);
+      if (isPromise(answered)) answered.then(undefined, (error: unknown) => next(errorOf(error)));
     } catch (error) {
-      next(error);
+      next(errorOf(error));
     }
   };
 

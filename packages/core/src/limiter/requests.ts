@@ -60,10 +60,17 @@ export function requireChecks(checks: readonly Check[]): void {
   }
 }
 
+/** A store decides all of them in one step, and nobody else meanwhile. */
+const MOST_TOGETHER = 256;
+
 /** Two charges to one quota in one request would each be judged without the other. */
 export function requireDistinct(checks: readonly Check[]): void {
   if (checks.length === 0) {
     throw new HeadgateError("HG_BAD_CHECKS", "checks", "must have at least one check");
+  }
+  if (checks.length > MOST_TOGETHER) {
+    const problem = `must be at most ${MOST_TOGETHER}, which one request is charged to together, got ${checks.length}`;
+    throw new HeadgateError("HG_BAD_CHECKS", "checks", problem);
   }
   for (let i = 1; i < checks.length; i += 1) {
     const { rule, key } = checks[i];

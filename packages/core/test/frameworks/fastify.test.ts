@@ -152,7 +152,8 @@ describe("a refusal in Fastify", () => {
   });
 
   it("stays one even if onDenied rejects with nothing", async () => {
-    expect((await secondAnswer(() => Promise.reject())).statusCode).toBe(500);
+    const response = await secondAnswer(() => Promise.reject());
+    expect([response.statusCode, response.json()]).toMatchObject([500, { error: "Internal Server Error" }]);
   });
 });
 

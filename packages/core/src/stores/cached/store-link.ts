@@ -47,7 +47,7 @@ export class StoreLink {
     if (this.failed === undefined) {
       process.emitWarning(
         `the store behind cached() fails: this process decides by what it knows, and writes when the store is back (${error})`,
-        "HeadgateWarning",
+        { type: "HeadgateWarning", code: "HG_DEGRADED" },
       );
     }
     if (this.failed !== "penalize") this.failed = action;

@@ -29,6 +29,8 @@ export interface DroppedUnits {
   readonly overflow: number;
   /** The store would not have them, and that was no failure of its own. */
   readonly refused: number;
+  /** They were left when the store was closed, and could not be written. */
+  readonly unwritten: number;
 }
 
 export interface WriteBehindOptions {
@@ -54,6 +56,7 @@ export class WriteBehind {
     unconfirmed: 0,
     overflow: 0,
     refused: 0,
+    unwritten: 0,
   };
   private readonly link: StoreLink;
   private readonly clock: Clock;
@@ -136,8 +139,12 @@ export class WriteBehind {
   /** Writes what it can, and from then on nothing by itself. */
   async end(): Promise<void> {
     this.ended = true;
-    await this.flush();
-    await Promise.all(this.sent.values());
+    // Twice: at first as much as it holds may be under way.
+    for (let i = 0; i < 2; i += 1) {
+      await this.flush();
+      await Promise.all(this.sent.values());
+    }
+    for (const delta of this.waiting) this.drop(delta, "unwritten");
   }
 
   private wait(delta: Delta): void {
@@ -182,6 +189,9 @@ export class WriteBehind {
   private async retry(): Promise<void> {
     const [oldest] = this.waiting;
     if (oldest === undefined) return;
+    // Next time another one: a store may fail for some keys only.
+    this.waiting.delete(oldest);
+    this.waiting.add(oldest);
     if ((await this.answers(oldest)) && this.waiting.has(oldest)) await this.write(oldest);
     if (this.link.failing) this.failedFlushes += 1;
     else await this.writeAll();
@@ -226,6 +236,10 @@ export class WriteBehind {
         this.probing = undefined;
       });
       await this.probing;
+      return;
+    }
+    if (error instanceof StoreError && error.scope === "key") {
+      this.dropped.refused += units;
       return;
     }
     this.link.fail("penalize", error);

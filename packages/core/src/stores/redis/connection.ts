@@ -1,4 +1,4 @@
-import { type Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis";
+import { type Cluster, type ClusterOptions, Command, Redis, type RedisOptions } from "ioredis";
 import { HeadgateError, shown } from "../../errors.ts";
 
 export type RedisClient = Redis | Cluster;
@@ -43,15 +43,26 @@ export const clusterOptions = {
 
 /** A client for a URL, ours to close. */
 export function connect(url: string): Redis {
-  if (!/^rediss?:\/\//.test(url) || !URL.canParse(url)) {
+  if (!isRedisUrl(url)) {
     // It is not shown: it may hold a password.
     throw new HeadgateError(
       "HG_BAD_OPTION",
       "server",
-      "must be a URL like redis://127.0.0.1:6379, or an ioredis client",
+      "must be a URL like redis://127.0.0.1:6379 or redis://user:password@host:6379/2, or an ioredis client",
     );
   }
   return new Redis(url, redisOptions);
+}
+
+/** ioredis takes the path for the number of a database, whatever it is. */
+function isRedisUrl(url: string): boolean {
+  try {
+    const { protocol, pathname, username, password } = new URL(url);
+    decodeURIComponent(username + password);
+    return /^rediss?:$/.test(protocol) && /^\/?\d*$/.test(pathname);
+  } catch {
+    return false;
+  }
 }
 
 /** By client, for many stores may share one. */
@@ -67,7 +78,14 @@ export function watch(client: RedisClient): void {
   client.on("error", (error: Error & { readonly lastNodeError?: Error }) => {
     troubles.set(client, error.lastNodeError ?? error);
   });
-  client.on("ready", () => troubles.set(client, undefined));
+  client.on("ready", () => {
+    if (!isOfDatabase(troubles.get(client))) troubles.set(client, undefined);
+  });
+}
+
+/** The server has no such database. ioredis then goes on in the first one, where others count. */
+export function isOfDatabase(trouble: Error | undefined): boolean {
+  return trouble?.message.includes("DB index") ?? false;
 }
 
 /** Why there is no connection, if that is known. What a call is rejected with says only that there is none. */
@@ -95,6 +113,15 @@ export function connectionTo(client: Cluster, slot: number): Redis | undefined {
   const address = client.slots[slot]?.[0];
   const node = client.nodes("master").find(({ options: { host, port } }) => `${host}:${port}` === address);
   return node?.status === "ready" || node?.status === "wait" ? node : undefined;
+}
+
+/** Sends a command whose reply is bytes. Not by the client's own method for it, which auto-pipelining breaks. */
+export async function command(client: RedisClient, name: string, args: (string | number)[]): Promise<unknown> {
+  const trouble = troubleOf(client);
+  if (isOfDatabase(trouble)) throw trouble;
+  const { keyPrefix } = client.options;
+  const options = { replyEncoding: null, ...(keyPrefix === undefined ? {} : { keyPrefix }) };
+  return client.sendCommand(new Command(name, args, options));
 }
 
 export function isCluster(client: RedisClient): client is Cluster {

@@ -5,6 +5,7 @@ import { SystemClock } from "../../time/system-clock.ts";
 import { Deadlines, type Timed } from "../deadlines.ts";
 import type { Action, Answer, ApplyOptions, Operation, Store } from "../store.ts";
 import {
+  command,
   connect,
   connectionTo,
   firstConnection,
@@ -18,6 +19,7 @@ import {
 import { Outbox } from "./outbox.ts";
 import { NO_TIMES, type Plan, Planner, planOf, type Request, type Times } from "./plan.ts";
 import { Reply } from "./reply.ts";
+import { SHORT } from "./script.ts";
 import { localClock, localTime, ServerClock } from "./server-clock.ts";
 import { isElsewhere, isScriptMissing, storeError } from "./server-errors.ts";
 import { slotOf } from "./slots.ts";
@@ -56,6 +58,7 @@ export class RedisStore implements Store {
   private readonly deadlines: Deadlines;
   /** Calls wait for the first connection, and for no later one. */
   private connecting: Promise<void> | undefined;
+  private isClosed = false;
 
   constructor(server: string | RedisClient, options: RedisStoreOptions = {}) {
     requireOptions(options, OPTIONS);
@@ -85,31 +88,36 @@ export class RedisStore implements Store {
   apply(action: Action, operations: readonly Operation[], options?: ApplyOptions): Promise<readonly Answer[]> {
     if (operations.length > 1 && isCluster(this.client)) requireOneKey(operations);
     return new Promise((resolve, reject) => {
-      this.outbox.add(this.planner.request(action, operations, options, resolve, reject));
+      this.outbox.add(this.planner.request(action, operations, this.byLocalTime(options), resolve, reject));
     });
   }
 
-  /** Connects, loads the script and learns the server's time, so that the first checks need not. */
+  /** Connects, loads the scripts and learns the server's time, so that the first checks need not. */
   async ready(): Promise<void> {
     const { client } = this;
     await this.connecting;
     const servers = isCluster(client) ? client.nodes("master") : [client];
-    await Promise.all(
-      servers.map(async (server) => {
-        const { host, port } = server.options;
-        const sent = localTime();
-        const reply = new Reply(await run(server, planOf([], NO_TIMES, true), [], 0));
-        this.clockOf(isCluster(client) ? `${host}:${port}` : ONLY_NODE).learn(reply.number(), sent, localTime());
-      }),
-    ).catch((error: unknown) => {
+    try {
+      if (servers.length === 0) throw new StoreError("HG_STORE_UNREACHABLE", "no node of the cluster can be reached");
+      await Promise.all(servers.map((server) => this.prepare(server)));
+    } catch (error) {
       throw storeError(error, troubleOf(client));
-    });
+    }
+  }
+
+  private async prepare(server: RedisClient): Promise<void> {
+    const sent = localTime();
+    const reply = new Reply(await run(server, planOf([], NO_TIMES, true), [], 0));
+    this.clockOf(nodeOf(server, this.client)).learn(reply.number(), sent, localTime());
+    // Whoever may not load a script gets it with the first call.
+    await server.call("script", "LOAD", SHORT.text).catch(() => {});
   }
 
   /** Sends what waits, and closes the connection if it was made here. */
   async close(): Promise<void> {
     this.outbox.flush();
     if (!this.isOurs) return;
+    this.isClosed = true;
     await this.client.quit().catch(() => {});
     this.client.disconnect();
   }
@@ -132,35 +140,57 @@ export class RedisStore implements Store {
     return clock;
   }
 
-  /** From when on a call is void. Before a node's first reply its time is not known, and nothing can be said. */
-  private times(clock: ServerClock): Times {
-    if (this.ownClock !== undefined) return { now: this.ownClock.now(), voidFrom: 0, ahead: 0 };
-    if (!clock.isKnown) return NO_TIMES;
-    const time = clock.now();
-    const ahead = this.clock === clock ? 0 : time - this.clock.now();
-    return { now: "", voidFrom: time + this.timeoutMs * 1_000, ahead };
+  /** What the store's clock says of a request, in local time: the nodes of a cluster each have another. */
+  private byLocalTime(options: ApplyOptions | undefined): ApplyOptions | undefined {
+    if (options?.voidFrom === undefined || this.ownClock !== undefined) return options;
+    const due = localTime() + options.voidFrom - this.clock.now();
+    // In whole milliseconds, so that requests that travel together say the same.
+    return { ...options, voidFrom: Math.max(1, Math.ceil(due / 1_000) * 1_000) };
   }
 
-  private async send(requests: readonly Request[], node: string): Promise<void> {
-    const clock = this.clockOf(node);
-    const sent = localTime();
-    const call = new Call(requests, sent, this.timeoutMs);
+  /** From when on a call is void. Before a node's first reply its time is not known, and nothing can be said. */
+  private times(clock: ServerClock, due: number): Times {
+    if (this.ownClock !== undefined) return { now: this.ownClock.now(), voidFrom: 0, ahead: 0 };
+    if (!clock.isKnown) return NO_TIMES;
+    const ahead = clock.mostAhead;
+    return { now: "", voidFrom: Math.ceil(due) + ahead, ahead };
+  }
+
+  /** `due`: a request that is sent again has no more time than at first. */
+  private async send(
+    requests: readonly Request[],
+    node: string,
+    due = localTime() + this.timeoutMs * 1_000,
+  ): Promise<void> {
+    const call = new Call(requests, due, this.timeoutMs);
+    const times = this.times(this.clockOf(node), due);
     this.deadlines.add(call);
     try {
-      const reply = new Reply(await this.call(requests, this.times(clock)));
-      clock.learn(reply.number(), sent, localTime());
-      this.settle(requests, reply, node);
+      if (this.connecting !== undefined) {
+        await this.connecting;
+        // Whoever waited so long for the connection has gone on: what was not sent yet is not sent any more.
+        if (localTime() >= due || requests.some((request) => this.isVoid(request))) throw tooLate();
+      }
+      await this.ask(requests, times, node, due);
     } catch (error) {
-      this.fail(requests, error, node);
+      this.fail(requests, error, node, due);
     }
     this.deadlines.delete(call);
   }
 
-  private async call(requests: readonly Request[], times: Times): Promise<unknown> {
+  private isVoid({ voidFrom }: Request): boolean {
+    return this.ownClock === undefined && voidFrom > 0 && localTime() >= voidFrom;
+  }
+
+  private async ask(requests: readonly Request[], times: Times, node: string, due: number): Promise<void> {
     const keys = requests.length === 1 ? requests[0].keys : requests.flatMap(({ keys }) => keys);
-    if (this.connecting !== undefined) await this.connecting;
     const { server, declared } = this.route(keys, requests.length);
-    return run(server, planOf(requests, times, declared > 0), keys, declared);
+    const sent = localTime();
+    const reply = new Reply(await run(server, planOf(requests, times, declared > 0), keys, declared));
+    const time = reply.number();
+    // A cluster's client may have followed a redirection: then it is the time of another node.
+    if (server !== this.client || !isCluster(this.client)) this.clockOf(node).learn(time, sent, localTime());
+    this.settle(requests, reply, node, due);
   }
 
   /**
@@ -174,23 +204,42 @@ export class RedisStore implements Store {
     return { server: connectionTo(client, slotOf(keys[0])) ?? client, declared: 0 };
   }
 
-  private settle(requests: readonly Request[], reply: Reply, node: string): void {
+  private settle(requests: readonly Request[], reply: Reply, node: string, due: number): void {
     for (const request of requests) {
       const answers = reply.next(request);
       if (!(answers instanceof Error)) request.resolve(answers);
-      else if (requests.length > 1 && isElsewhere(answers)) void this.send([request], node);
+      else if (requests.length > 1 && isElsewhere(answers)) this.sendAgain(request, node, due);
       else request.reject(answers);
     }
   }
 
-  private fail(requests: readonly Request[], error: unknown, node: string): void {
+  private fail(requests: readonly Request[], error: unknown, node: string, due: number): void {
     if (requests.length > 1 && isCluster(this.client) && isElsewhere(error)) {
-      for (const request of requests) void this.send([request], node);
+      for (const request of requests) this.sendAgain(request, node, due);
       return;
     }
-    const failure = storeError(error, troubleOf(this.client));
+    const failure = this.isClosed ? closed() : storeError(error, troubleOf(this.client));
     for (const { reject } of requests) reject(failure);
   }
+
+  private sendAgain(request: Request, node: string, due: number): void {
+    if (localTime() < due) void this.send([request], node, due);
+    else request.reject(tooLate());
+  }
+}
+
+function tooLate(): StoreError {
+  return new StoreError("HG_STORE_TIMEOUT", "Redis could not be asked in time, and charged nothing");
+}
+
+function closed(): StoreError {
+  return new StoreError("HG_STORE_UNREACHABLE", "this store was closed: make a new one");
+}
+
+/** What a server is called here: as the client's map of slots has it. */
+function nodeOf(server: RedisClient, client: RedisClient): string {
+  if (!isCluster(client) || isCluster(server)) return ONLY_NODE;
+  return `${server.options.host}:${server.options.port}`;
 }
 
 /** A batch under way. */
@@ -201,14 +250,15 @@ class Call implements Timed {
   private readonly requests: readonly Request[];
   private readonly timeoutMs: number;
 
-  constructor(requests: readonly Request[], sent: number, timeoutMs: number) {
+  constructor(requests: readonly Request[], due: number, timeoutMs: number) {
     this.requests = requests;
+    this.due = due;
     this.timeoutMs = timeoutMs;
-    this.due = sent + timeoutMs * 1_000;
   }
 
   expire(): void {
-    const error = new StoreError("HG_STORE_TIMEOUT", `Redis did not answer within ${this.timeoutMs} ms`);
+    const problem = `Redis did not answer within ${this.timeoutMs} ms`;
+    const error = new StoreError("HG_STORE_TIMEOUT", problem, { scope: "call" });
     for (const { reject } of this.requests) reject(error);
   }
 }
@@ -222,10 +272,10 @@ async function run(
 ): Promise<unknown> {
   const rest = declared > 0 ? [declared, ...keys, ...args] : [0, ...args, ...keys];
   try {
-    return await server.callBuffer("evalsha", [script.sha, ...rest]);
+    return await command(server, "evalsha", [script.sha, ...rest]);
   } catch (error) {
     if (!isScriptMissing(error)) throw error;
-    return server.callBuffer("eval", [script.text, ...rest]);
+    return command(server, "eval", [script.text, ...rest]);
   }
 }
 

@@ -39,7 +39,7 @@ export class Reply {
         "was used for another request in the last five minutes: make a new one for each request",
       );
     }
-    return refusal(this.problems.shift() ?? "the script failed");
+    return refusal(this.problems.shift() ?? "the script failed", "key");
   }
 
   private answers(count: number): Answer[] {

@@ -2,12 +2,13 @@ import type { Clock } from "../../time/clock.ts";
 import { SystemClock } from "../../time/system-clock.ts";
 
 /** Two clocks drift apart by less than this each microsecond. */
-const DRIFT = 1e-3;
+const DRIFT = 5e-4;
 
 /**
  * The server's time, as well as it is known here. Each reply tells it: the server read its clock after the call
  * was sent and before the reply came, so the true difference lies between two bounds, and with every reply
- * closer ones. The upper bound is what is told: whatever is void from some time on is then never void too early.
+ * closer ones. The upper bound is what is told; with what the clocks may have drifted apart since, nothing that is
+ * void from some time on is void too early.
  */
 export class ServerClock implements Clock {
   private readonly local = new SystemClock();
@@ -23,6 +24,11 @@ export class ServerClock implements Clock {
   /** The server's time; before any reply, this machine's. */
   now(): number {
     return this.isKnown ? Math.ceil(localTime() + this.high) : this.local.now();
+  }
+
+  /** By how much the server's clock leads the local one at most, as long as nobody sets it. */
+  get mostAhead(): number {
+    return Math.ceil(this.high + (localTime() - this.at) * DRIFT);
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {

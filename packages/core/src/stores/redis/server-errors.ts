@@ -9,18 +9,22 @@ const advice: Readonly<Record<string, string>> = {
   MISCONF: "the server cannot save its data, and takes no writes",
   NOAUTH: "the server asks for a password: put it in the URL or the client's options",
   WRONGPASS: "the password or the user's name is wrong",
-  NOPERM: "this user may not run scripts, or not on these keys: allow EVAL, EVALSHA and the store's prefix",
+  NOPERM: "allow EVAL, EVALSHA and what the script does (docs/redis.md) to this user, on the store's prefix",
   WRONGTYPE: "the key holds something else: give the store a prefix of its own",
   CLUSTERDOWN: "the cluster has no master for this key at the moment",
   MASTERDOWN: "the server is a replica without its master",
-  CROSSSLOT: "the cluster keeps these keys apart",
+  CROSSSLOT: "this is a node of a Redis Cluster: hand in a Cluster client made with clusterOptions",
+  MOVED: "this is a node of a Redis Cluster: hand in a Cluster client made with clusterOptions",
 };
 
+const OF_CALL = { scope: "call" } as const;
+
 /** A server that answered with an error. Only its words are kept: the client's error may hold a password. */
-export function refusal(message: string): StoreError {
-  const [word] = message.split(" ", 1);
-  const what = advice[word.replace(/^-/, "")];
-  return new StoreError("HG_STORE_REFUSED", what === undefined ? message : `${what} (${message})`);
+export function refusal(message: string, scope: StoreError["scope"] = "call"): StoreError {
+  const word = message.includes("can't run this command") ? "NOPERM" : message.split(" ", 1)[0];
+  const isNoCluster = message.includes("cluster support disabled");
+  const what = isNoCluster ? "this server is no Redis Cluster: hand in its URL" : advice[word.replace(/^-/, "")];
+  return new StoreError("HG_STORE_REFUSED", what === undefined ? message : `${what} (${message})`, { scope });
 }
 
 /** An error that the client rejected a call with, as ours. `trouble` is what is wrong with its connection, if anything. */
@@ -29,8 +33,12 @@ export function storeError(error: unknown, trouble?: Error): StoreError {
   const cause = isReply(error) ? error : (trouble ?? error);
   const message = cause instanceof Error ? cause.message : String(cause);
   if (isReply(cause)) return refusal(message);
-  if (/timed? ?out/i.test(message)) return new StoreError("HG_STORE_TIMEOUT", `Redis does not answer (${message})`);
-  return new StoreError("HG_STORE_UNREACHABLE", `there is no connection to Redis, or it broke (${message})`);
+  if (/timed? ?out/i.test(message))
+    return new StoreError("HG_STORE_TIMEOUT", `Redis does not answer (${message})`, OF_CALL);
+  // What ioredis says of its own settings would lead to changing those that keep requests from being charged twice.
+  const said = /enableOfflineQueue|maxRetriesPerRequest/.test(message) ? "" : ` (${message})`;
+  const what = "there is no connection to Redis, or it broke: look at the address, and whether the server runs";
+  return new StoreError("HG_STORE_UNREACHABLE", `${what}${said}`, OF_CALL);
 }
 
 function isReply(error: unknown): boolean {

@@ -1,7 +1,7 @@
 -- By far the most requests are of this kind: one limit, and a row of a few numbers. They go this short way: rows are
 -- read all at once where that can be, and no table or function is spent on each. requests.lua and rows.lua come to
 -- the same.
-local call, pack, unpack_from = redis.call, struct.pack, struct.unpack
+local try, pack, unpack_from = redis.pcall, struct.pack, struct.unpack
 
 local DECIDED, FAILED = 0, 3
 
@@ -13,12 +13,14 @@ return function(batch, limit, cost, names, from, requests, together)
   local evaluate, charge, format, bytes = twin.evaluate, twin.charge, twin.format, twin.bytes
   local cells, values, written = { 0, 0, 0, 0 }, nil, nil
   if together and requests > 1 then
-    values, written = call("MGET", unpack(names, from, from + requests - 1)), {}
+    values, written = try("MGET", unpack(names, from, from + requests - 1)), {}
+    -- Who may not read many at once may perhaps read one.
+    if values.err then values = nil end
   end
   for i = 1, requests do
     local name = names[from + i - 1]
     local stored, kept
-    if values then stored = written[name] or values[i] else stored = redis.pcall("GET", name) end
+    if values then stored = written[name] or values[i] else stored = try("GET", name) end
     if not stored then
       kept = -math.huge
       twin.blank(cells)
@@ -35,18 +37,25 @@ return function(batch, limit, cost, names, from, requests, together)
         -- Also without a charge: the limit may have a longer window than the one that the row was written under.
         local longer, ttl = use("keep")(limit, now, reset_after)
         local value = pack(format, longer, cells[1], cells[2], cells[3])
+        local done
         if stored then
-          call("PSETEX", name, ttl, value)
-        elseif not call("SET", name, value, "PX", ttl, "NX") then
-          problem = ""
+          done = try("PSETEX", name, ttl, value)
+        else
+          done = try("SET", name, value, "PX", ttl, "NX")
         end
-        if values then written[name] = value end
+        -- MGET takes a key of another type for none.
+        if not done then
+          problem = ""
+        elseif done.err then
+          problem = done
+        elseif values then
+          written[name] = value
+        end
       elseif is_charged then
         local value = pack(format, kept, cells[1], cells[2], cells[3])
-        call("SETRANGE", name, "0", value)
-        if values then written[name] = value end
-      elseif values and not stored and call("EXISTS", name) == 1 then
-        -- MGET takes a key of another type for none.
+        local done = try("SETRANGE", name, "0", value)
+        if type(done) == "table" then problem = done elseif values then written[name] = value end
+      elseif values and not stored and try("EXISTS", name) == 1 then
         problem = ""
       end
     end

@@ -38,6 +38,7 @@ export class ResilientStore implements Store {
   private readonly standIn: StandIn;
   private readonly turns = new Turns();
   private readonly counters: Counters;
+  private lastFailure: unknown;
   private voidOptions: { readonly voidFrom: number } = { voidFrom: 0 };
 
   constructor(store: Store & Closable, options: ResilientOptions) {
@@ -136,6 +137,10 @@ export class ResilientStore implements Store {
     const failure = failureOf(error);
     if (failure === undefined) throw error;
     this.counters.failures[failure] += 1;
+    // A matter of one key says nothing of the store; and one call that carried many requests failed once.
+    const scope = error instanceof StoreError ? error.scope : "request";
+    if (scope === "key" || (scope === "call" && error === this.lastFailure)) return;
+    this.lastFailure = error;
     this.breaker.failed(era, error);
   }
 

@@ -24,18 +24,15 @@ export class Counters implements ResilientStats {
   readonly fallbacks = { local: 0, allow: 0, deny: 0 };
   // Without a prototype: any string may be the name of a rule.
   readonly fallbacksByRule: Record<string, number> = Object.create(null);
-  readonly #breaker: Breaker;
+  declare readonly breaker: "closed" | "open";
+  declare readonly sinceMs: number;
 
   constructor(breaker: Breaker) {
-    this.#breaker = breaker;
-  }
-
-  get breaker(): "closed" | "open" {
-    return this.#breaker.state;
-  }
-
-  get sinceMs(): number {
-    return this.#breaker.since / 1000;
+    // Of the object's own, so that they are printed with the others.
+    Object.defineProperties(this, {
+      breaker: { enumerable: true, get: () => breaker.state },
+      sinceMs: { enumerable: true, get: () => breaker.since / 1000 },
+    });
   }
 
   fellBack(policy: Policy, operations: readonly Operation[]): void {

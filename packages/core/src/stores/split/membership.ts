@@ -166,9 +166,11 @@ interface BeatAnswer {
 }
 
 function readAnswer(reply: unknown): BeatAnswer {
-  if (!Array.isArray(reply) || reply.length !== 4 || !reply.every(Number.isSafeInteger)) {
+  // A client may be set to tell numbers as strings.
+  const numbers = Array.isArray(reply) ? reply.map(Number) : [];
+  if (numbers.length !== 4 || !numbers.every(Number.isSafeInteger)) {
     throw new StoreError("HG_STORE_REFUSED", "the server answered a beat with something else");
   }
-  const [rank, of, replicas, leaseMs] = reply;
+  const [rank, of, replicas, leaseMs] = numbers;
   return { place: of === 0 ? undefined : { rank, of }, replicas, leaseMs };
 }

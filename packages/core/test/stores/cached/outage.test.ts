@@ -97,10 +97,12 @@ describe("when the store of a cached store fails", () => {
     node.apply("take", [operation(hundred, "k", 4)]);
     node.apply("take", [operation(hundred, "other", 5)]);
     await clock.advance(1_000);
-    expect(new Set(store.said())).toEqual(new Set(["peek k 1"]));
+    // One after the other: a store may fail for some keys only.
+    expect(new Set(store.said())).toEqual(new Set(["peek k 1", "peek other 1"]));
     store.fail();
     await clock.advance(20);
-    expect(store.said().filter((call) => !call.startsWith("peek"))).toEqual(["penalize k 4", "penalize other 5"]);
+    const written = store.said().filter((call) => !call.startsWith("peek"));
+    expect(written.sort()).toEqual(["penalize k 4", "penalize other 5"]);
     expect(await remaining(store.memory, hundred, "k")).toBe(96);
     expect(node.stats).toMatchObject({ pendingUnits: 0, droppedUnits: { unconfirmed: 3 } });
   });
@@ -234,7 +236,7 @@ describe("when the store of a cached store fails", () => {
       store.fail();
       await clock.advance(1_000);
     }
-    expect(warned.mock.calls[0].join()).toMatch(/cached.*OOM.*HeadgateWarning/);
+    expect(JSON.stringify(warned.mock.calls[0])).toMatch(/cached.*OOM.*HeadgateWarning.*HG_DEGRADED/);
   });
 
   it("with a mistake of ours, what cannot be written is dropped and counted", async () => {

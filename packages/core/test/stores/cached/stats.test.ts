@@ -24,7 +24,7 @@ it("a new cached store has nothing to tell", () => {
     meanRoundTripMs: 0,
     arrivalsPerSecond: 0,
     overAdmissionBound: 0,
-    droppedUnits: { closed: 0, unconfirmed: 0, overflow: 0, refused: 0 },
+    droppedUnits: { closed: 0, unconfirmed: 0, overflow: 0, refused: 0, unwritten: 0 },
   });
 });
 

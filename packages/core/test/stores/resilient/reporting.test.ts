@@ -15,8 +15,9 @@ describe("the stats of a resilient store", () => {
       failures: { HG_STORE_TIMEOUT: 0, HG_STORE_UNREACHABLE: 0, HG_STORE_REFUSED: 0, other: 0 },
       fallbacks: { local: 0, allow: 0, deny: 0 },
       fallbacksByRule: {},
+      breaker: "closed",
+      sinceMs: TODAY_MS,
     });
-    expect(context().store.stats).toMatchObject({ breaker: "closed", sinceMs: TODAY_MS });
   });
 
   it("are live: they count calls, failures by code, and fallbacks by policy and by rule", async () => {
