@@ -84,7 +84,7 @@ export function watch(client: RedisClient): void {
 }
 
 /** The server has no such database. ioredis then goes on in the first one, where others count. */
-export function isOfDatabase(trouble: Error | undefined): boolean {
+function isOfDatabase(trouble: Error | undefined): boolean {
   return trouble?.message.includes("DB index") ?? false;
 }
 
