@@ -2,17 +2,31 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 
-/** What each server is installed from, and the programs of it that the tests start. */
-const servers = [{ name: "Redis 7", debianPackage: "redis-server", programs: ["redis-server", "redis-cli"] }];
+/** What each server is installed from, and the programs (or files) of it that the tests use. */
+const servers = [
+  { name: "Redis 7", debianPackages: ["redis-server"], programs: ["redis-server", "redis-cli"] },
+  {
+    name: "ZooKeeper 3.8",
+    debianPackages: ["zookeeper", "default-jre-headless"],
+    programs: ["java", "/usr/share/java/zookeeper.jar"],
+  },
+  { name: "PostgreSQL 15", debianPackages: ["postgresql"], programs: ["/usr/lib/postgresql/15/bin/postgres"] },
+  { name: "nginx", debianPackages: ["nginx-light"], programs: ["nginx"] },
+];
 
 const APT = "apt-get";
 
-const missing = servers.filter(({ programs }) => !programs.every(isOnPath));
+const missing = servers.filter(({ programs }) => !programs.every(isThere));
 if (missing.length > 0) {
   if (process.getuid?.() !== 0 || !isOnPath(APT)) refuse(missing);
-  aptInstall(missing.map(({ debianPackage }) => debianPackage));
-  const absent = missing.filter(({ programs }) => !programs.every(isOnPath));
+  aptInstall(missing.flatMap(({ debianPackages }) => debianPackages));
+  const absent = missing.filter(({ programs }) => !programs.every(isThere));
   if (absent.length > 0) refuse(absent);
+}
+
+/** @param {string} program */
+function isThere(program) {
+  return program.startsWith("/") ? existsSync(program) : isOnPath(program);
 }
 
 /** @param {string} program */
@@ -22,8 +36,8 @@ function isOnPath(program) {
 
 /** @param {typeof servers} absent */
 function refuse(absent) {
-  const wanted = absent.map(({ name, programs }) => `${name} (${programs.join(" and ")} on the PATH)`);
-  console.error(`The tests need ${wanted.join(", ")}: install it, then run them again.`);
+  const wanted = absent.map(({ name, programs }) => `${name} (${programs.join(" and ")})`);
+  console.error(`The tests need ${wanted.join(", ")}: install what is missing, then run them again.`);
   process.exit(1);
 }
 

@@ -1,0 +1,35 @@
+/** Something that is to be remembered. */
+export interface AuditEvent {
+  /** ISO 8601 in UTC. */
+  readonly at: string;
+  readonly actor_id: string;
+  readonly actor_name: string;
+  /** `rule.create`, `rule.update`, `rule.delete`, `user.tier`, `user.limits`, `override.create`, `override.delete`, `key.create`, `key.revoke`, `limit.reset`, `state.throttled`. */
+  readonly action: string;
+  /** What it was done to: `rule:<id>`, `user:<id>`, `ip:<address>`, `apikey:<id>`, `key:<id>`. */
+  readonly subject: string;
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+/** An event in the chain: `hash` covers the event, its number and the hash before it. */
+export interface AuditEntry extends AuditEvent {
+  readonly seq: number;
+  readonly previous_hash: string;
+  readonly hash: string;
+}
+
+export interface AuditQuery {
+  readonly subject?: string;
+  readonly action?: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+/** Where the chain does not hold. */
+export interface ChainBreak {
+  readonly seq: number;
+  readonly problem: string;
+}

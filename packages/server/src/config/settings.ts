@@ -1,0 +1,38 @@
+/** How a node is set up: what flags, environment and file say together. */
+export interface Settings {
+  /** Where REST listens. */
+  readonly http: Address;
+  /** Where gRPC listens; undefined: nowhere. */
+  readonly grpc: Address | undefined;
+  /** The folder of the embedded database. */
+  readonly data: string;
+  readonly redis: string | undefined;
+  readonly postgres: string | undefined;
+  readonly zookeeper: string | undefined;
+  /** A YAML file of rules, in the place of the database's. */
+  readonly rules: string | undefined;
+  /** The first admin key, in the place of one that is made. */
+  readonly adminKey: string | undefined;
+  readonly tls: TlsFiles | undefined;
+  /** Listen in the clear on an address that others can reach. */
+  readonly insecure: boolean;
+  readonly logLevel: string;
+  /** How far a client's clock may be off before the answer says so. */
+  readonly skewBoundMs: number;
+  /** How many nodes share the limits: for `on_error: local` and leases. */
+  readonly nodes: number;
+  /** Proxies whose X-Forwarded-For is believed: addresses or networks. */
+  readonly trustedProxies: readonly string[];
+}
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface TlsFiles {
+  readonly cert: string;
+  readonly key: string;
+  /** Clients must show a certificate of this authority. */
+  readonly clientCa: string | undefined;
+}

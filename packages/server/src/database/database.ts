@@ -1,0 +1,139 @@
+import type { ApiKeyRecord } from "../access/api-key.ts";
+import type { AuditEntry, AuditEvent, AuditQuery, ChainBreak } from "../audit/audit.ts";
+import type { Rollup, RollupQuery } from "../metrics/rollup.ts";
+import type { RateLimitRule, RuleInput } from "../rules/rule.ts";
+import type { CustomLimit, Override, Standing } from "../rules/standing.ts";
+
+/**
+ * What the service keeps: rules, users, keys, the audit chain, rollups. SQLite and PostgreSQL are the same to
+ * all who use it. A change and its audit entry are one transaction: there is never one without the other.
+ * Fails with a DatabaseError (code, message), never with the driver's own.
+ */
+export interface Database {
+  readonly rules: RuleTable;
+  readonly users: UserTable;
+  readonly keys: KeyTable;
+  readonly audit: AuditTable;
+  readonly rollups: RollupTable;
+  readonly answered: AnsweredTable;
+  /** Told of every change, made here or by another node, within a second. Returns how to stop listening. */
+  onChange(listener: (change: Change) => void): () => void;
+  /** Answers if the database can be read. */
+  ping(): Promise<void>;
+  /** Removes what has outlived its retention; returns how much of each. */
+  purge(now: Date): Promise<Record<string, number>>;
+  close(): Promise<void>;
+}
+
+/** `all`: changes may have been missed (a lost connection): whatever is cached is to be read anew. */
+export type Change =
+  | { readonly kind: "rules" }
+  | { readonly kind: "user"; readonly user_id: string }
+  | { readonly kind: "keys" }
+  | { readonly kind: "all" };
+
+/** Who changes something, as the audit log names him. */
+export interface Actor {
+  /** The id of the API key, or `file`, or `system`. */
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface Page {
+  /** At most so many. */
+  readonly limit: number;
+  /** Where the last page ended, as it said. */
+  readonly cursor?: string;
+}
+
+export interface Paged<Item> {
+  readonly items: readonly Item[];
+  /** Absent on the last page. */
+  readonly next?: string;
+}
+
+export interface RuleTable {
+  /** All of them, for the catalogue. */
+  all(): Promise<readonly RateLimitRule[]>;
+  list(page: Page): Promise<Paged<RateLimitRule>>;
+  get(id: string): Promise<RateLimitRule | undefined>;
+  /** "exists" if the id, or another member of the same family with the same tier, is there already. */
+  create(input: RuleInput, actor: Actor): Promise<RateLimitRule | Conflict>;
+  /** `version`: only if it still has it; absent: whatever it has. */
+  update(input: RuleInput, actor: Actor, version?: number): Promise<RateLimitRule | Conflict>;
+  remove(id: string, actor: Actor, version?: number): Promise<RateLimitRule | Conflict>;
+  /** Makes the rules be exactly these, in one transaction; those that are the same keep their version. */
+  replace(inputs: readonly RuleInput[], actor: Actor): Promise<Replaced>;
+}
+
+export interface Replaced {
+  readonly created: readonly string[];
+  readonly updated: readonly string[];
+  readonly removed: readonly string[];
+  readonly unchanged: number;
+}
+
+/** Why a write was not done. `current` is the version that is there. */
+export interface Conflict {
+  readonly conflict: "exists" | "missing" | "changed";
+  readonly current?: number;
+}
+
+export interface UserTable {
+  /** Of somebody unknown: no tier, nothing custom, version 0. */
+  get(id: string): Promise<Standing>;
+  setTier(id: string, tier: string | null, actor: Actor, version?: number): Promise<Standing | Conflict>;
+  setCustomLimits(
+    id: string,
+    limits: Readonly<Record<string, CustomLimit>>,
+    actor: Actor,
+    version?: number,
+  ): Promise<Standing | Conflict>;
+  addOverride(
+    override: Omit<Override, "override_id" | "created_at" | "created_by">,
+    actor: Actor,
+  ): Promise<Override>;
+  removeOverride(userId: string, overrideId: string, actor: Actor): Promise<Override | Conflict>;
+}
+
+export interface KeyTable {
+  all(): Promise<readonly ApiKeyRecord[]>;
+  add(key: ApiKeyRecord, actor: Actor): Promise<void>;
+  revoke(id: string, actor: Actor): Promise<ApiKeyRecord | Conflict>;
+}
+
+export interface AuditTable {
+  /** For what is not a change of configuration: resets, transitions to throttled. */
+  append(events: readonly AuditEvent[]): Promise<void>;
+  query(query: AuditQuery): Promise<Paged<AuditEntry>>;
+  /** Walks the whole chain; undefined if it is whole. */
+  verify(): Promise<{ readonly entries: number; readonly broken?: ChainBreak }>;
+}
+
+export interface RollupTable {
+  /** Adds to what is there: nodes write their own counts into the same minute. */
+  add(rollups: readonly Rollup[]): Promise<void>;
+  query(query: RollupQuery): Promise<readonly Rollup[]>;
+}
+
+/** Answers of admin writes by idempotency key, for five minutes. */
+export interface AnsweredTable {
+  /**
+   * Claims a key for a request: undefined if it is claimed now, and to be answered by `finish`;
+   * else what is known of the request that holds it.
+   */
+  claim(key: string, fingerprint: string, now: Date): Promise<Answered | undefined>;
+  finish(key: string, status: number, body: string, headers: Readonly<Record<string, string>>): Promise<void>;
+  /** Gives the key up: the request failed before it changed anything. */
+  release(key: string): Promise<void>;
+}
+
+export interface Answered {
+  readonly fingerprint: string;
+  /** undefined: still under way. */
+  readonly response?: {
+    readonly status: number;
+    readonly body: string;
+    readonly headers: Readonly<Record<string, string>>;
+  };
+}

@@ -1,0 +1,37 @@
+/** Whose requests a rule counts. */
+export const DIMENSIONS = ["user", "ip", "apikey"] as const;
+export type Dimension = (typeof DIMENSIONS)[number];
+
+/** `shadow` decides, is counted and shown, and refuses nothing. */
+export type Mode = "enforce" | "shadow";
+
+/** What holds while the store of counters fails. */
+export type OnError = "allow" | "deny" | "local";
+
+/** How near to the store a decision is made: by it, by a local cache of it, or by quota leased from it. */
+export type Consistency = "strict" | "cached" | "leased";
+
+/** A rule as files, the wire and the database have it. Times are ISO 8601 in UTC. */
+export interface RateLimitRule {
+  readonly rule_id: string;
+  readonly name: string;
+  readonly dimension: Dimension;
+  readonly endpoint_pattern: string;
+  readonly limit: number;
+  readonly window_seconds: number;
+  readonly algorithm: string;
+  /** How many units can be held at once; null: as many as the limit. */
+  readonly burst: number | null;
+  /** The tier whose users it is for; null: for those whose tier has no rule of its own. */
+  readonly tier: string | null;
+  readonly mode: Mode;
+  readonly on_error: OnError;
+  readonly consistency: Consistency;
+  readonly created_at: string;
+  readonly updated_at: string;
+  /** Counts up with each change; the ETag of the rule. */
+  readonly version: number;
+}
+
+/** What a writer gives; the rest is ours to fill in. */
+export type RuleInput = Omit<RateLimitRule, "created_at" | "updated_at" | "version">;
