@@ -94,6 +94,11 @@ export function makeCapacityLimit(capacity: unknown, refillRate: unknown, at = "
   return withRate({ algorithm: "token_bucket", ...fields }, tokens, seconds * 1_000_000n);
 }
 
+/** The same rate with another burst, not larger than it was. */
+export function withBurst<Name extends AlgorithmName>(limit: Limit<Name>, burst: number): Limit<Name> {
+  return Object.freeze({ ...limit, burst, capacity: partsOf(burst, limit.unit) });
+}
+
 /** Whether two limits say the same. */
 export function sameLimit(a: Limit, b: Limit): boolean {
   const names = ["algorithm", "limit", "window", "burst", "anchor", "bucketWidth", "unit", "drain"] as const;

@@ -1,5 +1,5 @@
 import type { Answer, Rule, Source } from "../stores/store.ts";
-import { type Explanation, explain } from "./explain.ts";
+import { type Explanation, explain, withLease } from "./explain.ts";
 
 type Numbers = Pick<Answer, "allowed" | "remaining" | "retryAfter" | "resetAfter">;
 
@@ -55,6 +55,21 @@ export class Decision<Name extends string = string> {
   /** Which limit decided, how it stands, and when this request would pass; `String()` of it is a sentence. */
   explain(): Explanation {
     return explain(this, this.#rule.limit);
+  }
+}
+
+/** What was decided by leased quota: it can say how the lease stood. */
+export class LeasedDecision<Name extends string = string> extends Decision<Name> {
+  readonly #answer: Answer;
+
+  constructor(rule: RuleWithNames<Name>, cost: number, answer: Answer) {
+    super(rule, cost, answer, answer.source, answer.degraded);
+    this.#answer = answer;
+  }
+
+  override explain(): Explanation {
+    const { lease } = this.#answer;
+    return lease === undefined ? super.explain() : withLease(super.explain(), lease);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { AlgorithmName, Limit } from "../limit/limit.ts";
+import type { LeaseView } from "../stores/store.ts";
 
 export interface Explanation {
   readonly rule: string;
@@ -14,6 +15,8 @@ export interface Explanation {
   /** Until this request would pass: 0 if it did, null if it never can. */
   readonly passesInMs: number | null;
   readonly fullInMs: number;
+  /** What this process holds of the quota, if it was decided by that. */
+  readonly lease?: LeaseView;
   toString(): string;
 }
 
@@ -50,6 +53,13 @@ export function explain(decision: Decided, limit: Limit): Explanation {
     fullInMs: resetAfterMs,
     toString: () => text.filter((part) => part !== undefined).join("; "),
   };
+}
+
+/** The same, and how the lease stood. */
+export function withLease(explanation: Explanation, lease: LeaseView): Explanation {
+  const { held, pool, epoch, deadlineMs } = lease;
+  const text = `${explanation}; ${rounded(held)} held here until ${duration(deadlineMs)} from now (epoch ${epoch}), ${rounded(pool)} in the pool`;
+  return { ...explanation, lease, toString: () => text };
 }
 
 function passing(retryAfterMs: number): string {

@@ -12,7 +12,7 @@ import {
   onceIn,
   requireKnown,
 } from "./check-options.ts";
-import { Decision, type RuleWithNames } from "./decision.ts";
+import { Decision, LeasedDecision, type RuleWithNames } from "./decision.ts";
 import { type Batch, type Check, isKeyBatch, requireChecks, requireDistinct, requireKey } from "./requests.ts";
 import { makeRule, type QueueName, type RuleName, type Rules, readRules, unknownRule } from "./rules.ts";
 import type { Scheduled, ScheduleOptions } from "./schedule.ts";
@@ -23,14 +23,16 @@ import { WaitingLine } from "./waiting-line.ts";
 /** Decides by named rules over any store. A denial is a decision, never an exception. */
 export class Limiter<R extends Rules = Rules> {
   protected readonly rules: Map<RuleName<R>, RuleWithNames<RuleName<R>>>;
-  readonly #store: Store;
+  /** What it decides over. */
+  readonly store: Store;
   readonly #clock: Clock;
   readonly #line = new WaitingLine();
 
   constructor(rules: R, store: Store, clock: Clock) {
     this.rules = readRules<RuleName<R>>(rules);
-    this.#store = store;
+    this.store = store;
     this.#clock = clock;
+    for (const rule of this.rules.values()) store.open?.(rule);
   }
 
   /** One request under one rule. */
@@ -106,7 +108,9 @@ export class Limiter<R extends Rules = Rules> {
   /** Puts another limit in the place of a rule's. What was used stays used, unless the algorithm is another. */
   setLimit(rule: RuleName<R>, limit: Limit): void {
     this.rule(rule);
-    this.rules.set(rule, makeRule(rule, limit));
+    const changed = makeRule(rule, limit);
+    this.store.open?.(changed);
+    this.rules.set(rule, changed);
   }
 
   /** The limit that a rule has by now. */
@@ -198,7 +202,7 @@ export class Limiter<R extends Rules = Rules> {
     try {
       const { operations, once } = prepare();
       const answered = (answers: readonly Answer[]): Told => tell(decided(action, operations, answers));
-      const answers = this.#store.apply(action, operations, once);
+      const answers = this.store.apply(action, operations, once);
       return "then" in answers ? Promise.resolve(answers).then(answered) : Promise.resolve(answered(answers));
     } catch (reason) {
       return Promise.reject(reason);
@@ -214,7 +218,12 @@ export function decided<Name extends string>(
 ): Decision<Name>[] {
   const isAsked = action === "take" || action === "peek";
   return operations.map(({ rule, cost }, i) => {
-    return new Decision(rule, isAsked ? cost : 1, answers[i], answers[i].source, answers[i].degraded);
+    const answer = answers[i];
+    const asked = isAsked ? cost : 1;
+    // How a lease stood is put together when it is read.
+    return "lease" in answer
+      ? new LeasedDecision(rule, asked, answer)
+      : new Decision(rule, asked, answer, answer.source, answer.degraded);
   });
 }
 

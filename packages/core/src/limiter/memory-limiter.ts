@@ -13,7 +13,7 @@ import { Verdict } from "./verdict.ts";
 
 /** A limiter over this process's own memory: everything can also be had at once, without a promise. */
 export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
-  readonly store: MemoryStore;
+  override readonly store: MemoryStore;
   private readonly clock: Clock;
   private readonly out = new Outcome();
   // The rule asked for last: most programs ask for one again and again. Other limiters over the
@@ -26,7 +26,6 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
     super(rules, store, store.clock);
     this.store = store;
     this.clock = store.clock;
-    for (const rule of this.rules.values()) store.open(rule);
     const [first] = this.rules.keys();
     this.selected = this.rule(first);
     this.ledger = store.ledger(this.selected);

@@ -1,5 +1,5 @@
 import { HeadgateError, shown } from "../../errors.ts";
-import { fingerprint, IDEMPOTENCY_WINDOW } from "../fingerprint.ts";
+import { fingerprint } from "../fingerprint.ts";
 import type { Action, Answer, Operation } from "../store.ts";
 import type { KeyHash } from "./key-hash.ts";
 
@@ -42,6 +42,7 @@ export class AnsweredRequests {
     action: Action,
     operations: readonly Operation[],
     now: number,
+    rememberFor: number,
     decide: () => readonly Answer[],
   ): readonly Answer[] {
     const id = this.hashOf(JSON.stringify([operations[0]?.key, idempotencyKey]));
@@ -49,7 +50,7 @@ export class AnsweredRequests {
     const known = this.byId.get(id);
     if (known === undefined || now >= known.until) {
       const answers = decide();
-      this.remember({ id, request, answers, until: now + IDEMPOTENCY_WINDOW, next: undefined }, now);
+      this.remember({ id, request, answers, until: now + rememberFor, next: undefined }, now);
       return answers;
     }
     if (known.request !== request) {

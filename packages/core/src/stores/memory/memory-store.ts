@@ -1,10 +1,11 @@
-import { Outcome } from "../../algorithms/algorithm.ts";
 import { HeadgateError, StoreError, shown } from "../../errors.ts";
 import { type Limit, sameLimit } from "../../limit/limit.ts";
 import { requireOptions } from "../../options.ts";
 import { type Clock, requireClock } from "../../time/clock.ts";
 import { SystemClock } from "../../time/system-clock.ts";
+import { IDEMPOTENCY_WINDOW } from "../fingerprint.ts";
 import type { Action, Answer, ApplyOptions, Operation, Rule, Store } from "../store.ts";
+import { transact } from "../transact.ts";
 import { AnsweredRequests } from "./answered-requests.ts";
 import { KeyHash } from "./key-hash.ts";
 import { Ledger } from "./ledger.ts";
@@ -102,68 +103,22 @@ export class MemoryStore implements Store {
     const { idempotencyKey, voidFrom = Number.POSITIVE_INFINITY } = options;
     if (now >= voidFrom) throw new StoreError("HG_STORE_TIMEOUT", "was asked too late: the request's time is over");
     if (idempotencyKey === undefined) return this.decide(action, operations, now);
-    return this.answered.once(idempotencyKey, action, operations, now, () => this.decide(action, operations, now));
+    const { rememberFor = IDEMPOTENCY_WINDOW } = options;
+    const decide = (): readonly Answer[] => this.decide(action, operations, now);
+    return this.answered.once(idempotencyKey, action, operations, now, rememberFor, decide);
   }
 
   private decide(action: Action, operations: readonly Operation[], now: number): readonly Answer[] {
-    if (action === "take") {
-      const asked = this.evaluateAll(operations, now);
-      if (asked.every((out) => out.allowed)) this.changeAll(action, operations, now);
-      return operations.map((operation, i) => answer(asked[i], this.evaluate(operation, 0, now)));
-    }
-    this.changeAll(action, operations, now);
-    return operations.map((operation) => {
-      const asked = this.evaluate(operation, action === "peek" ? operation.cost : 1, now);
-      return answer(asked, this.evaluate(operation, 0, now));
-    });
-  }
-
-  /** Each operation of a request; those that have to share a row are judged with what the ones before them take from it. */
-  private evaluateAll(operations: readonly Operation[], now: number): Outcome[] {
-    const taken = new Map<Ledger, number>();
-    return operations.map((operation) => {
-      const ledger = this.ledger(operation.rule);
-      ledger.arrive(operation.key, now);
-      if (!ledger.shared) return this.evaluate(operation, operation.cost, now);
-      const before = taken.get(ledger) ?? 0;
-      taken.set(ledger, before + operation.cost);
-      return this.evaluate(operation, before + operation.cost, now);
-    });
-  }
-
-  private evaluate({ rule, key }: Operation, cost: number, now: number): Outcome {
-    const ledger = this.ledger(rule);
-    const out = new Outcome();
-    ledger.locate(key, now);
-    ledger.algorithm.evaluate(rule.limit, ledger.cells, ledger.at, now, cost, out);
-    return out;
-  }
-
-  private changeAll(action: Action, operations: readonly Operation[], now: number): void {
-    for (const { rule, key, cost } of operations) {
+    const locate = ({ rule, key }: Operation): Ledger => {
       const ledger = this.ledger(rule);
       ledger.locate(key, now);
-      if (action === "take" || action === "penalize") {
-        const out = new Outcome();
-        ledger.algorithm.evaluate(rule.limit, ledger.cells, ledger.at, now, cost, out);
-        if (cost > 0) ledger.charge(rule.limit, cost, now, out);
-      } else if (ledger.known && action === "refund") {
-        ledger.algorithm.refund(rule.limit, ledger.cells, ledger.at, now, cost);
-      } else if (ledger.known && action === "reset") {
-        ledger.drop();
-      }
-    }
+      return ledger;
+    };
+    const arrive = ({ rule, key }: Operation): Ledger => {
+      const ledger = this.ledger(rule);
+      ledger.arrive(key, now);
+      return ledger;
+    };
+    return transact(action, operations, now, locate, arrive);
   }
-}
-
-/** What was asked decides; what is left is told as it stands afterwards. */
-function answer(asked: Outcome, after: Outcome): Answer {
-  return {
-    allowed: asked.allowed,
-    remaining: after.remaining,
-    retryAfter: asked.retryAfter,
-    resetAfter: after.resetAfter,
-    source: "store",
-    degraded: false,
-  };
 }

@@ -1,0 +1,76 @@
+/** A batch should last about so long, in microseconds. */
+const LASTS = 2_000_000;
+/** What to begin with: so a key that seems slow only because each request waits for the pool soon shows how fast it is. */
+const FIRST = 16;
+/** All nodes together hold no more than about this part of what is left. */
+const OUTSTANDING = 1 / 25;
+/** Of a node that has not yet seen how much the others take. */
+const FIRST_SHARE = 1 / 8;
+const LEAST_SHARE = 1 / 64;
+/** What was seen before counts so much less with each grant. */
+const FADING = 0.9;
+/** Smaller ones are not worth having: each request asks for what it needs, and nothing is left lying about. */
+const LEAST = 3;
+
+/**
+ * How much to take at a time: what this node will need in a while, and no more than its share of a small part of
+ * what the pool has left. So batches are large while the pool is full and the key is busy here, shrink as it runs
+ * low, and little lies with other nodes when somebody is denied. Nobody needs to know how many nodes there are.
+ */
+export class BatchSize {
+  /** What the pool had left when it last answered. */
+  private left = 0;
+  /** What this node took lately, and what all did. As sums: between two grants of ours there may be none of the others, or many. */
+  private ours = 0;
+  private all = 0;
+  /** Units for each microsecond. */
+  private rate = 0;
+  private since: number;
+  /** Whether the pool is the one of the last grant. */
+  private isSame = false;
+  private readonly fixed: number | undefined;
+
+  constructor(fixed: number | undefined, now: number) {
+    this.fixed = fixed;
+    this.since = now;
+  }
+
+  /** `spent`: in this node since the last time. */
+  next(left: number, spent: number, now: number): number {
+    if (this.fixed !== undefined) return Math.min(this.fixed, Math.max(0, Math.floor(left)));
+    const elapsed = Math.max(1, now - this.since);
+    this.since = now;
+    this.rate = Math.max(spent / elapsed, this.rate / 2);
+    const size = Math.floor(Math.min(Math.max(FIRST, this.rate * LASTS), left * OUTSTANDING * this.share));
+    return size < LEAST ? 0 : size;
+  }
+
+  /** Takes in what a grant has shown: so many units were left after it. */
+  granted(amount: number, left: number): void {
+    // What is missing, and we did not take, others took.
+    const byOthers = Math.max(0, this.left - amount - left);
+    if (this.all === 0) {
+      this.ours = amount;
+      this.all = amount / FIRST_SHARE;
+    } else if (this.isSame) {
+      this.ours = this.ours * FADING + amount;
+      this.all = this.all * FADING + amount + byOthers;
+    }
+    this.left = left;
+    this.isSame = true;
+  }
+
+  /** We gave some back. */
+  returned(amount: number): void {
+    this.left += amount;
+  }
+
+  /** The pool is another: what it had left says nothing of what others took. */
+  renewed(): void {
+    this.isSame = false;
+  }
+
+  private get share(): number {
+    return this.all === 0 ? FIRST_SHARE : Math.max(LEAST_SHARE, this.ours / this.all);
+  }
+}

@@ -1,0 +1,424 @@
+import { StoreError } from "../../errors.ts";
+import type { Answer, LeaseView } from "../store.ts";
+import { LeaseAnswer } from "./answers.ts";
+import type { Bank, Granted } from "./bank.ts";
+import type { BatchSize } from "./batch-size.ts";
+import type { Settings } from "./options.ts";
+import type { Pool } from "./pool.ts";
+import type { Counts } from "./stats.ts";
+
+/** A request that this node cannot pay itself. */
+interface Waiter {
+  readonly cost: number;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/** What a lease needs of the store that holds it. */
+export interface Surroundings {
+  readonly settings: Settings;
+  readonly counts: Counts;
+  /** Asks the store about one request, past all leases. */
+  straight(cost: number): Promise<Answer>;
+  /** The pool refuses `from` units and more, until then by our clock: the others need not ask. */
+  tellShut(from: number, until: number): void;
+  /** The pool has some again. */
+  tellOpen(): void;
+}
+
+/**
+ * What this node holds of one key's quota. It pays requests from it at once, fetches more before it runs out, and
+ * lets nobody ask a pool that is known to be empty.
+ */
+export class Lease {
+  /** When it was last asked, by our clock. */
+  usedAt: number;
+  private held = 0;
+  /** From then on what is held is worth nothing. */
+  private deadline = Number.NEGATIVE_INFINITY;
+  private epoch = 0;
+  /** What the pool had left when it last answered, and when it will be full. */
+  private left: number;
+  private fullAt: number;
+  /** So many units and more are refused by the pool, until then. */
+  private shutFrom = Number.POSITIVE_INFINITY;
+  private shutUntil = Number.NEGATIVE_INFINITY;
+  /** At so much left the next batch is fetched. */
+  private low = 0;
+  private batch = 0;
+  private spent = 0;
+  /** Let in while the pool was asked, and not paid. */
+  private debt = 0;
+  private isAsking = false;
+  private line: Waiter[] = [];
+  private readonly pool: Pool;
+  private readonly bank: Bank;
+  private readonly size: BatchSize;
+  private readonly around: Surroundings;
+
+  constructor(pool: Pool, bank: Bank, size: BatchSize, around: Surroundings) {
+    this.pool = pool;
+    this.bank = bank;
+    this.size = size;
+    this.around = around;
+    this.usedAt = around.settings.clock.now();
+    this.left = pool.rule.limit.burst;
+    this.fullAt = this.usedAt;
+  }
+
+  /** The answer to a request if it can be given here: undefined if the pool must be asked. */
+  answer(cost: number, now: number): Answer | undefined {
+    this.usedAt = now;
+    if (now >= this.deadline) this.expire();
+    if (cost <= this.held) {
+      this.pay(cost);
+      if (this.held <= this.low && !this.isAsking) this.prefetch(now);
+      return this.told(true, 0, now);
+    }
+    if (this.isShutTo(cost, now)) {
+      this.around.counts.denied += 1;
+      return this.told(false, this.shutUntil - now, now);
+    }
+    return this.around.settings.admitWhileAsking > 0 ? this.lend(cost, now) : undefined;
+  }
+
+  /** Asks the pool on behalf of a request. */
+  wait(cost: number): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      this.line.push({ cost, resolve, reject });
+      if (!this.isAsking) void this.ask();
+    });
+  }
+
+  /** Sets units aside for a request that has other limits too: whether they were there. */
+  hold(cost: number, now: number): boolean {
+    this.usedAt = now;
+    if (now >= this.deadline) this.expire();
+    if (cost > this.held) {
+      this.nudge(now);
+      return false;
+    }
+    this.pay(cost);
+    if (this.held <= this.low) this.nudge(now);
+    return true;
+  }
+
+  /** Takes back what was set aside in an epoch: another limit refused. */
+  restore(cost: number, epoch: number): void {
+    const { counts } = this.around;
+    this.spent -= cost;
+    counts.spent -= cost;
+    if (epoch !== this.epoch) {
+      counts.burnt += cost;
+      return;
+    }
+    this.held += cost;
+    counts.held += cost;
+  }
+
+  get currentEpoch(): number {
+    return this.epoch;
+  }
+
+  /** How it stands, as an answer. */
+  told(allowed: boolean, retryAfter: number, now: number): LeaseAnswer {
+    const lasts = Math.max(0, this.deadline - now);
+    const { held, left, epoch } = this;
+    return new LeaseAnswer(allowed, held, left, retryAfter, Math.max(0, this.fullAt - now), epoch, lasts);
+  }
+
+  view(now: number): LeaseView {
+    const isGood = now < this.deadline;
+    return {
+      held: isGood ? this.held : 0,
+      pool: this.left,
+      epoch: this.epoch,
+      deadlineMs: isGood ? (this.deadline - now) / 1000 : 0,
+    };
+  }
+
+  /** Whether nothing would be lost by letting go of it: neither quota nor the knowledge that there is none. */
+  isBare(now: number): boolean {
+    return this.held === 0 && !this.isAsking && this.bank.doubts === 0 && now >= this.shutUntil;
+  }
+
+  /** Gives back what is held beyond `keep` units, if it is worth anything. */
+  async giveBack(keep: number, now: number): Promise<void> {
+    if (now >= this.deadline) this.expire();
+    const amount = this.held - keep;
+    if (amount <= 0) return;
+    const { counts } = this.around;
+    this.held = keep;
+    counts.held -= amount;
+    counts.returning += amount;
+    counts.roundTrips += 1;
+    const isBack = await this.bank.giveBack(amount, this.deadline).catch(() => false);
+    counts.returning -= amount;
+    if (!isBack) {
+      counts.burnt += amount;
+      return;
+    }
+    counts.returned += amount;
+    this.size.returned(amount);
+    this.left += amount;
+    if (this.around.settings.clock.now() < this.shutUntil) {
+      this.open();
+      this.around.tellOpen();
+    }
+  }
+
+  /** More than this is of no use here. */
+  get enough(): number {
+    return 2 * this.batch;
+  }
+
+  /** Throws away what is held: the pool was filled by hand. */
+  drop(): void {
+    this.expire();
+    this.deadline = Number.NEGATIVE_INFINITY;
+    this.open();
+  }
+
+  /** Somebody has seen the pool refuse. */
+  shut(from: number, until: number): void {
+    this.shutFrom = from;
+    this.shutUntil = until;
+  }
+
+  open(): void {
+    this.shutFrom = Number.POSITIVE_INFINITY;
+    this.shutUntil = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Finds out what became of grants that were not answered. */
+  async clearDoubts(): Promise<void> {
+    for (let count = this.bank.doubts; count > 0; count -= 1) {
+      this.around.counts.roundTrips += 1;
+      const cleared = await this.bank.clearDoubt();
+      if (cleared === undefined) return;
+      if (cleared.answer.allowed) this.receive(cleared.amount, cleared.amount, cleared);
+    }
+  }
+
+  private pay(cost: number): void {
+    this.held -= cost;
+    this.spent += cost;
+    const { counts } = this.around;
+    counts.spent += cost;
+    counts.held -= cost;
+  }
+
+  /** Lets a request in while the pool is asked, within the bound for each window. */
+  private lend(cost: number, now: number): Answer | undefined {
+    const { settings, counts } = this.around;
+    if (this.debt + cost > settings.admitWhileAsking) return undefined;
+    this.debt += cost;
+    counts.lent += cost;
+    if (!this.isAsking) void this.ask();
+    return this.told(true, 0, now);
+  }
+
+  private expire(): void {
+    if (this.held === 0) return;
+    this.around.counts.burnt += this.held;
+    this.around.counts.held -= this.held;
+    this.held = 0;
+  }
+
+  private nudge(now: number): void {
+    if (!this.isAsking) this.prefetch(now);
+  }
+
+  /** Fetches the next batch in the background, if one is worth having. */
+  private prefetch(now: number): void {
+    const amount = this.nextBatch(now);
+    if (amount > 0 && !(amount >= this.shutFrom && now < this.shutUntil)) void this.ask(amount);
+  }
+
+  private nextBatch(now: number): number {
+    // A pool that is full by now has all of it.
+    const left = now >= this.fullAt ? this.pool.rule.limit.burst : this.left;
+    this.batch = Math.min(this.size.next(left, this.spent, now), this.pool.most - this.held);
+    this.low = Math.floor(this.batch * this.around.settings.prefetchAt);
+    this.spent = 0;
+    return Math.max(0, this.batch);
+  }
+
+  /** Asks until nobody waits. One at a time: who comes meanwhile is asked for with the next. */
+  private async ask(batch?: number): Promise<void> {
+    this.isAsking = true;
+    let extra = batch;
+    try {
+      do {
+        const now = this.around.settings.clock.now();
+        const waiters = this.line.filter((waiter) => !this.isSettled(waiter, now));
+        this.line = [];
+        await this.fetch(waiters, extra ?? (waiters.length > 0 ? this.nextBatch(now) : 0));
+        extra = undefined;
+      } while (this.line.length > 0);
+    } finally {
+      this.isAsking = false;
+    }
+  }
+
+  /** Gets what these need, and a batch beside it. Whom the pool has not enough for is denied. */
+  private async fetch(waiters: readonly Waiter[], batch: number): Promise<void> {
+    const { burst } = this.pool.rule.limit;
+    let waiting = this.those(waiters, burst);
+    let extra = batch;
+    while (waiting.length > 0 || extra > 0 || this.debt > 0) {
+      const { debt } = this;
+      const need = sum(waiting);
+      const amount = Math.min(need + extra + debt, burst);
+      let granted: Granted;
+      try {
+        granted = await this.take(amount);
+      } catch (error) {
+        this.later(waiting);
+        this.goStraight(error);
+        return;
+      }
+      if (granted.answer.allowed) {
+        for (const { resolve } of waiting) resolve(this.paidByGrant(granted.answer));
+        this.receive(amount, amount - need, granted);
+        void this.clearDoubts();
+        return;
+      }
+      waiting = await this.refused(waiting, amount, granted.answer);
+      extra = 0;
+      // What the pool would not pay stays owed for this window, and nothing more is lent in it.
+      if (waiting.length === 0) return;
+    }
+  }
+
+  private async take(amount: number): Promise<Granted> {
+    this.around.counts.roundTrips += 1;
+    return this.bank.take(amount);
+  }
+
+  /** Who is asked for again now that the pool has refused; who else can be answered is. */
+  private async refused(waiting: readonly Waiter[], amount: number, answer: Answer): Promise<readonly Waiter[]> {
+    const { clock } = this.around.settings;
+    this.learn(answer);
+    const left = Math.floor(answer.remaining);
+    const [first, ...others] = waiting;
+    if (first === undefined) {
+      if (left < 1) this.shutAfter(amount, answer);
+      return [];
+    }
+    if (left >= first.cost && amount > first.cost) return this.those(waiting, left);
+    // Alone: a bucket says how long to wait for what was asked, and this one is told its own wait.
+    const isAlone = amount === first.cost;
+    if (left + this.held >= first.cost && this.held > 0) {
+      // Together it is enough: what is held goes back, so that the request can be paid at one place.
+      await this.giveBack(0, clock.now());
+    } else if (this.pool.isWindow || isAlone) {
+      this.shutAfter(amount, answer);
+      const now = clock.now();
+      this.deny(first, now);
+      this.later(others);
+      return [];
+    }
+    this.later(others);
+    return [first];
+  }
+
+  /** Whether one that waits could be answered by what has come to be held or known meanwhile. */
+  private isSettled(waiter: Waiter, now: number): boolean {
+    if (now < this.deadline && waiter.cost <= this.held) {
+      this.pay(waiter.cost);
+      waiter.resolve(this.told(true, 0, now));
+      return true;
+    }
+    if (!this.isShutTo(waiter.cost, now)) return false;
+    this.deny(waiter, now);
+    return true;
+  }
+
+  private deny({ resolve }: Waiter, now: number): void {
+    this.around.counts.denied += 1;
+    resolve(this.told(false, Math.max(0, this.shutUntil - now), now));
+  }
+
+  private isShutTo(cost: number, now: number): boolean {
+    return cost - this.held >= this.shutFrom && now < this.shutUntil;
+  }
+
+  /** As many of the first as so many units pay for; the rest waits for the next time. */
+  private those(waiting: readonly Waiter[], units: number): readonly Waiter[] {
+    let count = 0;
+    let cost = 0;
+    while (count < waiting.length && cost + waiting[count].cost <= units) {
+      cost += waiting[count].cost;
+      count += 1;
+    }
+    this.later(waiting.slice(count));
+    return waiting.slice(0, count);
+  }
+
+  /** Puts some back at the head of the line. */
+  private later(waiting: readonly Waiter[]): void {
+    if (waiting.length > 0) this.line = [...waiting, ...this.line];
+  }
+
+  private shutAfter(amount: number, answer: Answer): void {
+    if (!Number.isFinite(answer.retryAfter)) return;
+    // A window gives no more until it ends; a bucket fills, and then has what it was asked for.
+    const from = this.pool.isWindow ? Math.floor(answer.remaining) + 1 : amount;
+    this.shut(from, this.around.settings.clock.now() + answer.retryAfter);
+    this.around.tellShut(from, this.shutUntil);
+  }
+
+  private learn(answer: Answer): void {
+    this.left = answer.remaining;
+    this.fullAt = this.around.settings.clock.now() + answer.resetAfter;
+  }
+
+  /** `kept`: what is not spent already. */
+  private receive(amount: number, kept: number, { answer, deadline }: Granted): void {
+    const { counts, settings } = this.around;
+    const now = settings.clock.now();
+    if (now >= this.deadline) {
+      this.expire();
+      this.epoch += 1;
+      this.debt = 0;
+      this.size.renewed();
+    }
+    this.learn(answer);
+    this.size.granted(amount, answer.remaining);
+    const owed = Math.min(this.debt, kept);
+    this.debt -= owed;
+    counts.granted += amount;
+    counts.spent += amount - kept + owed;
+    counts.lent -= owed;
+    this.spent += amount - kept;
+    // It came too late to be worth anything.
+    if (now >= deadline) {
+      counts.burnt += kept - owed;
+      return;
+    }
+    this.deadline = Math.max(this.deadline, deadline);
+    this.held += kept - owed;
+    counts.held += kept - owed;
+    if (this.held > 0) this.open();
+  }
+
+  /** Charged by the store for the request itself, whenever its reply came. */
+  private paidByGrant(answer: Answer): Answer {
+    return { ...answer, source: "store", remaining: answer.remaining + this.held };
+  }
+
+  /** The pool is gone: all who wait are answered as the rule says for that. */
+  private goStraight(error: unknown): void {
+    const waiters = this.line;
+    this.line = [];
+    for (const { cost, resolve, reject } of waiters) {
+      if (error instanceof StoreError) this.around.straight(cost).then(resolve, reject);
+      else reject(error);
+    }
+  }
+}
+
+function sum(waiting: readonly Waiter[]): number {
+  return waiting.reduce((total, { cost }) => total + cost, 0);
+}

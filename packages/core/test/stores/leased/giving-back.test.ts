@@ -1,0 +1,75 @@
+import { describe, expect, it } from "vitest";
+import { fixedWindow } from "../../../src/limit/builders.ts";
+import { KEY, LeasedNode } from "./leased-node.ts";
+
+const rule = { name: "api", limit: fixedWindow("100/m") };
+
+describe("a leased store, giving back", () => {
+  it("gives back all that a key holds when it has been idle, and forgets it", async () => {
+    const node = new LeasedNode({ base: 10, idleMs: 500 });
+    await node.take(rule);
+    await node.pool.clock.advance(1_000);
+    expect(node.pool.calls).toEqual(["take 11", "refund 10"]);
+    expect(node.pool.left(rule, KEY)).toBe(99);
+    await node.pool.clock.advance(1_000);
+    expect(node.store.stats).toMatchObject({ leases: 0, returned: 10, held: 0 });
+  });
+
+  it("gives back what is beyond two batches from time to time", async () => {
+    const node = new LeasedNode({ base: 10, giveBackEveryMs: 1_000, idleMs: 30_000 });
+    await node.take(rule);
+    await node.take(rule, 11);
+    await node.take(rule, 21);
+    expect(node.store.leaseOf("api", KEY)).toMatchObject({ held: 30 });
+    await node.pool.clock.advance(1_000);
+    expect(node.store.leaseOf("api", KEY)).toMatchObject({ held: 20 });
+    expect(node.pool.left(rule, KEY)).toBe(47);
+  });
+
+  it("gives back everything when it is closed", async () => {
+    const node = new LeasedNode({ base: 10 });
+    await node.take(rule);
+    await node.store.close();
+    expect(node.pool.left(rule, KEY)).toBe(99);
+  });
+
+  it("gives nothing back so late that it could reach the next window", async () => {
+    const node = new LeasedNode({ base: 10, idleMs: 30_000 });
+    await node.pool.clock.advance(59_970);
+    await node.take(rule);
+    await node.pool.clock.advance(22);
+    await node.store.close();
+    expect(node.pool.calls).toEqual(["take 11"]);
+    expect(node.store.stats).toMatchObject({ burnt: 10 });
+  });
+
+  it("gives back what it holds under the old limit when a limit changes", async () => {
+    const node = new LeasedNode({ base: 10 });
+    await node.take(rule);
+    const lowered = { name: "api", limit: fixedWindow("5/m") };
+    expect(await node.takeMany(lowered, 10)).toBe(4);
+    expect(node.pool.left(lowered, KEY)).toBe(0);
+  });
+
+  it("throws away what it holds when a key is reset: the pool is full again", async () => {
+    const node = new LeasedNode({ base: 10 });
+    await node.take(rule);
+    await node.store.apply("reset", [{ rule, key: KEY, cost: 1 }]);
+    expect(node.pool.left(rule, KEY)).toBe(100);
+    expect(node.store.leaseOf("api", KEY)).toMatchObject({ held: 0 });
+  });
+
+  it("asks again after a refund", async () => {
+    const node = new LeasedNode({ base: 50 });
+    await node.takeMany(rule, 101);
+    await node.store.apply("refund", [{ rule, key: KEY, cost: 3 }]);
+    expect(await node.takeMany(rule, 10)).toBe(3);
+  });
+
+  it("shows in a peek what the pool has and what is held here", async () => {
+    const node = new LeasedNode({ base: 10 });
+    await node.take(rule);
+    const [answer] = await node.store.apply("peek", [{ rule, key: KEY, cost: 1 }]);
+    expect(answer).toMatchObject({ allowed: true, remaining: 99, lease: { held: 10, pool: 89, epoch: 1 } });
+  });
+});

@@ -1,0 +1,62 @@
+import { expect } from "vitest";
+
+/** What a node was asked, and what came of it. Times are microseconds of the machine's clock. */
+export interface Tally {
+  /** Of each one that was let in: when that was known, and the number of the window that it was decided in. */
+  readonly at: readonly number[];
+  readonly window: readonly number[];
+  readonly asked: number;
+  readonly denied: number;
+  /** Let in, and denied, by what stands in for the store. */
+  readonly degraded: number;
+  readonly degradedDenied: number;
+  /** By window. */
+  readonly firstDenial: ReadonlyMap<number, number>;
+  /** How many failed, by code. */
+  readonly errors: Readonly<Record<string, number>>;
+}
+
+/** How many were let in, by window. */
+export function admittedIn(tallies: readonly Tally[]): Map<number, number> {
+  const admitted = new Map<number, number>();
+  for (const { window } of tallies) {
+    for (const number of window) admitted.set(number, (admitted.get(number) ?? 0) + 1);
+  }
+  return admitted;
+}
+
+/** How many windows there were, none of which let in more than its total. */
+export function expectNoneOver(tallies: readonly Tally[], total: number): Map<number, number> {
+  const admitted = admittedIn(tallies);
+  const over = [...admitted].filter(([, units]) => units > total);
+  expect(over, `windows that let in more than ${total}`).toEqual([]);
+  return admitted;
+}
+
+/** Which part of the total had been let in when somebody was first denied in a window. */
+export function shareAtFirstDenial(tallies: readonly Tally[], total: number, window: number): number {
+  const denials = tallies.flatMap(({ firstDenial }) => firstDenial.get(window) ?? []);
+  if (denials.length === 0) throw new Error(`nobody was denied in window ${window}`);
+  const first = Math.min(...denials);
+  let consumed = 0;
+  for (const { at, window: windows } of tallies) {
+    for (let i = 0; i < at.length; i += 1) if (windows[i] === window && at[i] <= first) consumed += 1;
+  }
+  return consumed / total;
+}
+
+/** Microseconds of the machine's clock. */
+export function machineTime(): number {
+  return Date.now() * 1000;
+}
+
+/** Waits until a window of this length has just begun, unless so much of it is left; answers its number. */
+export async function windowWithRoom(windowMs: number, roomMs: number): Promise<number> {
+  const left = windowMs - (Date.now() % windowMs);
+  if (left < roomMs) await sleep(left + 5);
+  return Math.floor(Date.now() / windowMs);
+}
+
+export function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,196 @@
+// A process with one leased store or several, each a node with a client of its own. It does what it is told, and tells
+// what was let in and in which window.
+const settings = JSON.parse(process.argv[2]);
+const { server, limit, windowMs, nodes = 1, aheadMs = 0, slackMs = 0, options = {}, fallBack, store = {} } = settings;
+
+/** Microseconds of the machine's clock, which the server goes by, whatever this process takes the time to be. */
+const now = (() => {
+  const elapsed = () => Number(process.hrtime.bigint() / 1000n);
+  const tick = Date.now();
+  while (Date.now() === tick);
+  const ahead = Date.now() * 1000 - elapsed();
+  return () => elapsed() + ahead;
+})();
+
+if (aheadMs !== 0) {
+  const machine = Date.now;
+  Date.now = () => machine() + aheadMs;
+  Object.defineProperty(performance, "timeOrigin", { value: performance.timeOrigin + aheadMs });
+}
+const { fixedWindow, leased, resilient } = await import("headgate");
+
+const WINDOW = windowMs * 1000;
+const KEY = "hot";
+const rule = { name: "api", limit: fixedWindow({ limit, windowMs }) };
+
+async function connected() {
+  if (server.zookeeper !== undefined) {
+    const { ZooKeeperStore } = await import("headgate/zookeeper");
+    return new ZooKeeperStore(server.zookeeper, store);
+  }
+  const { RedisStore } = await import("headgate/redis");
+  return new RedisStore(server.redis, store);
+}
+
+const stores = await Promise.all(
+  Array.from({ length: nodes }, async () => {
+    const inner = await connected();
+    return leased(
+      fallBack === undefined ? inner : resilient(inner, { onError: fallBack, onDegraded: () => {} }),
+      options,
+    );
+  }),
+);
+
+/** In which window the store charged a request: its answer says how long that still lasted. */
+function windowOfCharge(sent, { resetAfter }) {
+  // The clock that we read and the server's are the same, but for how well we read it.
+  return Math.ceil((sent + resetAfter - 2_000) / WINDOW) - 1;
+}
+
+/** Which window a denial is of. A node knows when the next one begins as well as a reply was quick. */
+function windowOfDenial(at, { retryAfter }) {
+  return Math.ceil((at + retryAfter - 50_000) / WINDOW) - 1;
+}
+
+/** In which window quota that was held was spent; undefined where it was so near to the boundary that we cannot tell. */
+function windowOfSpending(sent, received, isWaited, { lease }) {
+  if (isWaited && received % WINDOW < 2_000 && sent < received - (received % WINDOW)) return undefined;
+  const at = isWaited ? received : sent;
+  const window = Math.floor(at / WINDOW);
+  // A store whose clock is off by so much may begin its next window so much early.
+  const left = WINDOW - (at % WINDOW);
+  return left < slackMs * 1000 && lease.deadlineMs * 1000 > left + slackMs * 1000 ? window + 1 : window;
+}
+
+class Tally {
+  /** Of each one that was let in: when that was known, and in which window it counts. */
+  at = [];
+  window = [];
+  asked = 0;
+  denied = 0;
+  degraded = 0;
+  degradedDenied = 0;
+  /** When a window first denied one. */
+  firstDenial = new Map();
+  errors = {};
+
+  count(answer, sent, isWaited) {
+    const received = now();
+    if (answer.degraded) {
+      if (answer.allowed) this.degraded += 1;
+      else this.degradedDenied += 1;
+      return;
+    }
+    if (!answer.allowed) {
+      this.denied += 1;
+      const window = windowOfDenial(isWaited ? received : sent, answer);
+      if (!this.firstDenial.has(window)) this.firstDenial.set(window, received);
+      return;
+    }
+    const window =
+      answer.source === "store" ? windowOfCharge(sent, answer) : windowOfSpending(sent, received, isWaited, answer);
+    if (window === undefined) return;
+    this.at.push(received);
+    this.window.push(window);
+  }
+
+  fail(error) {
+    const code = error?.code ?? String(error);
+    this.errors[code] = (this.errors[code] ?? 0) + 1;
+  }
+}
+
+function request(node, tally, cost = 1) {
+  const sent = now();
+  tally.asked += 1;
+  let answers;
+  try {
+    answers = stores[node].apply("take", [{ rule, key: KEY, cost }]);
+  } catch (error) {
+    return tally.fail(error);
+  }
+  if (!("then" in answers)) return tally.count(answers[0], sent, false);
+  return answers.then(
+    ([answer]) => tally.count(answer, sent, true),
+    (error) => tally.fail(error),
+  );
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+let isStopped = false;
+
+const orders = {
+  /** Each of these nodes is asked by so many at once, each again as soon as it is answered. */
+  async hammer({ on = stores.map((_, i) => i), inFlight, forMs, untilDenied = false }) {
+    const tally = new Tally();
+    const end = performance.now() + forMs;
+    const isOver = () => isStopped || performance.now() >= end || (untilDenied && tally.denied > 0);
+    const ask = async (node) => {
+      for (let asked = 1; !isOver(); asked += 1) {
+        const answered = request(node, tally);
+        if (answered !== undefined) await answered;
+        else if (asked % 20 === 0) await turn();
+      }
+    };
+    await Promise.all(on.flatMap((node) => Array.from({ length: inFlight }, () => ask(node))));
+    return tally;
+  },
+
+  /** Each of these nodes is asked at a rate, whether it answers or not. */
+  async pace({ on = stores.map((_, i) => i), perMs, forMs, untilDenied = false }) {
+    const tally = new Tally();
+    const open = new Set();
+    const began = performance.now();
+    for (let asked = 0; performance.now() - began < forMs && !isStopped; await sleep(1)) {
+      if (untilDenied && tally.denied > 0) break;
+      for (const due = (performance.now() - began) * perMs; asked < due; asked += 1) {
+        for (const node of on) {
+          const answered = request(node, tally);
+          if (answered === undefined) continue;
+          open.add(answered);
+          void answered.then(() => open.delete(answered));
+        }
+      }
+    }
+    await Promise.all(open);
+    return tally;
+  },
+
+  /** One after the other on one node. */
+  async take({ node = 0, times, cost = 1 }) {
+    const tally = new Tally();
+    for (let i = 0; i < times; i += 1) await request(node, tally, cost);
+    return tally;
+  },
+
+  stop() {
+    isStopped = true;
+  },
+
+  stats() {
+    return stores.map(({ stats }) => stats);
+  },
+
+  leases() {
+    return stores.map((store) => store.leaseOf(rule.name, KEY));
+  },
+
+  async close() {
+    await Promise.all(stores.map((store) => store.close()));
+  },
+};
+
+process.on("message", async ({ id, name, order }) => {
+  try {
+    process.send({ id, value: await orders[name](order ?? {}) });
+  } catch (error) {
+    process.send({ id, error: String(error?.stack ?? error) });
+  }
+});
+process.on("disconnect", () => process.exit());
+// The first answer tells the server's time.
+await Promise.all(stores.map((store) => store.apply("peek", [{ rule, key: "warm", cost: 1 }])));
+process.send({ id: 0 });
