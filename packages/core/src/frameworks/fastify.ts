@@ -43,6 +43,8 @@ export function rateLimitPlugin<R extends Rules>(
 ): FastifyPluginCallback {
   const hook = rateLimit(limiter, asked);
   const plugin: FastifyPluginCallback = (instance, _options, done) => {
+    // So that each request has room for it from the start.
+    if (!instance.hasRequestDecorator("rateLimit")) instance.decorateRequest("rateLimit", undefined);
     instance.addHook("onRequest", hook);
     done();
   };
@@ -109,11 +111,6 @@ export function rateLimit<R extends Rules>(
     reply: FastifyReply,
     done: HookHandlerDoneFunction,
   ): void => {
-    // Nobody waits any more: the client left, or somebody else has answered, as a timeout does.
-    if (isAbandoned(reply.raw) || reply.sent) {
-      if (admission.allowed) void admission.ended({ status: undefined, aborted: true });
-      return;
-    }
     setHeaders(reply, admission.headers);
     if (admission.allowed) pass(admission, request, reply, done);
     else refuse(admission, request, reply, done);
@@ -122,14 +119,35 @@ export function rateLimit<R extends Rules>(
   return (request, reply, done) => {
     // Fastify takes what a hook throws for its error.
     const admission = gate.admit(request);
-    if (isPromise(admission)) admission.then((admission) => carryOut(admission, request, reply, done), done);
-    else carryOut(admission, request, reply, done);
+    if (!isPromise(admission)) {
+      carryOut(admission, request, reply, done);
+      return;
+    }
+    admission.then((admission) => {
+      // Nobody waits any more: the client left, or somebody else has answered, as a timeout does.
+      if (isAbandoned(reply.raw) || reply.sent) {
+        if (admission.allowed) void admission.ended({ status: undefined, aborted: true });
+      } else carryOut(admission, request, reply, done);
+    }, done);
   };
 }
 
 function setHeaders(reply: FastifyReply, fields: readonly HeaderField[]): void {
   for (const { name, value, list } of fields) {
-    const before = list && reply.getHeader(name);
-    reply.header(name, before === undefined ? value : `${before}, ${value}`);
+    const key = asFastifyKeeps(name);
+    const before = list && reply.getHeader(key);
+    reply.header(key, before === undefined ? value : `${before}, ${value}`);
   }
+}
+
+const kept = new Map<string, string>();
+
+/** Fastify keeps names in lower case. To make one of them so for each response costs more than to decide about it. */
+function asFastifyKeeps(name: string): string {
+  let key = kept.get(name);
+  if (key === undefined) {
+    key = name.toLowerCase();
+    kept.set(name, key);
+  }
+  return key;
 }

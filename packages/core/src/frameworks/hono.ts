@@ -63,8 +63,13 @@ export function rateLimit<R extends Rules>(
     }
     if (!admission.allowed) return refuse(admission, c);
     c.set("rateLimit", admission);
-    // Hono has made a response of whatever was thrown.
-    await next();
+    try {
+      await next();
+    } catch (error) {
+      // Hono has made a response of every error; what is none goes through.
+      void admission.ended({ status: 500, aborted: c.req.raw.signal.aborted });
+      throw error;
+    }
     const told = withHeaders(c.res, admission.headers);
     const response = gate.watches ? tellingEnd(c.req.raw, told, admission) : told;
     if (response !== c.res) c.res = response;

@@ -4,6 +4,8 @@ export interface Face<Request> {
   peer(request: Request): string | undefined;
   /** A header by its name in lower case; several of one name are joined by commas. */
   header(request: Request, name: string): string | undefined;
+  /** Whether the framework was told to take everybody's word for the client's address. */
+  believesAll?(request: Request): boolean;
   /** Whoever was authenticated, if the framework has a place for him. */
   user?(request: Request): string | undefined;
 }

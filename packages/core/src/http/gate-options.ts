@@ -39,6 +39,8 @@ export interface GateOptions<Name extends string, Request> extends AddressOption
   readonly warn?: WarnOptions | false;
   /** When a request is given back what it was charged. Default: never. */
   readonly refundOn?: RefundOn;
+  /** How long a reservation outlives a process that dies, in milliseconds. Default 60,000. For stores that outlive it themselves. */
+  readonly reserveForMs?: number;
   /** What holds if the store fails and does not say so itself: pass unlimited (the default, with a notice), or refuse with 503. */
   readonly onStoreFailure?: "allow" | "deny";
   /** Hears of each kind of trouble once. Default: a warning of the process. */
@@ -61,6 +63,7 @@ const OPTIONS = [
   "headers",
   "warn",
   "refundOn",
+  "reserveForMs",
   "onStoreFailure",
   "onNotice",
   "clock",
@@ -126,6 +129,19 @@ export function requireCostOf<Request>(cost: Cost<Request>, field: string): (req
     );
   }
   return () => cost;
+}
+
+const SHORTEST_HOLD_MS = 1_000;
+const LONGEST_HOLD_MS = 600_000;
+
+export function requireHoldMs(ms: unknown): asserts ms is number {
+  if (typeof ms !== "number" || !(ms >= SHORTEST_HOLD_MS && ms <= LONGEST_HOLD_MS)) {
+    throw new HeadgateError(
+      "HG_BAD_OPTION",
+      "reserveForMs",
+      `must be a number of milliseconds from ${SHORTEST_HOLD_MS} to ${LONGEST_HOLD_MS}, got ${shown(ms)}`,
+    );
+  }
 }
 
 /** A function, if given. */

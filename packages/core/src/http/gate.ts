@@ -8,7 +8,7 @@ import { requireClock } from "../time/clock.ts";
 import { SystemClock } from "../time/system-clock.ts";
 import { ClientAddress } from "./address/client-address.ts";
 import type { Admission, Outcome, Passed, Refused } from "./admission.ts";
-import { Charge } from "./charge.ts";
+import type { Charge } from "./charge.ts";
 import { errorOf } from "./error-of.ts";
 import { after, all, type Eventually, isPromise } from "./eventually.ts";
 import type { Face } from "./face.ts";
@@ -18,6 +18,7 @@ import {
   requireCostOf,
   requireFunction,
   requireGateOptions,
+  requireHoldMs,
   requireLimits,
 } from "./gate-options.ts";
 import { Policy } from "./headers/policy.ts";
@@ -27,6 +28,8 @@ import { type Identify, requireBy } from "./identity.ts";
 import { Notices, processNotices } from "./notices.ts";
 import { type Ending, requireRefundOn } from "./refund-on.ts";
 import { Refusals } from "./refusals.ts";
+import { isSync, take } from "./take.ts";
+import { Till } from "./till.ts";
 
 /** One limit of the gate, ready to ask. */
 interface Ready<Name extends string, Request> {
@@ -60,12 +63,17 @@ export class Gate<R extends Rules, Request> {
   private readonly skip: ((request: Request) => Eventually<boolean>) | undefined;
   private readonly refundOn: ((ending: Ending) => boolean) | undefined;
   private readonly names: readonly RuleName<R>[];
-  private readonly reserves: readonly boolean[];
+  /** Where something may have to be put right. */
+  private readonly till: Till<R> | undefined;
   private readonly failOpen: boolean;
   private readonly notices: Notices;
   private readonly forms: readonly HeaderForm[];
   private readonly nowMs: () => number;
   private texts: Texts;
+  /** The limiter, if it decides about one limit and nothing else is to be done. */
+  private readonly memory: MemoryLimiter<R> | undefined;
+  /** Of its store, when the texts were written. */
+  private version = -1;
 
   /** `more` are the options that the framework reads itself. */
   constructor(
@@ -79,8 +87,9 @@ export class Gate<R extends Rules, Request> {
     }
     const options = requireGateOptions<RuleName<R>, Request, object>(asked, more);
     const { by = "ip", cost = 1, skip, warn, refundOn, onStoreFailure = "allow", onNotice } = options;
-    const { clock = new SystemClock() } = options;
+    const { clock = new SystemClock(), reserveForMs = 60_000 } = options;
     requireClock(clock);
+    requireHoldMs(reserveForMs);
     requireFunction(skip, "skip");
     requireFunction(onNotice, "onNotice");
     if (onStoreFailure !== "allow" && onStoreFailure !== "deny") {
@@ -106,12 +115,17 @@ export class Gate<R extends Rules, Request> {
     this.skip = skip;
     this.refundOn = refundOn === undefined ? undefined : requireRefundOn(refundOn);
     this.names = this.limits.map(({ rule }) => rule);
-    this.reserves = this.limits.map(({ reserves }) => reserves);
-    this.watches = this.refundOn !== undefined || this.reserves.includes(true);
+    const reserves = this.limits.map(({ reserves }) => reserves);
+    this.watches = this.refundOn !== undefined || reserves.includes(true);
+    if (this.watches) {
+      const till = { notices, forMs: reserveForMs, clock: options.clock, now: () => clock.now() };
+      this.till = new Till(limiter, reserves, till);
+    }
     this.failOpen = onStoreFailure === "allow";
     this.forms = requireForms(options.headers);
     this.nowMs = () => clock.now() / 1000;
     this.texts = this.write();
+    if (this.limits.length === 1 && this.till === undefined && isSync(limiter)) this.memory = limiter;
   }
 
   /** Whether a request may go on. Charged if it may. What it throws, or rejects with, is always an error. */
@@ -126,11 +140,38 @@ export class Gate<R extends Rules, Request> {
 
   private decideUnlessSkipped(request: Request): Eventually<Admission> {
     if (this.skip === undefined) return this.decide(request);
-    return after(this.skip(request), (skipped) => (skipped ? this.unlimited() : this.decide(request)));
+    return after(this.skip(request), (skipped) => (skipped ? passed([], undefined) : this.decide(request)));
   }
 
   private decide(request: Request): Eventually<Admission> {
+    if (this.memory !== undefined) return this.decideAtOnce(this.memory, this.limits[0], request);
     return after(this.checksOf(request), (checks) => this.ask(checks));
+  }
+
+  /**
+   * By far the most requests are of this kind: one limit, kept in memory, and nothing to put right afterwards. They go
+   * this short way, on which no list or function is made for each; `ask` comes to the same.
+   */
+  private decideAtOnce(
+    limiter: MemoryLimiter<R>,
+    { rule, identify, cost, states }: Ready<RuleName<R>, Request>,
+    request: Request,
+  ): Eventually<Admission> {
+    const key = identify(request);
+    const units = cost(request);
+    if (isPromise(key) || isPromise(units)) {
+      return Promise.all([key, units]).then(([key, cost]) => this.ask([{ rule, key, cost }]));
+    }
+    const outcome = units === 1 ? limiter.checkSync(rule, key) : limiter.checkSync(rule, key, { cost: units });
+    if (limiter.store.version !== this.version) {
+      this.version = limiter.store.version;
+      this.current();
+    }
+    const [policy] = this.texts.policies;
+    const headers = this.texts.writer.write(outcome);
+    const state = states?.after(key, outcome, policy.limit.burst, this.nowMs);
+    if (state !== undefined && state !== "normal") headers.push(stateHeader([{ policy, state }]));
+    return outcome.allowed ? passed(headers, outcome) : this.refused(outcome, headers);
   }
 
   private checksOf(request: Request): Eventually<readonly Check<RuleName<R>>[]> {
@@ -138,25 +179,31 @@ export class Gate<R extends Rules, Request> {
   }
 
   private ask(checks: readonly Check<RuleName<R>>[]): Eventually<Admission> {
-    const { limiter } = this;
-    if (isSync(limiter)) return this.answer(checks, takeSync(limiter, checks));
-    return take(limiter, checks).then(
-      (outcome) => this.answer(checks, outcome),
-      (error: unknown) => this.withoutStore(error),
-    );
+    if (this.till !== undefined) {
+      return this.unlessFails(this.till.take(checks), ({ outcome, charge }) => this.answer(checks, outcome, charge));
+    }
+    return this.unlessFails(take(this.limiter, checks), (outcome) => this.answer(checks, outcome));
   }
 
-  private answer(checks: readonly Check<RuleName<R>>[], outcome: Outcome): Admission {
+  private unlessFails<Value>(asked: Eventually<Value>, next: (value: Value) => Admission): Eventually<Admission> {
+    return isPromise(asked) ? asked.then(next, (error: unknown) => this.withoutStore(error)) : next(asked);
+  }
+
+  private answer(checks: readonly Check<RuleName<R>>[], outcome: Outcome, charge?: Charge<R>): Admission {
+    const headers = this.headers(checks, outcome);
+    if (!outcome.allowed) return this.refused(outcome, headers);
+    return charge === undefined ? passed(headers, outcome) : this.correctable(headers, outcome, charge);
+  }
+
+  private headers(checks: readonly Check<RuleName<R>>[], outcome: Outcome): HeaderField[] {
     const { policies, writer } = this.current();
     const headers = writer.write(outcome);
     const state = this.stateOf(checks, outcome, policies);
     if (state !== undefined) headers.push(state);
-    return outcome.allowed ? this.passed(checks, outcome, headers) : this.refused(outcome, headers);
+    return headers;
   }
 
-  private passed(checks: readonly Check<RuleName<R>>[], decided: Outcome, headers: readonly HeaderField[]): Passed {
-    if (!this.watches) return { allowed: true, headers, decided, settle: nothing, ended: nothing };
-    const charge = new Charge(this.limiter, checks, this.reserves, this.notices);
+  private correctable(headers: readonly HeaderField[], decided: Outcome, charge: Charge<R>): Passed {
     return {
       allowed: true,
       headers,
@@ -179,7 +226,7 @@ export class Gate<R extends Rules, Request> {
     if (this.refundOn?.(ending)) return charge.refund();
     const { status = 0, aborted } = ending;
     // A request that failed before anybody knew its cost has none; one that went well is held to the estimate.
-    if (charge.open && (aborted || status >= 500)) return charge.release();
+    if (charge.open) return aborted || status >= 500 ? charge.release() : charge.keep();
   }
 
   private refused(decided: Outcome, headers: HeaderField[]): Refused {
@@ -192,11 +239,7 @@ export class Gate<R extends Rules, Request> {
     if (failureOf(error) === undefined) throw error;
     if (!this.failOpen) return this.texts.refusals.write("temporary-reduced-capacity", this.names, [], undefined);
     this.notices.give("HG_STORE_IGNORED", "a request could not be checked", error);
-    return this.unlimited();
-  }
-
-  private unlimited(): Passed {
-    return { allowed: true, headers: [], decided: undefined, settle: nothing, ended: nothing };
+    return passed([], undefined);
   }
 
   /** The header of the limits that are near, or at, their end. */
@@ -235,6 +278,11 @@ export class Gate<R extends Rules, Request> {
   }
 }
 
+/** Nothing of it needs to be put right. */
+function passed(headers: readonly HeaderField[], decided: Outcome | undefined): Passed {
+  return { allowed: true, headers, decided, settle: nothing, ended: nothing };
+}
+
 async function nothing(): Promise<void> {}
 
 function throwError(reason: unknown): never {
@@ -250,20 +298,4 @@ function checkOf<Name extends string, Request>(
   const units = cost(request);
   if (!isPromise(key) && !isPromise(units)) return { rule, key, cost: units };
   return Promise.all([key, units]).then(([key, units]) => ({ rule, key, cost: units }));
-}
-
-function isSync<R extends Rules>(limiter: Limiter<R>): limiter is MemoryLimiter<R> {
-  return "checkSync" in limiter;
-}
-
-function takeSync<R extends Rules>(limiter: MemoryLimiter<R>, checks: readonly Check<RuleName<R>>[]): Outcome {
-  if (checks.length > 1) return limiter.checkAllSync(checks);
-  const { rule, key, cost = 1 } = checks[0];
-  return cost === 1 ? limiter.checkSync(rule, key) : limiter.checkSync(rule, key, { cost });
-}
-
-function take<R extends Rules>(limiter: Limiter<R>, checks: readonly Check<RuleName<R>>[]): Promise<Outcome> {
-  if (checks.length > 1) return limiter.checkAll(checks);
-  const { rule, key, cost = 1 } = checks[0];
-  return limiter.check(rule, key, { cost });
 }

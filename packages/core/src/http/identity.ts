@@ -32,10 +32,17 @@ export function requireBy<Request>(
   notices: Notices,
   field: string,
 ): Identify<Request> {
+  // Most clients send more than one request.
+  let latest: string | undefined;
+  let latestKey = "ip:unknown";
   const byAddress = (request: Request): string => {
     const client = address.of(request);
     if (client === undefined) notices.give("HG_NO_CLIENT_ADDRESS", "a request has no address of its client");
-    return `ip:${client ?? "unknown"}`;
+    if (client !== latest) {
+      latest = client;
+      latestKey = `ip:${client ?? "unknown"}`;
+    }
+    return latestKey;
   };
   const named = (prefix: string, id: unknown, request: Request): string => {
     if (id === undefined || id === "") return byAddress(request);

@@ -3,12 +3,18 @@ export const noticeCodes = {
   HG_PROXY_NOT_TRUSTED:
     "no proxy is trusted, so the peer counts as the client: behind a proxy, all clients share one quota. " +
     "Say how many proxies there are (proxies: 1) or which; say proxies: 0 if there is none. See docs/clients.md#proxies",
+  HG_EVERYBODY_TRUSTED:
+    "each client can choose its address, and with it its quota. Say how many proxies there are, or which. " +
+    "See docs/clients.md#proxies",
   HG_NO_CLIENT_ADDRESS:
     "such requests share one quota. Behind a proxy on a Unix socket, say proxies: 1; else choose by whom to limit. " +
     "See docs/clients.md#no-address",
   HG_STORE_IGNORED:
     'the store failed, and requests pass unlimited. Wrap the store in resilient, or say onStoreFailure: "deny". ' +
     "See docs/clients.md#store-failures",
+  HG_HOLDS_FAILED:
+    "what a process reserves and does not settle before it dies may flow back only with its window. " +
+    "See docs/clients.md#reservations",
   HG_REFUND_LOST: "what was to be given back stays charged until its window is over. See docs/clients.md#refunds",
 } as const;
 

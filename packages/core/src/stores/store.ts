@@ -1,5 +1,7 @@
 import type { Limit } from "../limit/limit.ts";
 import type { Clock } from "../time/clock.ts";
+import type { Bulletin } from "./bulletin.ts";
+import type { Holds } from "./holds.ts";
 
 /** A limit under the name that a limiter gave it. */
 export interface Rule {
@@ -39,6 +41,20 @@ export interface Answer {
   readonly source: Source;
   /** Whether the store was not asked, so that the answer may be off. */
   readonly degraded: boolean;
+  /** How the lease stood that it was paid from, or would have been. */
+  readonly lease?: LeaseView;
+}
+
+/** Quota that this node holds of a key's. */
+export interface LeaseView {
+  /** Units held here. */
+  readonly held: number;
+  /** Units that the pool had left when it was last heard of. */
+  readonly pool: number;
+  /** Which window of the pool it is of, counted by this node. */
+  readonly epoch: number;
+  /** In how many milliseconds it is worth nothing. */
+  readonly deadlineMs: number;
 }
 
 export interface ApplyOptions {
@@ -48,8 +64,12 @@ export interface ApplyOptions {
    * the first operation) has idempotency keys of its own.
    */
   readonly idempotencyKey?: string;
+  /** How long the answers are kept under the idempotency key, in microseconds, if not five minutes. */
+  readonly rememberFor?: number;
   /** From this time of the store's clock on, in microseconds, the request is void: it charges nothing, and fails with HG_STORE_TIMEOUT. */
   readonly voidFrom?: number;
+  /** Only the store itself may answer: where it cannot, the call fails, and nothing stands in for it. */
+  readonly storeOnly?: boolean;
 }
 
 /**
@@ -59,6 +79,12 @@ export interface ApplyOptions {
 export interface Store {
   /** The store's own time, as well as it is known here. */
   readonly clock?: Clock;
+  /** How its nodes tell each other what they have seen. */
+  readonly bulletin?: Bulletin;
+  /** Where reservations are written down, so that those of a process that dies are released. A store that dies with the process needs none. */
+  readonly holds?: Holds;
+  /** Is told of each rule before the first request under it; throws if the rule cannot be kept here. */
+  open?(rule: Rule): void;
   apply(
     action: Action,
     operations: readonly Operation[],

@@ -89,6 +89,19 @@ describe("Express that trusts a proxy", () => {
     expect(notices).toEqual([]);
   });
 
+  it("and believes everybody is warned of", async () => {
+    const { limiter } = testLimiter(rules);
+    const notices: Notice[] = [];
+    const app = express().set("trust proxy", true);
+    app.use(rateLimit(limiter, { rules: "api", onNotice: (notice) => notices.push(notice) }), (_, response) => {
+      response.end();
+    });
+    const url = await serve(app);
+    await fetch(url);
+    await fetch(url, from("6.6.6.6"));
+    expect(notices).toMatchObject([{ code: "HG_EVERYBODY_TRUSTED", message: expect.stringContaining("its quota") }]);
+  });
+
   it("is heeded when a mounted application inherits it", async () => {
     const { limiter } = testLimiter(rules);
     const inner = express().use(rateLimit(limiter, "api"), (_, response) => {

@@ -106,6 +106,17 @@ describe("a response in Hono", () => {
     expect(endings.map(({ status }) => status)).toEqual([500, 404]);
   });
 
+  it("that is none, for what was thrown is no error, gives back what was reserved", async () => {
+    const { limiter } = testLimiter(rules);
+    const app = new Hono();
+    app.use(rateLimit(limiter, { rules: { rule: "day", reserve: 5 }, proxies: 0, peer }));
+    app.get("/", () => {
+      throw "no error";
+    });
+    await expect(async () => app.request("/")).rejects.toBe("no error");
+    await expect.poll(() => limiter.peekSync("day", "ip:192.0.2.1").remaining).toBe(10);
+  });
+
   it("has ended at once if nobody will read its body", async () => {
     const { app, endings } = watching();
     app.get("/", (c) => c.text("not sent"));

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { createServer as createPlainServer, get, type ServerResponse } from "node:http";
 import { type ClientHttp2Session, connect, createServer, type Http2Server, type Http2ServerResponse } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
@@ -17,9 +18,10 @@ async function serve(answer: (response: Http2ServerResponse) => void): Promise<v
 }
 
 afterEach(async () => {
-  client.destroy();
+  client?.destroy();
   await new Promise((resolve) => {
-    server.close(resolve);
+    if (server === undefined) resolve(undefined);
+    else server.close(resolve);
   });
 });
 
@@ -76,5 +78,25 @@ describe("a response over HTTP/2", () => {
     client.destroy();
     await expect.poll(() => endings).toEqual([{ status, aborted: true }]);
     expect(isAbandoned(response)).toBe(true);
+    const late = listening();
+    tellEnd(response, late.passed);
+    expect(late.endings).toEqual([{ status, aborted: true }]);
+  });
+});
+
+describe("a response over HTTP/1 whose client has left before anybody listened", () => {
+  it("has ended so", async () => {
+    const { passed, endings } = listening();
+    const plain = createPlainServer().listen(0, "127.0.0.1");
+    await once(plain, "listening");
+    const request = get({ port: (plain.address() as AddressInfo).port, host: "127.0.0.1", agent: false });
+    request.on("error", () => {});
+    const [, response] = (await once(plain, "request")) as [unknown, ServerResponse];
+    const closed = once(response, "close");
+    request.destroy();
+    await closed;
+    tellEnd(response, passed);
+    expect(endings).toEqual([{ status: undefined, aborted: true }]);
+    plain.close();
   });
 });

@@ -3,7 +3,7 @@ import { Gate } from "../../src/http/gate.ts";
 import type { GateOptions } from "../../src/http/gate-options.ts";
 import type { Notice } from "../../src/http/notices.ts";
 import type { Ending, RefundOn } from "../../src/http/refund-on.ts";
-import { rateLimiter, StoreError } from "../../src/index.ts";
+import { fixedWindow, rateLimiter, StoreError, tokenBucket } from "../../src/index.ts";
 import { ManualClock } from "../../src/testing/index.ts";
 import { SlowStore } from "../limiter/slow-store.ts";
 import { ann, gateOf, passed, rules } from "./gates.ts";
@@ -37,6 +37,40 @@ describe("a request that fails", () => {
     await admission.ended(ending);
     expect(limiter.peekSync("api", key).remaining).toBe(given ? 2 : 1);
     expect(limiter.peekSync("day", key).remaining).toBe(given ? 10 : 7);
+  });
+
+  it("is not given back when its window is over: that would be taken from what others have used since", async () => {
+    const { gate, limiter, clock } = gateOf({ rules: "api", refundOn: "5xx" });
+    const admission = passed(await gate.admit(ann));
+    await clock.advance(60_000);
+    limiter.checkSync("api", key);
+    await admission.ended(broken);
+    expect(limiter.peekSync("api", key).remaining).toBe(1);
+  });
+
+  it("is not given back when its rule has got another algorithm, which knows nothing of it", async () => {
+    const { gate, limiter } = gateOf({ rules: "api", refundOn: "5xx" });
+    const admission = passed(await gate.admit(ann));
+    limiter.setLimit("api", tokenBucket("5/m"));
+    limiter.checkSync("api", key);
+    await admission.ended(broken);
+    expect(limiter.peekSync("api", key).remaining).toBe(4);
+  });
+
+  it("is given back under the limit that holds by then", async () => {
+    const { gate, limiter } = gateOf({ rules: "api", refundOn: "5xx" });
+    const admission = passed(await gate.admit(ann));
+    limiter.setLimit("api", fixedWindow("5/m"));
+    await admission.ended(broken);
+    expect(limiter.peekSync("api", key).remaining).toBe(5);
+  });
+
+  it("is given back as long as it counts, which a burst may make longer than the window", async () => {
+    const { gate, limiter, clock } = gateOf({ rules: { rule: "burst", cost: 5 }, refundOn: "5xx" });
+    const admission = passed(await gate.admit(ann));
+    await clock.advance(3_000);
+    await admission.ended(broken);
+    expect(limiter.peekSync("burst", key).remaining).toBe(5);
   });
 
   it("is given back once, however often it ends", async () => {

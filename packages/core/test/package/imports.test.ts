@@ -24,11 +24,13 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   "./express-rate-limit": ["express", "node"],
   "./fastify": ["fastify", "node"],
   "./hono": ["hono"],
+  "./http": [],
   "./koa": ["koa", "node"],
   "./nest": ["@nestjs/common", "node"],
   "./redis": ["ioredis", "node"],
   "./testing": [],
   "./web": [],
+  "./zookeeper": ["node", "node-zookeeper-client"],
 };
 
 describe("the library", () => {

@@ -1,10 +1,11 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { type ChildProcess, execFile } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { eventually } from "./eventually.ts";
 import { freePort } from "./free-port.ts";
+import { spawnMortal } from "./mortal-process.ts";
 
 export interface RedisSettings {
   readonly password?: string;
@@ -152,21 +153,4 @@ export class RedisServer {
   private get configFile(): string {
     return join(this.dir, "redis.conf");
   }
-}
-
-const running = new Set<ChildProcess>();
-process.once("exit", () => {
-  for (const child of running) child.kill("SIGKILL");
-});
-
-/** A child that does not outlive this process: at its exit by the hook above, and where Linux can, whatever ends it. */
-function spawnMortal(program: string, args: readonly string[]): ChildProcess {
-  const setpriv = "/usr/bin/setpriv";
-  const [command, ...rest] = existsSync(setpriv)
-    ? [setpriv, "--pdeathsig", "KILL", program, ...args]
-    : [program, ...args];
-  const child = spawn(command, rest, { stdio: ["ignore", "pipe", "pipe"] });
-  running.add(child);
-  child.once("close", () => running.delete(child));
-  return child;
 }

@@ -6,7 +6,7 @@ import { userId } from "../shared/user.ts";
 interface Seen {
   readonly ip?: string;
   readonly user?: unknown;
-  readonly app?: { enabled(setting: string): boolean };
+  readonly app?: { enabled(setting: string): boolean; get?(setting: string): unknown };
 }
 
 /** A request as it came over the connection: whose word about the client is taken is for the option `proxies`. */
@@ -30,6 +30,7 @@ export const asExpressSees: Face<IncomingMessage> = {
     if ((name === "x-forwarded-for" || name === "forwarded") && trustsProxy(request)) return undefined;
     return asItCame.header(request, name);
   },
+  believesAll: (request) => (request as Seen).app?.get?.("trust proxy") === true,
 };
 
 function trustsProxy(request: IncomingMessage): boolean {

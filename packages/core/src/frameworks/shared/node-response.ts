@@ -20,12 +20,14 @@ export function isAbandoned(response: NodeResponse): boolean {
   return carrier(response).destroyed && isCutShort(response);
 }
 
-/** Tells an admission how its response ended, once it has. */
+/** Tells an admission how its response ended, once it has; at once if the client has left before. */
 export function tellEnd(response: NodeResponse, passed: Passed): void {
-  carrier(response).once("close", () => {
+  const tell = (): void => {
     const status = response.headersSent ? response.statusCode : undefined;
     void passed.ended({ status, aborted: isCutShort(response) });
-  });
+  };
+  if (carrier(response).destroyed) tell();
+  else carrier(response).once("close", tell);
 }
 
 /** What carries the response: over HTTP/1, itself. */

@@ -20,6 +20,18 @@ const FORWARDED_HEADERS: readonly ForwardedHeader[] = ["x-forwarded-for", "forwa
 const LOOK_AT_FIRST = 100;
 const LOOK_EVERY = 64;
 
+interface Peer {
+  readonly text: string | undefined;
+  readonly address: IpAddress | undefined;
+  /** The address as a client's. */
+  readonly client: string | undefined;
+}
+
+const NO_PEER: Peer = { text: undefined, address: undefined, client: undefined };
+
+/** How many peers are remembered, with what was read from their addresses. */
+const MOST_PEERS = 1_000;
+
 /** Finds out which client a request comes from. */
 export class ClientAddress<Request> {
   private readonly face: Face<Request>;
@@ -28,8 +40,9 @@ export class ClientAddress<Request> {
   private readonly ipv6Prefix: number;
   private readonly notices: Notices;
   private requests = 0;
-  // Most peers send more than one request.
-  private latest: Peer = { text: undefined, address: undefined, client: undefined };
+  // Most peers send more than one request, and many in a row.
+  private latest = NO_PEER;
+  private readonly peers = new Map<string, Peer>();
 
   constructor(face: Face<Request>, options: AddressOptions, notices: Notices) {
     const { proxies, forwardedHeader = "x-forwarded-for", ipv6Prefix = 64 } = options;
@@ -82,24 +95,25 @@ export class ClientAddress<Request> {
   }
 
   private peer(text: string | undefined): Peer {
-    if (text !== this.latest.text) {
-      const address = text === undefined ? undefined : parseAddress(text);
-      this.latest = { text, address, client: address && addressText(address, this.ipv6Prefix) };
-    }
+    if (text !== this.latest.text) this.latest = text === undefined ? NO_PEER : this.known(text);
     return this.latest;
+  }
+
+  private known(text: string): Peer {
+    const known = this.peers.get(text);
+    if (known !== undefined) return known;
+    if (this.peers.size >= MOST_PEERS) this.peers.clear();
+    const address = parseAddress(text);
+    const peer = { text, address, client: address && addressText(address, this.ipv6Prefix) };
+    this.peers.set(text, peer);
+    return peer;
   }
 
   private lookForProxy(request: Request): void {
     this.requests += 1;
     if (this.requests > LOOK_AT_FIRST && this.requests % LOOK_EVERY !== 0) return;
+    if (this.face.believesAll?.(request)) this.notices.give("HG_EVERYBODY_TRUSTED", "every proxy is trusted");
     const found = FORWARDED_HEADERS.find((name) => this.face.header(request, name) !== undefined);
     if (found !== undefined) this.notices.give("HG_PROXY_NOT_TRUSTED", `a request has the header ${found}`);
   }
-}
-
-interface Peer {
-  readonly text: string | undefined;
-  readonly address: IpAddress | undefined;
-  /** The address as a client's. */
-  readonly client: string | undefined;
 }

@@ -33,40 +33,33 @@ export interface Decided extends Standing {
 }
 
 /** Writes the headers of one form; the policies are those of the decisions, in their order. */
-type Writer = (decided: Decided, fields: HeaderField[], nowMs: () => number) => void;
+type Writer = (decided: Decided, nowMs: () => number) => HeaderField[];
 
 /** Each form makes a writer of the policies, once for all responses. */
 const FORMS: Readonly<Record<HeaderForm, (policies: readonly Policy[]) => Writer>> = {
   draft(policies) {
     const stated = listField("RateLimit-Policy", policies.map(({ item }) => item).join(", "));
-    return (decided, fields) => {
-      fields.push(stated, listField("RateLimit", standingItems(policies, decided)));
-    };
+    return (decided) => [stated, listField("RateLimit", standingItems(policies, decided))];
   },
 
   "draft-7"(policies) {
     const stated = quotas(policies);
-    return (decided, fields) => {
+    return (decided) => {
       const { limit, remaining, reset } = numbersOf(decided, retryAfterSeconds(decided));
-      fields.push(stated, { name: "RateLimit", value: `limit=${limit}, remaining=${remaining}, reset=${reset}` });
+      return [stated, { name: "RateLimit", value: `limit=${limit}, remaining=${remaining}, reset=${reset}` }];
     };
   },
 
   "draft-6"(policies) {
     const stated = quotas(policies);
-    return (decided, fields) => {
-      fields.push(stated);
-      pushThree(fields, "RateLimit", numbersOf(decided, retryAfterSeconds(decided)));
-    };
+    return (decided) => [stated, ...three("RateLimit", numbersOf(decided, retryAfterSeconds(decided)))];
   },
 
-  "legacy-seconds": () => (decided, fields) => {
-    pushThree(fields, "X-RateLimit", numbersOf(decided, retryAfterSeconds(decided)));
-  },
+  "legacy-seconds": () => (decided) => three("X-RateLimit", numbersOf(decided, retryAfterSeconds(decided))),
 
-  "legacy-epoch": () => (decided, fields, nowMs) => {
+  "legacy-epoch": () => (decided, nowMs) => {
     const numbers = numbersOf(decided, retryAfterSeconds(decided));
-    pushThree(fields, "X-RateLimit", { ...numbers, reset: Math.ceil(nowMs() / 1000 + numbers.reset) });
+    return three("X-RateLimit", { ...numbers, reset: Math.ceil(nowMs() / 1000 + numbers.reset) });
   },
 };
 
@@ -96,17 +89,19 @@ function isForm(form: unknown): form is HeaderForm {
 
 /** Writes the headers of a response in the given forms, and `Retry-After` where a denial has one. */
 export class HeaderWriter {
-  private readonly writers: readonly Writer[];
+  private readonly first: Writer;
+  private readonly others: readonly Writer[];
   private readonly nowMs: () => number;
 
   constructor(forms: readonly HeaderForm[], policies: readonly Policy[], nowMs: () => number) {
-    this.writers = forms.map((form) => FORMS[form](policies));
+    [this.first = () => [], ...this.others] = forms.map((form) => FORMS[form](policies));
     this.nowMs = nowMs;
   }
 
   write(decided: Decided): HeaderField[] {
-    const fields: HeaderField[] = [];
-    for (const writer of this.writers) writer(decided, fields, this.nowMs);
+    const { first, others, nowMs } = this;
+    const fields = first(decided, nowMs);
+    for (const writer of others) fields.push(...writer(decided, nowMs));
     const retryAfter = retryAfterSeconds(decided);
     if (retryAfter !== undefined) fields.push({ name: "Retry-After", value: String(retryAfter) });
     return fields;
@@ -150,12 +145,12 @@ function numbersOf(standing: Standing, retryAfter: number | undefined): Numbers 
   return { limit: units(limit), remaining: units(remaining), reset: resetSeconds(standing, retryAfter) };
 }
 
-function pushThree(fields: HeaderField[], prefix: string, { limit, remaining, reset }: Numbers): void {
-  fields.push(
+function three(prefix: string, { limit, remaining, reset }: Numbers): HeaderField[] {
+  return [
     { name: `${prefix}-Limit`, value: String(limit) },
     { name: `${prefix}-Remaining`, value: String(remaining) },
     { name: `${prefix}-Reset`, value: String(reset) },
-  );
+  ];
 }
 
 /**

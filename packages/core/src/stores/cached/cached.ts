@@ -2,6 +2,7 @@ import { HeadgateError, StoreError, shown } from "../../errors.ts";
 import { sameLimit } from "../../limit/limit.ts";
 import type { Clock } from "../../time/clock.ts";
 import { SystemClock } from "../../time/system-clock.ts";
+import type { Holds } from "../holds.ts";
 import { MemoryStore } from "../memory/memory-store.ts";
 import type { Action, Answer, ApplyOptions, Operation, Rule, Store } from "../store.ts";
 import { ArrivalRate } from "./arrival-rate.ts";
@@ -47,6 +48,8 @@ export function cached(store: Store, options: CachedOptions = {}): CachedStore {
 
 export class CachedStore implements Store {
   readonly clock: Clock;
+  /** Those of the store: what is reserved has an idempotency key, and goes there at once. */
+  readonly holds?: Holds;
   private readonly store: Store;
   private readonly flushMs: number;
   private readonly refresh: number;
@@ -63,6 +66,7 @@ export class CachedStore implements Store {
   constructor(store: Store, options: CachedOptions) {
     const { flushMs, refreshMs, maxPending, maxKeys, read, clock } = readCachedOptions(options);
     this.store = store;
+    if (store.holds !== undefined) this.holds = store.holds;
     this.clock = store.clock ?? clock ?? new SystemClock();
     this.flushMs = flushMs;
     this.refresh = refreshMs * 1000;

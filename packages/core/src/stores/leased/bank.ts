@@ -18,16 +18,22 @@ interface Doubt {
 export interface Granted {
   readonly amount: number;
   readonly answer: Answer;
+  readonly sentAt: number;
   readonly deadline: number;
 }
 
-/** So many are kept: what an older one may have got is lost with its window. */
+/**
+ * So many are kept: what a later one may have got is lost with its window. The first are kept, for when a connection
+ * breaks they were under way; those that follow before there is another were not even sent.
+ */
 const MOST_DOUBTS = 8;
+/** How long to wait before quota is given back once more, in milliseconds: a connection that broke is back by then. */
+const RETRY_MS = [100, 300];
 
 /** Takes quota out of the pool of one key and gives it back, each once, whatever becomes of the replies. */
 export class Bank {
   /** Grants whose fate is not known yet, and that nobody asks about just now. */
-  private inDoubt: Doubt[] = [];
+  private readonly inDoubt: Doubt[] = [];
   private clearing = 0;
   private readonly store: Store;
   private readonly pool: Pool;
@@ -81,7 +87,7 @@ export class Bank {
     if (clock === undefined) return false;
     const id = this.newId();
     const end = Math.min(deadline, this.clock.now() + REMEMBERED) - TOO_LATE;
-    for (let attempt = 0; attempt < 3 && this.clock.now() < end; attempt += 1) {
+    for (let attempt = 0; this.clock.now() < end; attempt += 1) {
       const voidFrom = clock.now() + end - this.clock.now();
       const options = { idempotencyKey: id, rememberFor: REMEMBERED, voidFrom, storeOnly: true };
       try {
@@ -90,6 +96,8 @@ export class Bank {
       } catch (error) {
         if (!(error instanceof StoreError)) throw error;
       }
+      if (attempt === RETRY_MS.length) return false;
+      await this.clock.sleep(RETRY_MS[attempt]);
     }
     return false;
   }
@@ -97,7 +105,7 @@ export class Bank {
   private async ask({ id, amount, sentAt }: Doubt): Promise<Granted> {
     const options = { idempotencyKey: id, rememberFor: REMEMBERED, storeOnly: true };
     const [answer] = await this.store.apply("take", [this.operation(amount)], options);
-    return { amount, answer, deadline: this.pool.deadline(sentAt, answer) };
+    return { amount, answer, sentAt, deadline: this.pool.deadline(sentAt, answer) };
   }
 
   private operation(cost: number): Operation {
@@ -105,6 +113,6 @@ export class Bank {
   }
 
   private doubt(grant: Doubt): void {
-    this.inDoubt = [...this.inDoubt, grant].slice(-MOST_DOUBTS);
+    if (this.inDoubt.length < MOST_DOUBTS) this.inDoubt.push(grant);
   }
 }

@@ -7,8 +7,6 @@ const OUTSTANDING = 1 / 25;
 /** Of a node that has not yet seen how much the others take. */
 const FIRST_SHARE = 1 / 8;
 const LEAST_SHARE = 1 / 64;
-/** What was seen before counts so much less with each grant. */
-const FADING = 0.9;
 /** Smaller ones are not worth having: each request asks for what it needs, and nothing is left lying about. */
 const LEAST = 3;
 
@@ -20,14 +18,11 @@ const LEAST = 3;
 export class BatchSize {
   /** What the pool had left when it last answered. */
   private left = 0;
-  /** What this node took lately, and what all did. As sums: between two grants of ours there may be none of the others, or many. */
-  private ours = 0;
-  private all = 0;
+  private share = FIRST_SHARE;
   /** Units for each microsecond. */
   private rate = 0;
   private since: number;
-  /** Whether the pool is the one of the last grant. */
-  private isSame = false;
+  private taken = 0;
   private readonly fixed: number | undefined;
 
   constructor(fixed: number | undefined, now: number) {
@@ -49,15 +44,12 @@ export class BatchSize {
   granted(amount: number, left: number): void {
     // What is missing, and we did not take, others took.
     const byOthers = Math.max(0, this.left - amount - left);
-    if (this.all === 0) {
-      this.ours = amount;
-      this.all = amount / FIRST_SHARE;
-    } else if (this.isSame) {
-      this.ours = this.ours * FADING + amount;
-      this.all = this.all * FADING + amount + byOthers;
+    if (this.taken > 0) {
+      const seen = this.taken / (this.taken + byOthers);
+      this.share = Math.max(LEAST_SHARE, (this.share + seen) / 2);
     }
     this.left = left;
-    this.isSame = true;
+    this.taken = amount;
   }
 
   /** We gave some back. */
@@ -67,10 +59,6 @@ export class BatchSize {
 
   /** The pool is another: what it had left says nothing of what others took. */
   renewed(): void {
-    this.isSame = false;
-  }
-
-  private get share(): number {
-    return this.all === 0 ? FIRST_SHARE : Math.max(LEAST_SHARE, this.ours / this.all);
+    this.taken = 0;
   }
 }

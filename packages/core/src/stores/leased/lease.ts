@@ -7,6 +7,9 @@ import type { Settings } from "./options.ts";
 import type { Pool } from "./pool.ts";
 import type { Counts } from "./stats.ts";
 
+/** A reply comes within so many microseconds, if nothing holds it up. */
+const QUICK_REPLY = 5_000;
+
 /** A request that this node cannot pay itself. */
 interface Waiter {
   readonly cost: number;
@@ -50,6 +53,8 @@ export class Lease {
   /** Let in while the pool was asked, and not paid. */
   private debt = 0;
   private isAsking = false;
+  /** Resolves when the last question to the pool is answered. */
+  private asked: Promise<void> = Promise.resolve();
   private line: Waiter[] = [];
   private readonly pool: Pool;
   private readonly bank: Bank;
@@ -86,7 +91,7 @@ export class Lease {
   wait(cost: number): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.line.push({ cost, resolve, reject });
-      if (!this.isAsking) void this.ask();
+      if (!this.isAsking) this.asked = this.ask();
     });
   }
 
@@ -161,10 +166,18 @@ export class Lease {
     counts.returned += amount;
     this.size.returned(amount);
     this.left += amount;
-    if (this.around.settings.clock.now() < this.shutUntil) {
-      this.open();
-      this.around.tellOpen();
-    }
+    this.open();
+    // Also where nobody is known here to have been refused: who changes to another limit hears no news of the old one.
+    this.around.tellOpen();
+  }
+
+  /** Gives back all, also what is on its way here. */
+  async end(): Promise<void> {
+    const { clock } = this.around.settings;
+    // What is held goes at once, before anything that is asked from now on.
+    const isBack = this.giveBack(0, clock.now());
+    await this.asked;
+    await Promise.all([isBack, this.giveBack(0, clock.now())]);
   }
 
   /** More than this is of no use here. */
@@ -175,6 +188,8 @@ export class Lease {
   /** Throws away what is held: the pool was filled by hand. */
   drop(): void {
     this.expire();
+    // What is set aside just now is of the old pool, too.
+    this.epoch += 1;
     this.deadline = Number.NEGATIVE_INFINITY;
     this.open();
   }
@@ -214,7 +229,7 @@ export class Lease {
     if (this.debt + cost > settings.admitWhileAsking) return undefined;
     this.debt += cost;
     counts.lent += cost;
-    if (!this.isAsking) void this.ask();
+    if (!this.isAsking) this.asked = this.ask();
     return this.told(true, 0, now);
   }
 
@@ -232,7 +247,7 @@ export class Lease {
   /** Fetches the next batch in the background, if one is worth having. */
   private prefetch(now: number): void {
     const amount = this.nextBatch(now);
-    if (amount > 0 && !(amount >= this.shutFrom && now < this.shutUntil)) void this.ask(amount);
+    if (amount > 0 && !(amount >= this.shutFrom && now < this.shutUntil)) this.asked = this.ask(amount);
   }
 
   private nextBatch(now: number): number {
@@ -284,7 +299,7 @@ export class Lease {
         void this.clearDoubts();
         return;
       }
-      waiting = await this.refused(waiting, amount, granted.answer);
+      waiting = await this.refused(waiting, amount, granted);
       extra = 0;
       // What the pool would not pay stays owed for this window, and nothing more is lent in it.
       if (waiting.length === 0) return;
@@ -297,13 +312,14 @@ export class Lease {
   }
 
   /** Who is asked for again now that the pool has refused; who else can be answered is. */
-  private async refused(waiting: readonly Waiter[], amount: number, answer: Answer): Promise<readonly Waiter[]> {
+  private async refused(waiting: readonly Waiter[], amount: number, refusal: Granted): Promise<readonly Waiter[]> {
     const { clock } = this.around.settings;
+    const { answer } = refusal;
     this.learn(answer);
     const left = Math.floor(answer.remaining);
     const [first, ...others] = waiting;
     if (first === undefined) {
-      if (left < 1) this.shutAfter(amount, answer);
+      if (left < 1) this.shutAfter(amount, refusal);
       return [];
     }
     if (left >= first.cost && amount > first.cost) return this.those(waiting, left);
@@ -313,7 +329,7 @@ export class Lease {
       // Together it is enough: what is held goes back, so that the request can be paid at one place.
       await this.giveBack(0, clock.now());
     } else if (this.pool.isWindow || isAlone) {
-      this.shutAfter(amount, answer);
+      this.shutAfter(amount, refusal);
       const now = clock.now();
       this.deny(first, now);
       this.later(others);
@@ -361,11 +377,13 @@ export class Lease {
     if (waiting.length > 0) this.line = [...waiting, ...this.line];
   }
 
-  private shutAfter(amount: number, answer: Answer): void {
+  private shutAfter(amount: number, { answer, sentAt }: Granted): void {
     if (!Number.isFinite(answer.retryAfter)) return;
     // A window gives no more until it ends; a bucket fills, and then has what it was asked for.
     const from = this.pool.isWindow ? Math.floor(answer.remaining) + 1 : amount;
-    this.shut(from, this.around.settings.clock.now() + answer.retryAfter);
+    // From when the store said so. A reply may come late, and then nobody would ask a pool that is full again.
+    const said = Math.min(this.around.settings.clock.now(), sentAt + QUICK_REPLY);
+    this.shut(from, said + answer.retryAfter);
     this.around.tellShut(from, this.shutUntil);
   }
 

@@ -1,20 +1,64 @@
-import type { Limit } from "../../limit/limit.ts";
+import { type Limit, sameLimit } from "../../limit/limit.ts";
 import type { Rule } from "../store.ts";
 import { Heat } from "./heat.ts";
 import type { Lease } from "./lease.ts";
 import type { Settings } from "./options.ts";
 import { type Pool, poolOf } from "./pool.ts";
 
-/** A rule, the pool of each of its keys, and the keys that are leased for. */
+/** A rule under one limit, the pool of each of its keys, and the keys that are leased for. */
 export class LeasedRule {
+  readonly name: string;
   readonly limit: Limit;
   readonly pool: Pool;
   readonly leases = new Map<string, Lease>();
   readonly heat: Heat;
 
   constructor(rule: Rule, settings: Settings) {
+    this.name = rule.name;
     this.limit = rule.limit;
     this.pool = poolOf(rule, settings);
     this.heat = new Heat(settings.promoteAfter);
+  }
+}
+
+/** Rules by name. One name may stand for several limits at a time: before and after a change, or by the tier of a user. */
+export class LeasedRules {
+  private readonly settings: Settings;
+  private readonly byName = new Map<string, LeasedRule[]>();
+  /** Whoever asks mostly hands in the same object. */
+  private readonly byRule = new WeakMap<Rule, LeasedRule>();
+
+  constructor(settings: Settings) {
+    this.settings = settings;
+  }
+
+  /** Whether quota of a rule is leased at all. */
+  has({ name }: Rule): boolean {
+    return this.settings.rules?.has(name) ?? true;
+  }
+
+  of(rule: Rule): LeasedRule | undefined {
+    return this.byRule.get(rule) ?? this.find(rule);
+  }
+
+  named(name: string): readonly LeasedRule[] {
+    return this.byName.get(name) ?? [];
+  }
+
+  all(): readonly LeasedRule[] {
+    return [...this.byName.values()].flat();
+  }
+
+  private find(rule: Rule): LeasedRule | undefined {
+    if (!this.has(rule)) return undefined;
+    const named = this.byName.get(rule.name) ?? [];
+    let known = named.find(({ limit }) => sameLimit(limit, rule.limit));
+    if (known === undefined) {
+      known = new LeasedRule(rule, this.settings);
+      // Limits that nobody holds quota of any more have had their time.
+      this.byName.set(rule.name, [...named.filter(({ leases }) => leases.size > 0), known]);
+    }
+    this.byRule.set(rule, known);
+    return known;
   }
 }

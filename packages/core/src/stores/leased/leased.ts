@@ -5,7 +5,7 @@ import type { Action, Answer, ApplyOptions, LeaseView, Operation, Rule, Store } 
 import { Bank } from "./bank.ts";
 import { BatchSize } from "./batch-size.ts";
 import { Lease } from "./lease.ts";
-import { LeasedRule } from "./leased-rule.ts";
+import { type LeasedRule, LeasedRules } from "./leased-rule.ts";
 import { News } from "./news.ts";
 import { type LeasedOptions, readLeasedOptions, type Settings } from "./options.ts";
 import { requireLeasable } from "./pool.ts";
@@ -35,7 +35,7 @@ export class LeasedStore implements Store {
   private readonly store: Store & Closable;
   private readonly settings: Settings;
   private readonly time: Clock;
-  private readonly rules = new Map<string, LeasedRule>();
+  private readonly rules: LeasedRules;
   private readonly counts: Counts = noCounts();
   private readonly news: News;
   /** What the ids of this node's grants begin with: nobody else's do. */
@@ -45,6 +45,7 @@ export class LeasedStore implements Store {
 
   constructor(store: Store & Closable, options: LeasedOptions) {
     this.settings = readLeasedOptions(options);
+    this.rules = new LeasedRules(this.settings);
     this.store = store;
     if (store.clock !== undefined) this.clock = store.clock;
     if (store.holds !== undefined) this.holds = store.holds;
@@ -58,12 +59,12 @@ export class LeasedStore implements Store {
 
   /** What this node holds of a key's quota; undefined if it is not leased for. */
   leaseOf(rule: string, key: string): LeaseView | undefined {
-    return this.rules.get(rule)?.leases.get(key)?.view(this.time.now());
+    return this.leaseNamed(rule, key)?.view(this.time.now());
   }
 
   /** Refuses a rule of which no quota can be held, before the first request. */
   open(rule: Rule): void {
-    if (this.isLeased(rule)) requireLeasable(rule.name, rule.limit);
+    if (this.rules.has(rule)) requireLeasable(rule.name, rule.limit);
   }
 
   apply(action: Action, operations: readonly Operation[], options?: ApplyOptions): Answers | Promise<Answers> {
@@ -85,15 +86,15 @@ export class LeasedStore implements Store {
   /** Gives back all that is held, and closes the store if it can be closed. */
   async close(): Promise<void> {
     this.stopTending?.abort();
-    const now = this.time.now();
-    await Promise.all(this.all().map(([, , lease]) => lease.giveBack(0, now)));
+    const leases = this.rules.all().flatMap((rule) => [...rule.leases.values()]);
+    await Promise.all(leases.map((lease) => lease.end()));
     this.news.close();
     await this.store.close?.();
   }
 
   /** The lease of a key that comes often enough to have one. */
   private leaseFor(rule: Rule, key: string, now: number): Lease | undefined {
-    const known = this.known(rule);
+    const known = this.rules.of(rule);
     if (known === undefined || known.pool.most === 0) return undefined;
     const lease = known.leases.get(key);
     if (lease !== undefined) return lease;
@@ -104,6 +105,7 @@ export class LeasedStore implements Store {
   private promote(rule: Rule, known: LeasedRule, key: string, now: number): Lease {
     const { store, time, settings, counts } = this;
     const { pool } = known;
+    this.retire(rule, key);
     const bank = new Bank(store, pool, key, time, this.newId);
     const lease: Lease = new Lease(pool, bank, new BatchSize(settings.base, now), {
       settings,
@@ -119,33 +121,30 @@ export class LeasedStore implements Store {
     return lease;
   }
 
-  /** A rule as it is leased for; another limit under its name begins anew, and what is held goes back. */
-  private known(rule: Rule): LeasedRule | undefined {
-    const known = this.rules.get(rule.name);
-    if (known !== undefined && known.limit === rule.limit) return known;
-    if (!this.isLeased(rule)) return undefined;
-    if (known !== undefined) this.retire(rule.name, known);
-    const made = new LeasedRule(rule, this.settings);
-    this.rules.set(rule.name, made);
-    return made;
-  }
-
-  private isLeased(rule: Rule): boolean {
-    return this.settings.rules?.has(rule.name) ?? true;
-  }
-
-  private retire(name: string, { leases }: LeasedRule): void {
-    const now = this.time.now();
-    for (const [key, lease] of leases) {
-      this.letGo(name, leases, key);
-      void lease.giveBack(0, now);
+  /** Under another limit there may be another lease of the key. Nobody pays from that any more. */
+  private retire({ name, limit }: Rule, key: string): void {
+    for (const other of this.rules.named(name)) {
+      const lease = other.leases.get(key);
+      if (lease === undefined) continue;
+      this.letGo(other, key);
+      // What is left of a window of another length would be taken for quota of the window that counts now.
+      if (other.limit.window === limit.window && other.limit.anchor === limit.anchor) void lease.end();
+      else lease.drop();
     }
   }
 
-  private letGo(rule: string, leases: Map<string, Lease>, key: string): void {
+  private letGo({ name, leases }: LeasedRule, key: string): void {
     leases.delete(key);
     this.counts.leases -= 1;
-    this.news.leave(rule, key);
+    this.news.leave(name, key);
+  }
+
+  private leaseNamed(name: string, key: string): Lease | undefined {
+    for (const { leases } of this.rules.named(name)) {
+      const lease = leases.get(key);
+      if (lease !== undefined) return lease;
+    }
+    return undefined;
   }
 
   private readonly newId = (): string => {
@@ -155,7 +154,7 @@ export class LeasedStore implements Store {
 
   /** What the store keeps the pool of a rule under. */
   private poolRule(rule: Rule): Rule {
-    return this.known(rule)?.pool.rule ?? rule;
+    return this.rules.of(rule)?.pool.rule ?? rule;
   }
 
   private straight(
@@ -219,7 +218,7 @@ export class LeasedStore implements Store {
     }
     const now = this.time.now();
     return operations.map(({ rule, key, cost }, i) => {
-      const lease = this.rules.get(rule.name)?.leases.get(key);
+      const lease = this.leaseNamed(rule.name, key);
       if (lease === undefined) return answers[i];
       return withLease(answers[i], lease.view(now), action === "peek" ? cost : 1);
     });
@@ -227,15 +226,9 @@ export class LeasedStore implements Store {
 
   private each(operations: readonly Operation[], act: (lease: Lease, rule: string, key: string) => void): void {
     for (const { rule, key } of operations) {
-      const lease = this.rules.get(rule.name)?.leases.get(key);
+      const lease = this.leaseNamed(rule.name, key);
       if (lease !== undefined) act(lease, rule.name, key);
     }
-  }
-
-  private all(): (readonly [string, LeasedRule, Lease, string])[] {
-    return [...this.rules].flatMap(([name, rule]) =>
-      [...rule.leases].map(([key, lease]) => [name, rule, lease, key] as const),
-    );
   }
 
   /** From time to time: the idle give back all, the rich what is beyond two batches. */
@@ -250,17 +243,22 @@ export class LeasedStore implements Store {
       const now = this.time.now();
       const isRelief = now >= relief;
       if (isRelief) relief = now + giveBackEvery;
-      for (const [name, { leases }, lease, key] of this.all()) {
-        const isIdle = now - lease.usedAt >= idle;
-        if (isIdle && lease.isBare(now)) this.letGo(name, leases, key);
-        else {
-          void lease.clearDoubts();
-          if (isIdle) void lease.giveBack(0, now);
-          else if (isRelief) void lease.giveBack(lease.enough, now);
-        }
+      for (const rule of this.rules.all()) {
+        for (const [key, lease] of rule.leases) this.tendTo(rule, key, lease, now, isRelief);
       }
     }
     if (this.stopTending === stop) this.stopTending = undefined;
+  }
+
+  private tendTo(rule: LeasedRule, key: string, lease: Lease, now: number, isRelief: boolean): void {
+    const isIdle = now - lease.usedAt >= this.settings.idle;
+    if (isIdle && lease.isBare(now)) {
+      this.letGo(rule, key);
+      return;
+    }
+    void lease.clearDoubts();
+    if (isIdle) void lease.giveBack(0, now);
+    else if (isRelief) void lease.giveBack(lease.enough, now);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Algorithm, Outcome } from "../../algorithms/algorithm.ts";
 import { algorithmOf } from "../../algorithms/registry.ts";
 import type { Limit } from "../../limit/limit.ts";
+import type { Row } from "../transact.ts";
 import type { KeyHash } from "./key-hash.ts";
 import { KeyTable } from "./key-table.ts";
 import { RowPool } from "./row-pool.ts";
@@ -29,7 +30,7 @@ export interface LedgerOptions {
  * The rows of one rule. Rows that have become blank again are swept, and the table grows and shrinks,
  * a few slots at a time as work comes in: no step takes long, however many keys there are.
  */
-export class Ledger {
+export class Ledger implements Row {
   /** The row in hand: the one of the key located last, or a blank one if it has none (`known`). */
   cells: Float64Array;
   at = 0;
@@ -127,6 +128,10 @@ export class Ledger {
     if (!this.known) this.open(now);
     if (this.pool !== undefined) this.makeRoom(this.pool, limit, out);
     this.algorithm.charge(limit, this.cells, this.at, cost, out);
+  }
+
+  refund(limit: Limit, cost: number, now: number): void {
+    this.algorithm.refund(limit, this.cells, this.at, now, cost);
   }
 
   /** Forgets the row in hand, unless it is the shared one. */

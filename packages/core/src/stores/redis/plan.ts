@@ -23,6 +23,8 @@ export interface Request {
   readonly voidFrom: number;
   /** Of a request with an idempotency key, else empty. */
   readonly fingerprint: string;
+  /** How long its idempotency record is kept. */
+  readonly rememberFor: number;
   readonly resolve: (answers: readonly Answer[]) => void;
   readonly reject: (error: Error) => void;
 }
@@ -61,6 +63,7 @@ export class Planner {
       keys,
       voidFrom: options?.voidFrom ?? 0,
       fingerprint: idempotencyKey === undefined ? "" : digest(fingerprint(action, operations)),
+      rememberFor: options?.rememberFor ?? IDEMPOTENCY_WINDOW,
       resolve,
       reject,
     };
@@ -129,7 +132,7 @@ function frameArguments(requests: readonly Request[], times: Times): (string | n
     for (let i = 0; i < request.rules.length; i += 1) {
       runs.push(placeOf(request.rules[i], limits), request.operations[i].cost);
     }
-    runs.push(request.fingerprint, IDEMPOTENCY_WINDOW);
+    runs.push(request.fingerprint, request.rememberFor);
     from = to;
   }
   const { now, voidFrom } = times;

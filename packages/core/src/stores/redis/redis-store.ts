@@ -3,6 +3,8 @@ import { requireOptions } from "../../options.ts";
 import { type Clock, requireClock } from "../../time/clock.ts";
 import { SystemClock } from "../../time/system-clock.ts";
 import { Deadlines, type Timed } from "../deadlines.ts";
+import type { Holds } from "../holds.ts";
+import { localClock, localTime, ServerClock } from "../server-clock.ts";
 import type { Action, Answer, ApplyOptions, Operation, Store } from "../store.ts";
 import {
   command,
@@ -16,11 +18,12 @@ import {
   unsafeSettings,
   watch,
 } from "./connection.ts";
+import { RedisHolds } from "./holds.ts";
 import { Outbox } from "./outbox.ts";
 import { NO_TIMES, type Plan, Planner, planOf, type Request, type Times } from "./plan.ts";
+import { RedisBulletin } from "./redis-bulletin.ts";
 import { Reply } from "./reply.ts";
-import { SHORT } from "./script.ts";
-import { localClock, localTime, ServerClock } from "./server-clock.ts";
+import { HOLDS, SHORT } from "./script.ts";
 import { isElsewhere, isScriptMissing, storeError } from "./server-errors.ts";
 import { slotOf } from "./slots.ts";
 import { warnOfServer } from "./warnings.ts";
@@ -47,6 +50,8 @@ const OPTIONS: ReadonlySet<string> = new Set(["prefix", "maxBatch", "timeoutMs",
  */
 export class RedisStore implements Store {
   readonly clock: Clock;
+  readonly holds: Holds;
+  readonly bulletin: RedisBulletin;
   private readonly client: RedisClient;
   private readonly isOurs: boolean;
   /** Of each node. */
@@ -78,6 +83,13 @@ export class RedisStore implements Store {
     this.timeoutMs = timeoutMs;
     this.deadlines = new Deadlines(localClock, timeoutMs * 1_000);
     this.planner = new Planner(prefix);
+    this.bulletin = new RedisBulletin(this.client, prefix);
+    this.holds = new RedisHolds(
+      prefix,
+      (keys, args) => this.runHolds(keys, args),
+      () => this.ownClock?.now() ?? "",
+      () => this.isClosed,
+    );
     this.outbox = new Outbox(maxBatch, this.nodes(), (requests, node) => this.send(requests, node));
     this.connecting = firstConnection(this.client).then(() => {
       this.connecting = undefined;
@@ -113,9 +125,10 @@ export class RedisStore implements Store {
     await server.call("script", "LOAD", SHORT.text).catch(() => {});
   }
 
-  /** Sends what waits, and closes the connection if it was made here. */
+  /** Sends what waits, and closes the connections that were made here. */
   async close(): Promise<void> {
     this.outbox.flush();
+    this.bulletin.close();
     if (!this.isOurs) return;
     this.isClosed = true;
     await this.client.quit().catch(() => {});
@@ -204,6 +217,19 @@ export class RedisStore implements Store {
     return { server: connectionTo(client, slotOf(keys[0])) ?? client, declared: 0 };
   }
 
+  /** The journal has as much time as a call. */
+  private runHolds(keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const expire = (): void => reject(unanswered(this.timeoutMs));
+      const call: Timed = { due: localTime() + this.timeoutMs * 1_000, before: undefined, after: undefined, expire };
+      this.deadlines.add(call);
+      const asked = (): Promise<unknown> => run(this.client, { script: HOLDS, args }, keys, keys.length);
+      (this.connecting === undefined ? asked() : this.connecting.then(asked))
+        .then(resolve, (error: unknown) => reject(this.failureOf(error)))
+        .finally(() => this.deadlines.delete(call));
+    });
+  }
+
   private settle(requests: readonly Request[], reply: Reply, node: string, due: number): void {
     for (const request of requests) {
       const answers = reply.next(request);
@@ -218,8 +244,12 @@ export class RedisStore implements Store {
       for (const request of requests) this.sendAgain(request, node, due);
       return;
     }
-    const failure = this.isClosed ? closed() : storeError(error, troubleOf(this.client));
+    const failure = this.failureOf(error);
     for (const { reject } of requests) reject(failure);
+  }
+
+  private failureOf(error: unknown): StoreError {
+    return this.isClosed ? closed() : storeError(error, troubleOf(this.client));
   }
 
   private sendAgain(request: Request, node: string, due: number): void {
@@ -230,6 +260,10 @@ export class RedisStore implements Store {
 
 function tooLate(): StoreError {
   return new StoreError("HG_STORE_TIMEOUT", "Redis could not be asked in time, and charged nothing");
+}
+
+function unanswered(timeoutMs: number): StoreError {
+  return new StoreError("HG_STORE_TIMEOUT", `Redis did not answer within ${timeoutMs} ms`, { scope: "call" });
 }
 
 function closed(): StoreError {
@@ -257,8 +291,7 @@ class Call implements Timed {
   }
 
   expire(): void {
-    const problem = `Redis did not answer within ${this.timeoutMs} ms`;
-    const error = new StoreError("HG_STORE_TIMEOUT", problem, { scope: "call" });
+    const error = unanswered(this.timeoutMs);
     for (const { reject } of this.requests) reject(error);
   }
 }

@@ -12,7 +12,7 @@ export interface Script {
  * keys of several slots that one node serves.
  */
 function composed(frame: string): Script {
-  const text = [
+  return script([
     "#!lua flags=allow-cross-slot-keys",
     "local used = {}",
     "local function use(name)",
@@ -23,7 +23,11 @@ function composed(frame: string): Script {
     "  return it",
     "end",
     frame,
-  ].join("\n");
+  ]);
+}
+
+function script(lines: readonly string[]): Script {
+  const text = lines.join("\n");
   return { text, sha: createHash("sha1").update(text).digest("hex") };
 }
 
@@ -31,10 +35,17 @@ function nameOf(file: string): string {
   return file.slice(file.lastIndexOf("/") + 1, -".lua".length);
 }
 
-const { "stores/redis/frame.lua": frame, "stores/redis/short.lua": short, ...rest } = lua;
+const {
+  "stores/redis/frame.lua": frame,
+  "stores/redis/short.lua": short,
+  "stores/redis/holds.lua": holds,
+  ...rest
+} = lua;
 const files = Object.entries(rest).filter(([file]) => /^(algorithms|stores\/redis)\//.test(file));
 
 /** Decides any batch. */
 export const FRAME = composed(frame);
 /** Decides the commonest: requests of one cost under one limit. */
 export const SHORT = composed(short);
+/** Keeps the journal of holds. */
+export const HOLDS = script(["#!lua", holds]);

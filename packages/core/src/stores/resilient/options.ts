@@ -3,6 +3,7 @@ import { requireOptions } from "../../options.ts";
 import { type Clock, requireClock } from "../../time/clock.ts";
 import { SystemClock } from "../../time/system-clock.ts";
 import type { DegradedChange } from "./breaker.ts";
+import type { Failure } from "./failure.ts";
 import { type OnError, Policies } from "./policy.ts";
 
 export interface ResilientOptions {
@@ -15,6 +16,8 @@ export interface ResilientOptions {
   readonly breaker?: BreakerOptions;
   /** Told once when the store is given up, and once when it is back. Default: a warning of the process when it is given up. */
   readonly onDegraded?: (change: DegradedChange) => void;
+  /** Told of each call that the store did not answer: the code of the error, or `other`. */
+  readonly onFailure?: (failure: Failure) => void;
   /** What deadlines, the breaker and local shares go by. Default: the system's clock. */
   readonly clock?: Clock;
 }
@@ -26,7 +29,15 @@ export interface BreakerOptions {
   readonly retryMs?: number;
 }
 
-const OPTIONS: ReadonlySet<string> = new Set(["deadlineMs", "onError", "nodes", "breaker", "onDegraded", "clock"]);
+const OPTIONS: ReadonlySet<string> = new Set([
+  "deadlineMs",
+  "onError",
+  "nodes",
+  "breaker",
+  "onDegraded",
+  "onFailure",
+  "clock",
+]);
 const BREAKER_OPTIONS: ReadonlySet<string> = new Set(["failures", "retryMs"]);
 
 /** The options as the store uses them: complete, and times in microseconds. */
@@ -37,19 +48,21 @@ export interface Settings {
   readonly failures: number;
   readonly retry: number;
   readonly onDegraded: (change: DegradedChange) => void;
+  readonly onFailure: (failure: Failure) => void;
   readonly clock: Clock;
 }
 
 export function readOptions(options: ResilientOptions): Settings {
   requireOptions(options, OPTIONS);
   const { deadlineMs = 50, onError = "local", nodes = 1, breaker = {}, onDegraded = warn } = options;
-  const { clock = new SystemClock() } = options;
+  const { onFailure = () => {}, clock = new SystemClock() } = options;
   requireOptions(breaker, BREAKER_OPTIONS, { at: "breaker." });
   const { failures = 5, retryMs = 250 } = breaker;
   requireCount(nodes, "nodes");
   requireCount(failures, "breaker.failures");
-  if (typeof onDegraded !== "function") {
-    throw new HeadgateError("HG_BAD_OPTION", "onDegraded", `must be a function, got ${shown(onDegraded)}`);
+  for (const [name, listener] of Object.entries({ onDegraded, onFailure })) {
+    if (typeof listener === "function") continue;
+    throw new HeadgateError("HG_BAD_OPTION", name, `must be a function, got ${shown(listener)}`);
   }
   requireClock(clock);
   return {
@@ -59,6 +72,7 @@ export function readOptions(options: ResilientOptions): Settings {
     failures,
     retry: microseconds(retryMs, "breaker.retryMs"),
     onDegraded,
+    onFailure,
     clock,
   };
 }

@@ -1,6 +1,6 @@
 import { HeadgateError, shown } from "../../errors.ts";
 import { requireOptions } from "../../options.ts";
-import type { Operation } from "../store.ts";
+import type { Operation, Rule } from "../store.ts";
 
 /**
  * What holds while the store fails.
@@ -10,8 +10,11 @@ import type { Operation } from "../store.ts";
  */
 export type Policy = "local" | "allow" | "deny";
 
-/** One policy for all rules, or by the name of the rule. */
-export type OnError = Policy | { readonly default?: Policy; readonly rules?: Readonly<Record<string, Policy>> };
+/** One policy for all rules, or by the name of the rule, or what a function says of a rule when it is needed. */
+export type OnError =
+  | Policy
+  | { readonly default?: Policy; readonly rules?: Readonly<Record<string, Policy>> }
+  | ((rule: Rule) => Policy);
 
 /** From lenient to strict. */
 const LADDER: readonly Policy[] = ["allow", "local", "deny"];
@@ -19,14 +22,20 @@ const FIELDS: ReadonlySet<string> = new Set(["default", "rules"]);
 
 /** Which policy a request falls under. */
 export class Policies {
-  private readonly fallback: Policy;
-  private readonly rules: ReadonlyMap<string, Policy>;
+  private readonly of: (rule: Rule) => Policy;
 
   constructor(onError: OnError) {
+    if (typeof onError === "function") {
+      this.of = (rule) => {
+        const policy = onError(rule);
+        requirePolicy(policy, "onError");
+        return policy;
+      };
+      return;
+    }
     if (typeof onError === "string") {
       requirePolicy(onError, "onError");
-      this.fallback = onError;
-      this.rules = new Map();
+      this.of = () => onError;
       return;
     }
     requireOptions(onError, FIELDS, { at: "onError." });
@@ -40,13 +49,13 @@ export class Policies {
       );
     }
     for (const [name, policy] of Object.entries(rules)) requirePolicy(policy, `onError.rules.${name}`);
-    this.fallback = fallback;
-    this.rules = new Map(Object.entries(rules));
+    const byName = new Map(Object.entries(rules));
+    this.of = ({ name }) => byName.get(name) ?? fallback;
   }
 
   /** A request is one step, so it has one policy: the strictest of its rules. */
   strictest(operations: readonly Operation[]): Policy {
-    const rungs = operations.map(({ rule }) => LADDER.indexOf(this.rules.get(rule.name) ?? this.fallback));
+    const rungs = operations.map(({ rule }) => LADDER.indexOf(this.of(rule)));
     return LADDER[Math.max(...rungs, 0)];
   }
 }

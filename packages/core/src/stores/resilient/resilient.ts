@@ -1,9 +1,11 @@
 import { HeadgateError, StoreError, shown } from "../../errors.ts";
 import type { Clock } from "../../time/clock.ts";
+import type { Bulletin } from "../bulletin.ts";
 import { Deadlines, type Timed } from "../deadlines.ts";
+import type { Holds } from "../holds.ts";
 import type { Action, Answer, ApplyOptions, Operation, Store } from "../store.ts";
-import { Breaker, type DegradedChange } from "./breaker.ts";
-import { failureOf } from "./failure.ts";
+import { Breaker } from "./breaker.ts";
+import { type Failure, failureOf } from "./failure.ts";
 import { type ResilientOptions, readOptions } from "./options.ts";
 import type { Policies } from "./policy.ts";
 import { StandIn } from "./stand-in.ts";
@@ -25,6 +27,9 @@ type Answers = readonly Answer[];
 export class ResilientStore implements Store {
   /** The time of the store inside, if it tells one. */
   readonly clock?: Clock;
+  readonly bulletin?: Bulletin;
+  /** Those of the store inside. Nothing stands in for them: whoever writes there does not wait for it. */
+  readonly holds?: Holds;
   readonly stats: ResilientStats;
   private readonly store: Store & Closable;
   private readonly time: Clock;
@@ -38,6 +43,7 @@ export class ResilientStore implements Store {
   private readonly standIn: StandIn;
   private readonly turns = new Turns();
   private readonly counters: Counters;
+  private readonly onFailure: (failure: Failure) => void;
   private lastFailure: unknown;
   private voidOptions: { readonly voidFrom: number } = { voidFrom: 0 };
 
@@ -45,9 +51,11 @@ export class ResilientStore implements Store {
     if (typeof store?.apply !== "function") {
       throw new HeadgateError("HG_BAD_OPTION", "store", `must be a store, got ${shown(store)}`);
     }
-    const { deadline, retry, failures, policies, nodes, onDegraded, clock } = readOptions(options);
+    const { deadline, retry, failures, policies, nodes, onDegraded, onFailure, clock } = readOptions(options);
     this.store = store;
     if (store.clock !== undefined) this.clock = store.clock;
+    if (store.bulletin !== undefined) this.bulletin = store.bulletin;
+    if (store.holds !== undefined) this.holds = store.holds;
     this.time = clock;
     this.deadline = deadline;
     this.deadlines = new Deadlines(clock, deadline);
@@ -56,6 +64,7 @@ export class ResilientStore implements Store {
     this.breaker = new Breaker(failures, Math.max(retry, deadline), clock, (change) => tell(onDegraded, change));
     this.policies = policies;
     this.standIn = new StandIn(nodes, clock);
+    this.onFailure = onFailure;
     this.counters = new Counters(this.breaker);
     this.stats = this.counters;
   }
@@ -137,6 +146,7 @@ export class ResilientStore implements Store {
     const failure = failureOf(error);
     if (failure === undefined) throw error;
     this.counters.failures[failure] += 1;
+    tell(this.onFailure, failure);
     // A matter of one key says nothing of the store; and one call that carried many requests failed once.
     const scope = error instanceof StoreError ? error.scope : "request";
     if (scope === "key" || (scope === "call" && error === this.lastFailure)) return;
@@ -150,6 +160,7 @@ export class ResilientStore implements Store {
     if (this.clock !== undefined && this.clock.now() >= voidFrom) {
       throw new StoreError("HG_STORE_TIMEOUT", "did not answer before the request was void");
     }
+    if (options?.storeOnly) throw new StoreError("HG_STORE_UNREACHABLE", "fails, and nothing may stand in for it here");
     const policy = this.policies.strictest(operations);
     this.counters.fellBack(policy, operations);
     return this.standIn.answer(policy, action, operations, this.breaker.patience);
@@ -157,9 +168,9 @@ export class ResilientStore implements Store {
 }
 
 /** Whoever listens must not be able to stop the traffic. */
-function tell(listener: (change: DegradedChange) => void, change: DegradedChange): void {
+function tell<News>(listener: (news: News) => void, news: News): void {
   try {
-    listener(change);
+    listener(news);
   } catch (error) {
     process.emitWarning(error instanceof Error ? error : shown(error));
   }

@@ -25,6 +25,7 @@ describe("the options of resilient", () => {
     [{ onError: { rules: ["deny"] } }, "onError.rules"],
     [{ onError: { api: "deny" } }, "onError.api"],
     [{ onDegraded: "log" }, "onDegraded"],
+    [{ onFailure: "log" }, "onFailure"],
     [{ clock: {} }, "clock"],
     ["deny", "options"],
   ])("are refused if they are %o", (options, field) => {

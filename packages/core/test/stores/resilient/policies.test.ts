@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Action, type Answer, gcra, tokenBucket } from "../../../src/index.ts";
+import { type Action, type Answer, gcra, type Policy, tokenBucket } from "../../../src/index.ts";
 import { type Context, context, giveUp, operation, rule, ten } from "./context.ts";
 
 const ACTIONS: readonly Action[] = ["take", "peek", "penalize", "refund", "reset"];
@@ -171,6 +171,23 @@ describe("a policy by rule", () => {
       { allowed: false, remaining: 4 },
     ]);
     expect(scene.store.stats.fallbacks).toMatchObject({ deny: 1, local: 2 });
+  });
+
+  it("may be told by a function when it is needed, so that rules can come and go", async () => {
+    let policy: Policy = "allow";
+    const scene = context({ onError: (asked) => (asked === strict ? "deny" : policy) });
+    await giveUp(scene);
+    expect(await scene.ask("take", operation(fair, "k", 10))).toMatchObject({ allowed: true, remaining: 10 });
+    expect(await scene.ask("take", operation(strict, "k"))).toMatchObject({ allowed: false });
+    policy = "local";
+    expect(await scene.ask("take", operation(fair, "k", 10))).toMatchObject({ allowed: true, remaining: 0 });
+  });
+
+  it("that a function makes up is refused", async () => {
+    // @ts-expect-error: this is no policy
+    const scene = context({ onError: () => "shrug" });
+    scene.inner.mood = "rejecting";
+    await expect(scene.take("k")).rejects.toMatchObject({ code: "HG_BAD_OPTION", field: "onError" });
   });
 
   it("charges a request to all of its limits or to none", async () => {

@@ -89,6 +89,21 @@ describe("who listens to a resilient store", () => {
     }
   });
 
+  it("is told of each call that the store did not answer", async () => {
+    const failures: string[] = [];
+    const scene = context({ onFailure: (failure) => failures.push(failure), breaker: { failures: 3 } });
+    scene.inner.mood = "rejecting";
+    await scene.take("k");
+    scene.inner.mood = "silent";
+    const late = scene.take("k");
+    await scene.clock.advance(50);
+    await late;
+    scene.inner.mood = "throwing";
+    scene.inner.failure = new TypeError("oops");
+    for (let i = 0; i < 5; i += 1) await scene.take("k");
+    expect(failures).toEqual(["HG_STORE_UNREACHABLE", "HG_STORE_TIMEOUT", "other"]);
+  });
+
   it("cannot stop the traffic by an error of his own", async () => {
     const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
     const clock = new ManualClock(TODAY_MS);

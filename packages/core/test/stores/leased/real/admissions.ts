@@ -17,7 +17,7 @@ export interface Tally {
 }
 
 /** How many were let in, by window. */
-export function admittedIn(tallies: readonly Tally[]): Map<number, number> {
+function admittedIn(tallies: readonly Tally[]): Map<number, number> {
   const admitted = new Map<number, number>();
   for (const { window } of tallies) {
     for (const number of window) admitted.set(number, (admitted.get(number) ?? 0) + 1);
@@ -25,12 +25,19 @@ export function admittedIn(tallies: readonly Tally[]): Map<number, number> {
   return admitted;
 }
 
-/** How many windows there were, none of which let in more than its total. */
+/** How many were let in, by window: nowhere more than the total. */
 export function expectNoneOver(tallies: readonly Tally[], total: number): Map<number, number> {
   const admitted = admittedIn(tallies);
   const over = [...admitted].filter(([, units]) => units > total);
   expect(over, `windows that let in more than ${total}`).toEqual([]);
   return admitted;
+}
+
+/** How many were let in by each window from whose beginning to whose end there was traffic. */
+export function admittedInWholeWindows(tallies: readonly Tally[], total: number): number[] {
+  const admitted = expectNoneOver(tallies, total);
+  const windows = [...admitted.keys()].sort((a, b) => a - b);
+  return windows.slice(1, -1).map((window) => admitted.get(window) ?? 0);
 }
 
 /** Which part of the total had been let in when somebody was first denied in a window. */
@@ -43,11 +50,6 @@ export function shareAtFirstDenial(tallies: readonly Tally[], total: number, win
     for (let i = 0; i < at.length; i += 1) if (windows[i] === window && at[i] <= first) consumed += 1;
   }
   return consumed / total;
-}
-
-/** Microseconds of the machine's clock. */
-export function machineTime(): number {
-  return Date.now() * 1000;
 }
 
 /** Waits until a window of this length has just begun, unless so much of it is left; answers its number. */

@@ -2,6 +2,8 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { afterEach } from "vitest";
 import type { LeasedOptions, LeasedStats, LeaseView, Policy } from "../../../../src/index.ts";
+import type { RedisStoreOptions } from "../../../../src/redis.ts";
+import type { ZooKeeperStoreOptions } from "../../../../src/zookeeper.ts";
 import type { Tally } from "./admissions.ts";
 
 export interface NodeSettings {
@@ -17,7 +19,7 @@ export interface NodeSettings {
   /** How far the store's clock may be off the machine's. */
   readonly slackMs?: number;
   readonly options?: LeasedOptions;
-  readonly store?: { readonly timeoutMs?: number; readonly prefix?: string; readonly sessionTimeoutMs?: number };
+  readonly store?: RedisStoreOptions | ZooKeeperStoreOptions;
   /** Puts `resilient` between, with this policy. */
   readonly fallBack?: Policy;
 }
@@ -53,7 +55,8 @@ export class NodeProcess {
     await this.told(0);
   }
 
-  hammer(traffic: Traffic & { readonly inFlight: number }): Promise<Tally> {
+  /** `startAt`: a time of the machine's clock, in microseconds. */
+  hammer(traffic: Traffic & { readonly inFlight: number; readonly startAt?: number }): Promise<Tally> {
     return this.order("hammer", traffic);
   }
 

@@ -53,11 +53,12 @@ function windowOfDenial(at, { retryAfter }) {
   return Math.ceil((at + retryAfter - 50_000) / WINDOW) - 1;
 }
 
-/** In which window quota that was held was spent; undefined where it was so near to the boundary that we cannot tell. */
+/** In which window quota that was held was spent. */
 function windowOfSpending(sent, received, isWaited, { lease }) {
-  if (isWaited && received % WINDOW < 2_000 && sent < received - (received % WINDOW)) return undefined;
   const at = isWaited ? received : sent;
   const window = Math.floor(at / WINDOW);
+  // Who was answered at the end of a window and heard of it only after: the window is the one that the lease ended with.
+  if (window > Math.floor(sent / WINDOW)) return Math.round((received + lease.deadlineMs * 1000) / WINDOW) - 1;
   // A store whose clock is off by so much may begin its next window so much early.
   const left = WINDOW - (at % WINDOW);
   return left < slackMs * 1000 && lease.deadlineMs * 1000 > left + slackMs * 1000 ? window + 1 : window;
@@ -90,7 +91,6 @@ class Tally {
     }
     const window =
       answer.source === "store" ? windowOfCharge(sent, answer) : windowOfSpending(sent, received, isWaited, answer);
-    if (window === undefined) return;
     this.at.push(received);
     this.window.push(window);
   }
@@ -124,8 +124,9 @@ let isStopped = false;
 
 const orders = {
   /** Each of these nodes is asked by so many at once, each again as soon as it is answered. */
-  async hammer({ on = stores.map((_, i) => i), inFlight, forMs, untilDenied = false }) {
+  async hammer({ on = stores.map((_, i) => i), inFlight, forMs, untilDenied = false, startAt = 0 }) {
     const tally = new Tally();
+    while (now() < startAt) await (startAt - now() > 20_000 ? sleep(10) : turn());
     const end = performance.now() + forMs;
     const isOver = () => isStopped || performance.now() >= end || (untilDenied && tally.denied > 0);
     const ask = async (node) => {
@@ -192,5 +193,12 @@ process.on("message", async ({ id, name, order }) => {
 });
 process.on("disconnect", () => process.exit());
 // The first answer tells the server's time.
-await Promise.all(stores.map((store) => store.apply("peek", [{ rule, key: "warm", cost: 1 }])));
+async function warm(store) {
+  for (;;) {
+    try {
+      return await store.apply("peek", [{ rule, key: "warm", cost: 1 }]);
+    } catch {}
+  }
+}
+await Promise.all(stores.map(warm));
 process.send({ id: 0 });

@@ -48,8 +48,8 @@ export function scenarioOf(seed: number): Scenario {
     freezes: isRough ? random.whole(0, 1) : 0,
     options: {
       promoteAfter: random.of([1, 2, 8]),
-      idleMs: random.of([50, 1_000]),
-      giveBackEveryMs: random.of([100, 15_000]),
+      idleMs: random.of([200, 1_000]),
+      giveBackEveryMs: random.of([500, 15_000]),
       ...(random.chance(0.4) && { base: random.of([1, 5, 20, 200]) }),
     },
   };

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { ServerClock } from "../../../../src/stores/redis/server-clock.ts";
+import { ServerClock } from "../../../../src/stores/server-clock.ts";
 
 /** A server whose clock is `ahead` of ours, and calls that take as long as they are told to, in microseconds. */
 class Simulation {

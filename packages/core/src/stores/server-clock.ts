@@ -1,5 +1,5 @@
-import type { Clock } from "../../time/clock.ts";
-import { SystemClock } from "../../time/system-clock.ts";
+import type { Clock } from "../time/clock.ts";
+import { SystemClock } from "../time/system-clock.ts";
 
 /** Two clocks drift apart by less than this each microsecond. */
 const DRIFT = 5e-4;
@@ -35,15 +35,16 @@ export class ServerClock implements Clock {
     return this.local.sleep(ms, signal);
   }
 
-  /** Takes in that the server's clock showed `time` between two local times. */
-  learn(time: number, sent: number, received: number): void {
+  /** Takes in that the server's clock showed `time`, cut to multiples of `resolution`, between two local times. */
+  learn(time: number, sent: number, received: number, resolution = 1): void {
     const slack = (received - this.at) * DRIFT;
-    const low = Math.max(this.low - slack, time - received);
-    const high = Math.min(this.high + slack, time - sent);
+    const ahead = { low: time - received, high: time + resolution - 1 - sent };
+    const low = Math.max(this.low - slack, ahead.low);
+    const high = Math.min(this.high + slack, ahead.high);
     // Bounds that exclude each other: the server's clock was set. Only what it says now counts.
     const isSet = low > high;
-    this.low = isSet ? time - received : low;
-    this.high = isSet ? time - sent : high;
+    this.low = isSet ? ahead.low : low;
+    this.high = isSet ? ahead.high : high;
     this.at = received;
   }
 }

@@ -1,0 +1,46 @@
+import type { Hold, Holds } from "../holds.ts";
+
+/** Runs the script of the journal. */
+export type RunHolds = (keys: readonly string[], args: readonly (string | number)[]) => Promise<unknown>;
+
+/** The journal of holds in Redis. In a cluster all of it is in one slot, which no identity's tag has. */
+export class RedisHolds implements Holds {
+  private readonly keys: readonly string[];
+  private readonly run: RunHolds;
+  private readonly now: () => number | "";
+  private readonly closed: () => boolean;
+
+  /** `now` is the time to go by, or "" for the server's. */
+  constructor(prefix: string, run: RunHolds, now: () => number | "", closed: () => boolean) {
+    this.keys = [`${prefix}:{%holds}:ends`, `${prefix}:{%holds}:texts`];
+    this.run = run;
+    this.now = now;
+    this.closed = closed;
+  }
+
+  get isClosed(): boolean {
+    return this.closed();
+  }
+
+  async add({ id, text }: Hold, forMs: number): Promise<void> {
+    await this.call("add", forMs, id, text);
+  }
+
+  extend(ids: readonly string[], forMs: number): Promise<readonly string[]> {
+    return this.call("extend", forMs, ...ids);
+  }
+
+  async remove(ids: readonly string[]): Promise<void> {
+    await this.call("remove", ...ids);
+  }
+
+  async overdue(most: number): Promise<readonly Hold[]> {
+    const found = await this.call("overdue", most);
+    return found.flatMap((id, i) => (i % 2 === 0 ? [{ id, text: found[i + 1] }] : []));
+  }
+
+  private async call(action: string, ...args: readonly (string | number)[]): Promise<readonly string[]> {
+    const reply = await this.run(this.keys, [action, this.now(), ...args]);
+    return Array.isArray(reply) ? reply.map(String) : [];
+  }
+}

@@ -1,0 +1,95 @@
+import { type Algorithm, Outcome } from "../algorithms/algorithm.ts";
+import type { Limit } from "../limit/limit.ts";
+import type { Action, Answer, Operation } from "./store.ts";
+
+/** The row of one operation, taken in hand: good until the next one is. */
+export interface Row {
+  readonly algorithm: Algorithm;
+  readonly cells: Float64Array;
+  readonly at: number;
+  /** Whether the key has a row; else the one in hand is blank. */
+  readonly known: boolean;
+  /** Whether other keys are counted in it too. */
+  readonly shared: boolean;
+  /** Charges the row with what `out` says; a key that had none gets one. */
+  charge(limit: Limit, cost: number, now: number, out: Outcome): void;
+  /** Gives units back. */
+  refund(limit: Limit, cost: number, now: number): void;
+  /** Forgets the row. */
+  drop(): void;
+}
+
+export type Locate = (operation: Operation) => Row;
+
+/**
+ * Decides a request of several operations all or none, on rows that nobody else changes meanwhile.
+ * `arrive` locates a row for the first time.
+ */
+export function transact(
+  action: Action,
+  operations: readonly Operation[],
+  now: number,
+  locate: Locate,
+  arrive: Locate = locate,
+): Answer[] {
+  if (action === "take") {
+    const asked = evaluateAll(operations, now, arrive);
+    if (asked.every((out) => out.allowed)) changeAll(action, operations, now, locate);
+    return operations.map((operation, i) =>
+      answer(asked[i], evaluate(locate(operation), operation.rule.limit, 0, now)),
+    );
+  }
+  changeAll(action, operations, now, locate);
+  return operations.map((operation) => {
+    const { limit } = operation.rule;
+    const asked = evaluate(locate(operation), limit, action === "peek" ? operation.cost : 1, now);
+    return answer(asked, evaluate(locate(operation), limit, 0, now));
+  });
+}
+
+/** Each operation of a request; those that have to share a row are judged with what the ones before them take from it. */
+function evaluateAll(operations: readonly Operation[], now: number, arrive: Locate): Outcome[] {
+  const taken = new Map<Row, number>();
+  return operations.map((operation) => {
+    const row = arrive(operation);
+    const { cost, rule } = operation;
+    if (!row.shared) return evaluate(row, rule.limit, cost, now);
+    const before = taken.get(row) ?? 0;
+    taken.set(row, before + cost);
+    return evaluate(row, rule.limit, before + cost, now);
+  });
+}
+
+function evaluate({ algorithm, cells, at }: Row, limit: Limit, cost: number, now: number): Outcome {
+  const out = new Outcome();
+  algorithm.evaluate(limit, cells, at, now, cost, out);
+  return out;
+}
+
+function changeAll(action: Action, operations: readonly Operation[], now: number, locate: Locate): void {
+  for (const operation of operations) {
+    const { cost } = operation;
+    const { limit } = operation.rule;
+    const row = locate(operation);
+    if (action === "take" || action === "penalize") {
+      const out = evaluate(row, limit, cost, now);
+      if (cost > 0) row.charge(limit, cost, now, out);
+    } else if (row.known && action === "refund") {
+      row.refund(limit, cost, now);
+    } else if (row.known && action === "reset") {
+      row.drop();
+    }
+  }
+}
+
+/** What was asked decides; what is left is told as it stands afterwards. */
+function answer(asked: Outcome, after: Outcome): Answer {
+  return {
+    allowed: asked.allowed,
+    remaining: after.remaining,
+    retryAfter: asked.retryAfter,
+    resetAfter: after.resetAfter,
+    source: "store",
+    degraded: false,
+  };
+}

@@ -1,0 +1,59 @@
+import { StoreError } from "../../errors.ts";
+import type { Timed } from "../deadlines.ts";
+import type { Action, Answer, Operation } from "../store.ts";
+
+export interface Question {
+  readonly action: Action;
+  readonly operations: readonly Operation[];
+  /** Where the rows of the operations are. */
+  readonly paths: readonly string[];
+  /** From when on it is void, by the store's clock. */
+  readonly voidFrom: number;
+  /** Where its answers are remembered, under which fingerprint, and for how long. */
+  readonly memory: { readonly path: string; readonly request: string; readonly rememberFor: number } | undefined;
+}
+
+/** A request under way. */
+export class Asked implements Timed {
+  before: Timed | undefined;
+  after: Timed | undefined;
+  readonly question: Question;
+  /** All that it reads or changes. */
+  readonly places: readonly string[];
+  /** A local time, in microseconds. */
+  readonly due: number;
+  /** Whether nobody waits for it any more. */
+  isOver = false;
+  private readonly end: (asked: Asked) => void;
+  private readonly resolve: (answers: readonly Answer[]) => void;
+  private readonly reject: (error: Error) => void;
+
+  constructor(
+    question: Question,
+    due: number,
+    end: (asked: Asked) => void,
+    resolve: (answers: readonly Answer[]) => void,
+    reject: (error: Error) => void,
+  ) {
+    this.question = question;
+    const { paths, memory } = question;
+    this.places =
+      paths.length === 1 && memory === undefined ? paths : [...new Set([...paths, ...(memory ? [memory.path] : [])])];
+    this.due = due;
+    this.end = end;
+    this.resolve = resolve;
+    this.reject = reject;
+  }
+
+  settle(outcome: readonly Answer[] | Error): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.end(this);
+    if (outcome instanceof Error) this.reject(outcome);
+    else this.resolve(outcome);
+  }
+
+  expire(): void {
+    this.settle(new StoreError("HG_STORE_TIMEOUT", "ZooKeeper did not answer in time"));
+  }
+}

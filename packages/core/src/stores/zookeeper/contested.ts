@@ -1,0 +1,31 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { localTime } from "../server-clock.ts";
+
+/** How long after a conflict others are still expected at a znode, in microseconds. */
+const EXPECTED_FOR = 500_000;
+/** How long to stand back, at the most, in milliseconds: two round trips or so. */
+const STAND_BACK_MS = 2;
+const MOST = 1_000;
+
+/**
+ * The znodes at which this process has met others lately. Whoever was quicker knows the new version, and would be
+ * quicker again and again than those who have to read it first: so it stands back for a moment each time.
+ */
+export class Contested {
+  /** How often another was quicker. */
+  conflicts = 0;
+  private readonly until = new Map<string, number>();
+
+  add(paths: Iterable<string>): void {
+    this.conflicts += 1;
+    if (this.until.size > MOST) this.until.clear();
+    for (const path of paths) this.until.set(path, localTime() + EXPECTED_FOR);
+  }
+
+  async yield([path]: readonly string[]): Promise<void> {
+    const until = this.until.get(path);
+    if (until === undefined) return;
+    if (localTime() < until) await delay(Math.random() * STAND_BACK_MS);
+    else this.until.delete(path);
+  }
+}

@@ -1,0 +1,100 @@
+import { HeadgateError, shown } from "../../errors.ts";
+import { requireOptions } from "../../options.ts";
+import { type Clock, requireClock } from "../../time/clock.ts";
+
+export interface ZooKeeperStoreOptions {
+  /** The znode under which all others are (default `/headgate`); it is made if it is missing. */
+  readonly root?: string;
+  /** How long a request may take, in milliseconds (default 1000). `resilient` has a shorter deadline of its own. */
+  readonly timeoutMs?: number;
+  /** After how long without a sign of life ZooKeeper gives this client up, in milliseconds (default 10,000). */
+  readonly sessionTimeoutMs?: number;
+  /** How often this process looks for znodes that have expired, in milliseconds (default 60,000); of many processes one does. 0: never. */
+  readonly purgeEveryMs?: number;
+  /** `user:password` of ZooKeeper's digest scheme. What is made is then for this user alone. */
+  readonly auth?: string;
+  /** For tests: decides by this clock, and not by the ensemble's. */
+  readonly clock?: Clock;
+}
+
+/** The options as the store uses them. */
+export interface Settings {
+  readonly servers: readonly string[];
+  readonly root: string;
+  readonly timeoutMs: number;
+  readonly sessionTimeoutMs: number;
+  readonly purgeEveryMs: number;
+  readonly auth: string | undefined;
+  readonly clock: Clock | undefined;
+}
+
+const OPTIONS: ReadonlySet<string> = new Set([
+  "root",
+  "timeoutMs",
+  "sessionTimeoutMs",
+  "purgeEveryMs",
+  "auth",
+  "clock",
+]);
+
+const LONGEST_MS = 2 ** 31 - 1;
+const DEFAULT_PORT = 2181;
+
+export function readOptions(servers: unknown, options: ZooKeeperStoreOptions): Settings {
+  requireOptions(options, OPTIONS);
+  const {
+    root = "/headgate",
+    timeoutMs = 1_000,
+    sessionTimeoutMs = 10_000,
+    purgeEveryMs = 60_000,
+    auth,
+    clock,
+  } = options;
+  requireRoot(root);
+  requireMilliseconds(timeoutMs, "timeoutMs", 1);
+  requireMilliseconds(sessionTimeoutMs, "sessionTimeoutMs", 100);
+  requireMilliseconds(purgeEveryMs, "purgeEveryMs", 0);
+  if (auth !== undefined && (typeof auth !== "string" || !/^[^:]+:/.test(auth))) {
+    // It is not shown: it holds a password.
+    throw new HeadgateError("HG_BAD_OPTION", "auth", "must be a user and a password with a colon between them");
+  }
+  if (clock !== undefined) requireClock(clock);
+  return { servers: serversIn(servers), root, timeoutMs, sessionTimeoutMs, purgeEveryMs, auth, clock };
+}
+
+/** `zk1:2181,zk2:2181` or a list of such. */
+function serversIn(servers: unknown): string[] {
+  const list = typeof servers === "string" ? servers.split(",") : Array.isArray(servers) ? servers : [];
+  const addresses = list.map((address: unknown) => (typeof address === "string" ? address.trim() : ""));
+  if (addresses.length === 0 || !addresses.every(isAddress)) {
+    throw new HeadgateError(
+      "HG_BAD_OPTION",
+      "servers",
+      `must be addresses like "10.0.0.1:2181,10.0.0.2:2181", or a list of them, got ${shown(servers)}`,
+    );
+  }
+  return addresses.map((address) => (address.includes(":") ? address : `${address}:${DEFAULT_PORT}`));
+}
+
+function isAddress(address: string): boolean {
+  const [, port = DEFAULT_PORT] = /^[\w.-]+(?::(\d{1,5}))?$/.exec(address) ?? [undefined, 0];
+  return Number(port) >= 1 && Number(port) <= 65_535;
+}
+
+function requireRoot(root: unknown): asserts root is string {
+  if (typeof root === "string" && /^(\/[\w-][\w.:-]*)+$/.test(root)) return;
+  throw new HeadgateError(
+    "HG_BAD_OPTION",
+    "root",
+    `must be the path of a znode like "/headgate" or "/apps/shop", got ${shown(root)}`,
+  );
+}
+
+function requireMilliseconds(value: unknown, field: string, least: number): asserts value is number {
+  if (typeof value === "number" && Number.isSafeInteger(value) && value >= least && value <= LONGEST_MS) return;
+  throw new HeadgateError(
+    "HG_BAD_OPTION",
+    field,
+    `must be a whole number of milliseconds from ${least} to ${LONGEST_MS}, got ${shown(value)}`,
+  );
+}

@@ -1,0 +1,47 @@
+import { Exception } from "node-zookeeper-client";
+import { HeadgateError, StoreError } from "../../errors.ts";
+
+/** What ZooKeeper answered with, if that is what the error is. */
+function codeOf(error: unknown): number | undefined {
+  return error instanceof Exception ? error.getCode() : undefined;
+}
+
+/** Whether another was quicker: what was to be changed is not as it was known. */
+export function isConflict(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === Exception.BAD_VERSION || code === Exception.NO_NODE || code === Exception.NODE_EXISTS;
+}
+
+export function isMissing(error: unknown): boolean {
+  return codeOf(error) === Exception.NO_NODE;
+}
+
+export function unreachable(reason: string): StoreError {
+  const what = "there is no connection to ZooKeeper, or it broke: look at the addresses, and whether the servers run";
+  return new StoreError("HG_STORE_UNREACHABLE", `${what} (${reason})`, { scope: "call" });
+}
+
+export function closed(): StoreError {
+  return new StoreError("HG_STORE_UNREACHABLE", "this store was closed: make a new one");
+}
+
+export function tooLate(): StoreError {
+  return new StoreError("HG_STORE_TIMEOUT", "ZooKeeper could not be asked in time, and charged nothing");
+}
+
+/** A znode that cannot be used: that of one key, which says nothing of the others. */
+export function refusalOf(path: string, problem: string): StoreError {
+  return new StoreError("HG_STORE_REFUSED", `${path} ${problem}`, { scope: "key" });
+}
+
+/** What a call was rejected with, as ours. */
+export function storeError(error: unknown): HeadgateError {
+  if (error instanceof HeadgateError) return error;
+  const code = codeOf(error);
+  const message = error instanceof Error ? error.message : String(error);
+  if (code === Exception.CONNECTION_LOSS || code === Exception.SESSION_EXPIRED) return unreachable(message);
+  const isForbidden = code === Exception.NO_AUTH || code === Exception.AUTH_FAILED;
+  const advice =
+    "this user may not create, read, write and delete under the store's root: look at its ACL, and at auth";
+  return new StoreError("HG_STORE_REFUSED", isForbidden ? `${advice} (${message})` : message, { scope: "call" });
+}

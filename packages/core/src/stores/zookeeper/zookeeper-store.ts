@@ -1,0 +1,203 @@
+import type { Clock } from "../../time/clock.ts";
+import type { Bulletin } from "../bulletin.ts";
+import { Deadlines } from "../deadlines.ts";
+import { fingerprint, IDEMPOTENCY_WINDOW } from "../fingerprint.ts";
+import { digest } from "../redis/key-names.ts";
+import { localClock, localTime } from "../server-clock.ts";
+import type { Action, Answer, ApplyOptions, Operation, Rule, Store } from "../store.ts";
+import { Asked, type Question } from "./asked.ts";
+import { ANY_VERSION, Connection } from "./connection.ts";
+import { KnownZnodes } from "./known-znodes.ts";
+import { Lanes } from "./lanes.ts";
+import { LeaderTime } from "./leader-time.ts";
+import { readOptions, type Settings, type ZooKeeperStoreOptions } from "./options.ts";
+import { Rounds } from "./rounds.ts";
+import { Sweeper } from "./sweeper.ts";
+import { Places } from "./znode-names.ts";
+import { ZooKeeperBulletin } from "./zookeeper-bulletin.ts";
+import { closed, isMissing, storeError } from "./zookeeper-errors.ts";
+
+/** A server that is asked something may be silent for so long, or for the time that a request has if that is longer. */
+const SILENCE_MS = 1_000;
+
+const NOTHING = Buffer.alloc(0);
+
+export interface ZooKeeperStats {
+  /** How often ZooKeeper was asked for a znode, and how often it was told to change some. */
+  readonly reads: number;
+  readonly writes: number;
+  /** How many of those writes another process was quicker than. */
+  readonly conflicts: number;
+}
+
+/**
+ * Keeps what was used in ZooKeeper, for any number of processes: a znode for each key under each rule. A request is
+ * one compare-and-set, whatever number of limits it has; the time is that of the server that leads the ensemble.
+ */
+export class ZooKeeperStore implements Store {
+  readonly clock: Clock;
+  readonly bulletin: Bulletin;
+  private readonly settings: Settings;
+  private readonly time: LeaderTime;
+  private readonly places: Places;
+  private readonly known = new KnownZnodes();
+  private readonly connection: Connection;
+  private readonly board: ZooKeeperBulletin;
+  private readonly rounds: Rounds;
+  private readonly lanes: Lanes;
+  private readonly sweeper: Sweeper;
+  private readonly deadlines: Deadlines;
+  private readonly sweeps: NodeJS.Timeout | undefined;
+  private readonly ended = (asked: Asked): void => {
+    this.deadlines.delete(asked);
+  };
+  private asking: Promise<void> | undefined;
+  private closing: Promise<void> | undefined;
+
+  /** `servers`: `zk1:2181,zk2:2181,zk3:2181`, or a list of such addresses. */
+  constructor(servers: string | readonly string[], options: ZooKeeperStoreOptions = {}) {
+    const settings = readOptions(servers, options);
+    this.settings = settings;
+    const { root, timeoutMs, sessionTimeoutMs, auth, purgeEveryMs } = settings;
+    this.time = new LeaderTime(settings.clock);
+    this.clock = this.time.clock;
+    this.places = new Places(root);
+    this.deadlines = new Deadlines(localClock, timeoutMs * 1_000);
+    this.board = new ZooKeeperBulletin(() => this.connection, this.places);
+    this.bulletin = this.board;
+    this.connection = new Connection(settings.servers, {
+      sessionTimeoutMs,
+      silenceMs: Math.max(SILENCE_MS, timeoutMs),
+      auth,
+      onOpen: () => this.begin(),
+    });
+    this.rounds = new Rounds(this.connection, this.known, this.time, () => this.askTime());
+    this.lanes = new Lanes((requests) => this.decide(requests));
+    this.sweeper = new Sweeper(this.connection, this.known, this.places, this.time);
+    if (purgeEveryMs > 0)
+      this.sweeps = setInterval(() => void this.sweepInTurn().catch(() => {}), purgeEveryMs).unref();
+  }
+
+  get stats(): ZooKeeperStats {
+    return { ...this.connection.asked, conflicts: this.rounds.contested.conflicts };
+  }
+
+  apply(action: Action, operations: readonly Operation[], options: ApplyOptions = {}): Promise<readonly Answer[]> {
+    if (this.closing !== undefined) return Promise.reject(closed());
+    if (operations.length === 0) return Promise.resolve([]);
+    return new Promise((resolve, reject) => {
+      const due = localTime() + this.settings.timeoutMs * 1_000;
+      const asked = new Asked(this.question(action, operations, options), due, this.ended, resolve, reject);
+      this.deadlines.add(asked);
+      this.lanes.add(asked);
+    });
+  }
+
+  /** Connects, makes the root and learns the time, so that the first checks need not. */
+  async ready(): Promise<void> {
+    await this.connection.first;
+    try {
+      await this.askTime();
+    } catch (error) {
+      throw storeError(error);
+    }
+  }
+
+  /** Deletes the znodes that have expired, which is done in the background too; answers how many those were. */
+  async purge(): Promise<number> {
+    await this.connection.first;
+    try {
+      if (!this.time.isKnown) await this.askTime();
+      return await this.sweeper.sweep();
+    } catch (error) {
+      throw storeError(error);
+    }
+  }
+
+  /** Where a key is counted, to look at with zkCli. */
+  pathOf({ name, limit }: Rule, key: string): string {
+    return this.places.row(name, limit.algorithm, key);
+  }
+
+  /** Answers what was asked, and ends the session. */
+  close(): Promise<void> {
+    this.closing ??= this.end();
+    return this.closing;
+  }
+
+  private async end(): Promise<void> {
+    clearInterval(this.sweeps);
+    await this.lanes.emptied();
+    await this.connection.close();
+    this.deadlines.end();
+  }
+
+  private question(action: Action, operations: readonly Operation[], options: ApplyOptions): Question {
+    const { idempotencyKey, rememberFor = IDEMPOTENCY_WINDOW, voidFrom = Number.POSITIVE_INFINITY } = options;
+    return {
+      action,
+      operations,
+      paths: operations.map(({ rule, key }) => this.pathOf(rule, key)),
+      voidFrom,
+      memory:
+        idempotencyKey === undefined
+          ? undefined
+          : {
+              path: this.places.request(operations[0].key, idempotencyKey),
+              request: digest(fingerprint(action, operations)),
+              rememberFor,
+            },
+    };
+  }
+
+  /** Requests wait for the first connection, and for no later one. */
+  private async decide(requests: readonly Asked[]): Promise<void> {
+    if (!this.connection.isConnected) await this.connection.first;
+    await this.rounds.decide(requests);
+  }
+
+  /** What was known in an earlier session may have changed, however old it is. */
+  private begin(): void {
+    this.known.clear();
+    this.board.renew();
+    void this.askTime().catch(() => {});
+  }
+
+  /** Once for all who want to know it now. */
+  private askTime(): Promise<void> {
+    this.asking ??= this.touch().finally(() => {
+      this.asking = undefined;
+    });
+    return this.asking;
+  }
+
+  private async touch(): Promise<void> {
+    const { clock } = this.places;
+    for (let isFirst = true; ; isFirst = false) {
+      const sent = localTime();
+      try {
+        this.time.learn(await this.connection.set(clock, NOTHING, ANY_VERSION), sent);
+        return;
+      } catch (error) {
+        if (!isFirst || !isMissing(error)) throw error;
+        await this.connection.makeParents(clock);
+        await this.connection.make(clock);
+      }
+    }
+  }
+
+  /** Of all processes that share the store, one in each interval. */
+  private async sweepInTurn(): Promise<void> {
+    const { sweep } = this.places;
+    const { purgeEveryMs } = this.settings;
+    await this.connection.makeParents(sweep);
+    await this.connection.make(sweep);
+    const reading = await this.connection.read(sweep);
+    if (reading === undefined) return;
+    const now = this.time.now();
+    // A little early, so that a timer that is not late does not miss its turn.
+    if (now - Number(reading.data.toString()) < purgeEveryMs * 900) return;
+    await this.connection.set(sweep, Buffer.from(String(now)), reading.stat.version);
+    await this.sweeper.sweep();
+  }
+}

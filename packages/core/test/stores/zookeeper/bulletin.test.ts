@@ -1,0 +1,63 @@
+import { describe, expect, it } from "vitest";
+import { eventually } from "../../servers/eventually.ts";
+import { useZooKeeper } from "./zookeeper.ts";
+
+const zookeeper = useZooKeeper();
+
+describe("the bulletin", () => {
+  async function pair() {
+    const root = zookeeper.newRoot();
+    const [one, other] = await Promise.all([0, 1].map(() => zookeeper.store({ root, timeoutMs: 1_000 })));
+    return { one, other };
+  }
+
+  /** Posts until it is heard: it is a hint, and the watch may not be there yet. */
+  async function heard(texts: readonly string[], text: string, post: () => void): Promise<void> {
+    const before = texts.length;
+    await eventually("it is heard", async () => {
+      post();
+      return texts.slice(before).includes(text);
+    });
+  }
+
+  it("tells all who subscribe what is posted under a topic, the one who posts too", async () => {
+    const { one, other } = await pair();
+    const told: string[] = [];
+    const own: string[] = [];
+    other.bulletin.subscribe("pool a/b", (text) => told.push(text));
+    one.bulletin.subscribe("pool a/b", (text) => own.push(text));
+    other.bulletin.subscribe("another", () => told.push("wrong"));
+    await heard(told, "empty 👍", () => one.bulletin.post("pool a/b", "empty 👍"));
+    expect(new Set(told)).toEqual(new Set(["empty 👍"]));
+    await heard(own, "empty 👍", () => one.bulletin.post("pool a/b", "empty 👍"));
+    await heard(told, "full", () => one.bulletin.post("pool a/b", "full"));
+    // The same text is news when it is posted again.
+    await heard(told, "full", () => one.bulletin.post("pool a/b", "full"));
+  });
+
+  it("tells nothing of what was posted before, and nothing to one who has left", async () => {
+    const { one, other } = await pair();
+    const early: string[] = [];
+    const late: string[] = [];
+    const leave = one.bulletin.subscribe("t", (text) => early.push(text));
+    await heard(early, "old", () => other.bulletin.post("t", "old"));
+    leave();
+    const count = early.length;
+    other.bulletin.subscribe("t", (text) => late.push(text));
+    await heard(late, "new", () => one.bulletin.post("t", "new"));
+    expect(late).not.toContain("old");
+    expect(early).toHaveLength(count);
+  });
+
+  it("goes on after the server was restarted, and never throws", async () => {
+    const { one, other } = await pair();
+    const told: string[] = [];
+    other.bulletin.subscribe("t", (text) => told.push(text));
+    await heard(told, "before", () => one.bulletin.post("t", "before"));
+    await zookeeper.server.kill();
+    one.bulletin.post("t", "nobody hears");
+    one.bulletin.subscribe("nobody tells", () => {});
+    await zookeeper.server.start();
+    await heard(told, "after", () => one.bulletin.post("t", "after"));
+  });
+});

@@ -1,0 +1,65 @@
+import fc from "fast-check";
+import type { Stat } from "node-zookeeper-client";
+import { describe, expect, it } from "vitest";
+import { gcra } from "../../../src/index.ts";
+import { answeredText, contentsOf, rowText } from "../../../src/stores/zookeeper/contents.ts";
+import { LeaderTime } from "../../../src/stores/zookeeper/leader-time.ts";
+
+const time = new LeaderTime(undefined);
+const VOID_FROM = 1_700_000_000_000_000;
+const sight = { limit: gcra("10/m"), remaining: 7, now: VOID_FROM - 1 };
+const cell = fc.oneof(
+  fc.double({ noNaN: true }).map((value) => value + 0),
+  fc.integer(),
+);
+const row = fc.array(cell, { minLength: 2, maxLength: 40 }).map((cells) => Float64Array.from(cells));
+
+/** As ZooKeeper would tell it of a znode that was written at a time, in milliseconds. */
+function written(ms: number): Stat {
+  const long = Buffer.alloc(8);
+  const mtime = Buffer.alloc(8);
+  mtime.writeBigInt64BE(BigInt(ms));
+  const counts = { version: 3, cversion: 0, aversion: 0, dataLength: 0, numChildren: 0 };
+  return { czxid: long, mzxid: long, ctime: long, mtime, ephemeralOwner: long, pzxid: long, ...counts };
+}
+
+describe("what a znode holds", () => {
+  it("is the very row that was written, if it came in time, and else the very row before it", () => {
+    fc.assert(
+      fc.property(row, row, (after, before) => {
+        const text = rowText(after, before, VOID_FROM, VOID_FROM, sight);
+        const inTime = contentsOf("/a", text, written(VOID_FROM / 1_000 - 1), time);
+        expect(inTime).toEqual({ row: after, expires: VOID_FROM });
+        const late = contentsOf("/a", text, written(VOID_FROM / 1_000), time);
+        expect(late).toEqual({ row: before, expires: VOID_FROM });
+      }),
+    );
+  });
+
+  it("says of the row before only in what it differed", () => {
+    const before = Float64Array.from({ length: 1_000 }, (_, i) => i + 0.1);
+    const after = before.slice();
+    after[500] = -1;
+    const { undo } = JSON.parse(rowText(after, before, VOID_FROM, VOID_FROM, sight).toString());
+    expect(undo).toEqual([1_000, 500, 500.1]);
+  });
+
+  it("is the answers that were given, if they came in time, and else none", () => {
+    const answer = fc.record({
+      allowed: fc.boolean(),
+      remaining: fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }),
+      retryAfter: fc.constantFrom(0, 1.5, Number.POSITIVE_INFINITY),
+      resetAfter: fc.nat(),
+      source: fc.constant("store" as const),
+      degraded: fc.constant(false),
+    });
+    fc.assert(
+      fc.property(fc.array(answer), fc.string(), (answers, request) => {
+        const answered = { request, answers, until: VOID_FROM };
+        const text = answeredText(answered, VOID_FROM);
+        expect(contentsOf("/a", text, written(VOID_FROM / 1_000 - 1), time).answered).toEqual(answered);
+        expect(contentsOf("/a", text, written(VOID_FROM / 1_000), time).answered).toBeUndefined();
+      }),
+    );
+  });
+});

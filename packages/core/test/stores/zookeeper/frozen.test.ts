@@ -1,0 +1,73 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import type { ApplyOptions } from "../../../src/index.ts";
+import { eventually } from "../../servers/eventually.ts";
+import { ask, operation } from "../conformance/context.ts";
+import { charged, counted, counts, Traffic, take } from "../redis/faults/calls.ts";
+import { useZooKeeper } from "./zookeeper.ts";
+
+const zookeeper = useZooKeeper();
+
+describe("a ZooKeeper that is frozen under load", () => {
+  it("ends every call at its deadline, has charged nothing, and is answered within a second of its return", async () => {
+    const timeoutMs = 300;
+    const store = await zookeeper.store({ timeoutMs });
+    expect((await take(store, "asleep")).as).toBe("allowed");
+    await zookeeper.server.pause();
+    const traffic = new Traffic(store, ["asleep", "new"]);
+    // Longer than a silent server is borne, so that those come too who find no connection.
+    await delay(1_800);
+    const calls = await traffic.stop();
+    await delay(timeoutMs);
+    zookeeper.server.resume();
+    const awake = performance.now();
+    await eventually("calls are answered", async () => (await take(store, "after")).as === "allowed");
+    expect(performance.now() - awake).toBeLessThan(1_500);
+
+    expect(Object.keys(counts(calls)).sort()).toEqual(["HG_STORE_TIMEOUT", "HG_STORE_UNREACHABLE"]);
+    expect(Math.max(...calls.map(({ took }) => took))).toBeLessThan(timeoutMs + 700);
+    expect(await charged(store, "asleep")).toBe(1);
+    expect(await charged(store, "new")).toBe(0);
+  });
+
+  it("does not remember a request that it came to too late, and does it when it is sent again", async () => {
+    const store = await zookeeper.store({ timeoutMs: 300 });
+    const once = (options?: ApplyOptions) =>
+      store.apply("take", [operation(counted, "k", 3)], { idempotencyKey: "once", ...options });
+    await store.apply("take", [operation(counted, "k")], { idempotencyKey: "another" });
+    // Now the store knows that nobody has sent it yet: what it sends next is the write.
+    await expect(once({ voidFrom: 1 })).rejects.toMatchObject({ code: "HG_STORE_TIMEOUT" });
+    await zookeeper.server.pause();
+    await expect(once()).rejects.toMatchObject({ code: "HG_STORE_TIMEOUT" });
+    await delay(100);
+    zookeeper.server.resume();
+    await eventually("calls are answered", async () => (await take(store, "other")).as === "allowed");
+    expect(await charged(store, "k")).toBe(1);
+    const [first] = await once();
+    expect((await once())[0]).toEqual(first);
+    expect(await charged(store, "k")).toBe(4);
+  });
+
+  it("charges what came to it before the request was void, and tells the caller", async () => {
+    const store = await zookeeper.store({ timeoutMs: 5_000 });
+    await take(store, "k");
+    await zookeeper.server.pause();
+    const call = ask(store, "take", counted, "k");
+    await delay(300);
+    zookeeper.server.resume();
+    expect((await call).allowed).toBe(true);
+    expect(await charged(store, "k")).toBe(2);
+  });
+
+  it("makes a request void from the time that it names, though its deadline is later", async () => {
+    const store = await zookeeper.store({ timeoutMs: 5_000 });
+    await take(store, "k");
+    await zookeeper.server.pause();
+    const voidFrom = store.clock.now() + 200_000;
+    const call = ask(store, "take", counted, "k", 1, { voidFrom });
+    await delay(400);
+    zookeeper.server.resume();
+    await expect(call).rejects.toMatchObject({ code: "HG_STORE_TIMEOUT" });
+    expect(await charged(store, "k")).toBe(1);
+  });
+});
