@@ -15,7 +15,8 @@ app.post(
     by: { header: "x-api-key" },
   }),
   async (request, response) => {
-    // If this throws, or the client leaves, all that was reserved is given back.
+    // If this throws, or the client leaves, all that was reserved is given back; with a RedisStore, also if this
+    // process dies: another one does it.
     const text = await answer(promptOf(request));
     const tokens = tokensIn(promptOf(request)) + tokensIn(text);
     await request.rateLimit.settle(tokens);

@@ -1,8 +1,12 @@
 import { readFileSync } from "node:fs";
 import { Argument, Command } from "commander";
+import type { ListOptions } from "./audit/audit.ts";
 import type { CheckOptions } from "./check/check.ts";
 import { type ExitCode, InvalidInput, told } from "./failure.ts";
+import { addRules } from "./rules/commands.ts";
 import type { ScenarioOptions } from "./scenario/scenario.ts";
+import { addSettings } from "./settings/options.ts";
+import type { SettingOptions } from "./settings/settings.ts";
 
 const EXIT_CODES = `
 Exit codes:
@@ -10,6 +14,11 @@ Exit codes:
   1  invalid input
   2  file not found
   3  something was denied, and --fail-on-deny was given
+`;
+
+const PRECEDENCE = `
+Each setting can also come from the environment (HEADGATE_HTTP and so on; HEADGATE_ADMIN_KEY has no flag),
+or from the file that --config names (http: 127.0.0.1:8080). A flag wins over the environment, and that over the file.
 `;
 
 /**
@@ -30,6 +39,7 @@ export function makeProgram(finish: (code: ExitCode) => void): Command {
 Examples:
   $ headgate check --user alice
   $ headgate scenario --file scenario.json
+  $ headgate serve
   $ headgate help scenario
 `,
     );
@@ -92,6 +102,97 @@ what comes before it is held until it is found.
     .action(async (options: ScenarioOptions) => {
       const { scenario } = await import("./scenario/scenario.ts");
       finish(await scenario(options));
+    });
+
+  addSettings(program.command("serve"), requireValue)
+    .summary("run the service: rules, REST and gRPC")
+    .description("Run a node of the service, on this machine's memory and an SQLite file unless told otherwise.")
+    .addHelpText(
+      "after",
+      `${PRECEDENCE}
+Examples:
+  $ headgate serve
+  $ headgate serve --rules rules.yaml --redis redis://127.0.0.1:6379
+  $ headgate serve --config headgate.yaml --http 0.0.0.0:8080 --tls-cert cert.pem --tls-key key.pem
+
+Stops on SIGTERM or Ctrl-C once it has answered what it had accepted; a second one ends it at once.
+`,
+    )
+    .action(async (options: SettingOptions) => {
+      const { serveNode } = await import("./serve/serve.ts");
+      finish(await serveNode(options));
+    });
+
+  addSettings(program.command("config"), requireValue)
+    .summary("show the settings that serve would have")
+    .description("Show the settings that serve would have with the same flags, and where each comes from.")
+    .addHelpText("after", `${PRECEDENCE}\nExamples:\n  $ headgate config\n  $ headgate config --config headgate.yaml\n`)
+    .action(async (options: SettingOptions) => {
+      const { showSettings } = await import("./settings/show.ts");
+      finish(await showSettings(options));
+    });
+
+  addSettings(program.command("doctor"), requireValue)
+    .summary("look for what would go wrong")
+    .description("Look at what serve would stand on with the same flags: one line each, ok, warn or fail.")
+    .addHelpText(
+      "after",
+      `
+Exit codes:
+  0  nothing fails
+  1  something does
+
+Examples:
+  $ headgate doctor
+  $ headgate doctor --redis redis://127.0.0.1:6379 --rules rules.yaml
+`,
+    )
+    .action(async (options: SettingOptions) => {
+      const { examine } = await import("./doctor/doctor.ts");
+      finish(await examine(options));
+    });
+
+  addRules(program, requireValue, finish);
+
+  const audit = program
+    .command("audit")
+    .summary("read the audit log, and see that nobody has changed it")
+    .description("Read the audit log, and see that nobody has changed it.")
+    .helpCommand(false)
+    .addHelpText("after", "\nExamples:\n  $ headgate audit verify\n  $ headgate audit list --subject user:42\n");
+
+  addSettings(audit.command("verify"), requireValue, ["data", "postgres"])
+    .summary("follow the chain of the audit log")
+    .description("Follow the chain of the audit log, and say where an entry was edited, removed or moved.")
+    .addHelpText(
+      "after",
+      `
+Exit codes:
+  0  the chain is whole
+  1  it is broken
+
+Examples:
+  $ headgate audit verify
+  $ headgate audit verify --postgres postgres://headgate@127.0.0.1/headgate
+`,
+    )
+    .action(async (options: SettingOptions) => {
+      const { verifyAudit } = await import("./audit/audit.ts");
+      finish(await verifyAudit(options));
+    });
+
+  addSettings(audit.command("list"), requireValue, ["data", "postgres"])
+    .summary("print entries of the audit log")
+    .description("Print entries of the audit log, a line of JSON for each.")
+    .option("--subject <subject>", "of whom or what: user:42, rule:orders, key:0f3a", requireValue("--subject"))
+    .option("--action <action>", "what was done: rule.update, state.throttled", requireValue("--action"))
+    .option("--from <time>", "from this time on, as in 2026-01-31T12:00:00Z", requireValue("--from"))
+    .option("--to <time>", "before this time", requireValue("--to"))
+    .option("--limit <number>", "no more than so many", requireValue("--limit"))
+    .addHelpText("after", "\nExamples:\n  $ headgate audit list --subject user:42 --from 2026-01-31\n")
+    .action(async (options: ListOptions & SettingOptions) => {
+      const { listAudit } = await import("./audit/audit.ts");
+      finish(await listAudit(options));
     });
 
   program

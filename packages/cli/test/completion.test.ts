@@ -41,6 +41,9 @@ describe.skipIf(!installed("bash"))("bash", () => {
     expect(completions("check", "--user", "")).toEqual([]);
     expect(completions("completion", "f")).toEqual(["fish"]);
     expect(completions("help", "ch")).toEqual(["check"]);
+    expect(completions("serve", "--tls-c")).toEqual(["--tls-cert", "--tls-client-ca"]);
+    expect(completions("audit", "ver")).toEqual(["verify"]);
+    expect(completions("audit", "list", "--sub")).toEqual(["--subject"]);
   });
 });
 

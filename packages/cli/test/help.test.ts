@@ -2,8 +2,20 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { headgate } from "./headgate.ts";
 
-test.concurrent.each(["", "check", "scenario", "completion", "help"])("%s --help has examples", async (command) => {
-  const run = await headgate([...(command === "" ? [] : [command]), "--help"]);
+test.concurrent.each([
+  "",
+  "check",
+  "scenario",
+  "serve",
+  "config",
+  "doctor",
+  "audit",
+  "audit verify",
+  "audit list",
+  "completion",
+  "help",
+])("%s --help has examples", async (command) => {
+  const run = await headgate([...command.split(" ").filter((word) => word !== ""), "--help"]);
   expect(run).toMatchObject({ code: 0, stderr: "" });
   expect(run.stdout).toMatch(/^Usage: headgate/);
   expect(run.stdout).toMatch(/Examples:\n {2}\$ /);

@@ -5,7 +5,7 @@ export interface CommandShape {
   readonly name: string;
   readonly description: string;
   readonly options: readonly OptionShape[];
-  /** What its argument can be. */
+  /** What its argument can be, or the commands below it. */
   readonly words: readonly string[];
 }
 
@@ -20,16 +20,25 @@ export interface OptionShape {
 /** The program itself, then each of its commands, as their help shows them. */
 export function commandShapes(program: Command): [CommandShape, ...CommandShape[]] {
   const commands = program.createHelp().visibleCommands(program);
-  return [{ ...shapeOf(program), words: commands.map((command) => command.name()) }, ...commands.map(shapeOf)];
+  const options = program.createHelp().visibleOptions(program).map(optionShape);
+  return [{ ...shapeOf(program), options }, ...commands.map(shapeOf)];
 }
 
 function shapeOf(command: Command): CommandShape {
+  const below = command.createHelp().visibleCommands(command);
+  const choices = command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []);
   return {
     name: command.name(),
     description: command.summary() || command.description(),
-    options: command.createHelp().visibleOptions(command).map(optionShape),
-    words: command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []),
+    options: optionsOf([command, ...below]),
+    words: [...choices, ...below.map((each) => each.name())],
   };
+}
+
+/** Of all of them together: the shells complete `audit verify` as they do `audit`. */
+function optionsOf(commands: readonly Command[]): OptionShape[] {
+  const all = commands.flatMap((command) => command.createHelp().visibleOptions(command)).map(optionShape);
+  return [...new Map(all.map((option) => [option.flags.join(), option])).values()];
 }
 
 function optionShape({ long, short, flags, description, required, optional }: Option): OptionShape {

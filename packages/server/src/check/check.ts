@@ -9,8 +9,8 @@ export interface CheckRequest {
   /** A whole number; 0 only looks. */
   readonly cost: number;
   /** The client's time in milliseconds, if it told it: it decides nothing, and shows by how much its clock is off. */
-  readonly timestamp?: number;
-  readonly idempotencyKey?: string;
+  readonly timestamp?: number | undefined;
+  readonly idempotencyKey?: string | undefined;
 }
 
 /** How a key stands with a limit: seed 002's state machine, with hysteresis. */
@@ -67,4 +67,6 @@ export interface CheckService {
     identity: { readonly identifier: string; readonly dimension: Dimension; readonly endpoint?: string },
     actor: { readonly id: string; readonly name: string },
   ): Promise<{ readonly reset: readonly string[] }>;
+  /** Writes what is still to be remembered of checks. */
+  close(): Promise<void>;
 }

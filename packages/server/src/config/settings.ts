@@ -21,8 +21,6 @@ export interface Settings {
   readonly skewBoundMs: number;
   /** How many nodes share the limits: for `on_error: local` and leases. */
   readonly nodes: number;
-  /** Proxies whose X-Forwarded-For is believed: addresses or networks. */
-  readonly trustedProxies: readonly string[];
 }
 
 export interface Address {

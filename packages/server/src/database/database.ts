@@ -1,5 +1,6 @@
 import type { ApiKeyRecord } from "../access/api-key.ts";
 import type { AuditEntry, AuditEvent, AuditQuery, ChainBreak } from "../audit/audit.ts";
+import type { Link } from "../audit/chain.ts";
 import type { Rollup, RollupQuery } from "../metrics/rollup.ts";
 import type { RateLimitRule, RuleInput } from "../rules/rule.ts";
 import type { CustomLimit, Override, Standing } from "../rules/standing.ts";
@@ -89,10 +90,7 @@ export interface UserTable {
     actor: Actor,
     version?: number,
   ): Promise<Standing | Conflict>;
-  addOverride(
-    override: Omit<Override, "override_id" | "created_at" | "created_by">,
-    actor: Actor,
-  ): Promise<Override>;
+  addOverride(override: Omit<Override, "override_id" | "created_at" | "created_by">, actor: Actor): Promise<Override>;
   removeOverride(userId: string, overrideId: string, actor: Actor): Promise<Override | Conflict>;
 }
 
@@ -105,9 +103,19 @@ export interface KeyTable {
 export interface AuditTable {
   /** For what is not a change of configuration: resets, transitions to throttled. */
   append(events: readonly AuditEvent[]): Promise<void>;
+  /** The newest first. */
   query(query: AuditQuery): Promise<Paged<AuditEntry>>;
-  /** Walks the whole chain; undefined if it is whole. */
-  verify(): Promise<{ readonly entries: number; readonly broken?: ChainBreak }>;
+  /** Walks along the whole chain. */
+  verify(): Promise<Verified>;
+}
+
+export interface Verified {
+  /** How many entries hold: all of them, or those before the break. */
+  readonly entries: number;
+  /** Where the chain says that it ends. Whoever has noted it elsewhere sees if the whole chain was written anew. */
+  readonly head: Link;
+  /** Absent if the chain is whole. */
+  readonly broken?: ChainBreak;
 }
 
 export interface RollupTable {

@@ -3,13 +3,16 @@ export const DIMENSIONS = ["user", "ip", "apikey"] as const;
 export type Dimension = (typeof DIMENSIONS)[number];
 
 /** `shadow` decides, is counted and shown, and refuses nothing. */
-export type Mode = "enforce" | "shadow";
+export const MODES = ["enforce", "shadow"] as const;
+export type Mode = (typeof MODES)[number];
 
 /** What holds while the store of counters fails. */
-export type OnError = "allow" | "deny" | "local";
+export const ON_ERRORS = ["allow", "deny", "local"] as const;
+export type OnError = (typeof ON_ERRORS)[number];
 
 /** How near to the store a decision is made: by it, by a local cache of it, or by quota leased from it. */
-export type Consistency = "strict" | "cached" | "leased";
+export const CONSISTENCIES = ["strict", "cached", "leased"] as const;
+export type Consistency = (typeof CONSISTENCIES)[number];
 
 /** A rule as files, the wire and the database have it. Times are ISO 8601 in UTC. */
 export interface RateLimitRule {

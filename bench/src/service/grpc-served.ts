@@ -1,0 +1,57 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { onCore } from "../run/cores.ts";
+import { FLOOR } from "../suite.ts";
+
+export const ECHO = `${FLOOR}echo of bare grpc-js`;
+
+const SERVER_CORE = 0;
+
+/** A server in another process. */
+export interface ServedGrpc {
+  readonly port: number;
+  /** All that its process has used of the processors so far. */
+  processorMs(): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** What the server's process says. */
+export interface FromGrpc {
+  readonly port?: number;
+  readonly processorMs?: number;
+}
+
+export async function serveGrpc(subject: string): Promise<ServedGrpc> {
+  const [execPath, ...execArgv] = [...onCore(SERVER_CORE), process.execPath];
+  const child = fork(new URL("./grpc-process.js", import.meta.url), [subject], {
+    execPath,
+    execArgv,
+    env: { ...process.env, NODE_ENV: "production" },
+    stdio: ["ignore", 2, 2, "ipc"],
+  });
+  return {
+    port: await answer(child, "port"),
+    processorMs: () => {
+      child.send("how much?");
+      return answer(child, "processorMs");
+    },
+    async close() {
+      const ended = once(child, "exit");
+      child.kill();
+      await ended;
+    },
+  };
+}
+
+function answer(child: ChildProcess, name: keyof FromGrpc): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const ended = () => reject(new Error("the server has ended"));
+    child.once("exit", ended);
+    child.once("message", (message: FromGrpc) => {
+      child.off("exit", ended);
+      const figure = message[name];
+      if (figure === undefined) reject(new Error("the server said something else"));
+      else resolve(figure);
+    });
+  });
+}

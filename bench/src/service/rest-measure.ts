@@ -1,0 +1,118 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { isWhole } from "../http/responses.ts";
+import type { Figures, Task } from "../suite.ts";
+import { CHECK, checkRequest } from "./rest-requests.ts";
+import { ECHO, type ServedRest, serveRest } from "./rest-served.ts";
+
+const CONNECTIONS = 64;
+const WARM_UP_REQUESTS = 30_000;
+/** The two servers take turns, so that what else goes on in the machine touches both alike. */
+const TURNS = 10;
+
+/** Checks per second beside what bare fastify answers that reads the same body and sends it back. */
+export async function measureRest({ experiment, subject, timedMs }: Task): Promise<Figures> {
+  const isDenied = experiment === "rest-denied";
+  const endpoint = isDenied ? CHECK.denied : CHECK.allowed;
+  const expected = subject !== ECHO && isDenied ? 429 : 200;
+  const contest = [await Contestant.start(ECHO, endpoint, 200), await Contestant.start(subject, endpoint, expected)];
+  try {
+    for (let turn = 0; turn < TURNS; turn += 1) {
+      // Nobody shall always be the first.
+      for (const contestant of turn % 2 === 0 ? contest : contest.toReversed()) await contestant.run(timedMs / TURNS);
+    }
+    const [echo, own] = contest.map(({ rate }) => rate);
+    return { [experiment]: own, [`${experiment}-share`]: (100 * own) / echo };
+  } finally {
+    await Promise.all(contest.map((contestant) => contestant.close()));
+  }
+}
+
+/** A server, and the connections that load it, each with one request at a time. */
+class Contestant {
+  private readonly server: ServedRest;
+  private readonly sockets: readonly Socket[];
+  private readonly endpoint: string;
+  private readonly expected: number;
+  private requests = 0;
+  private processorMs = 0;
+  private asked = 0;
+
+  private constructor(server: ServedRest, sockets: readonly Socket[], endpoint: string, expected: number) {
+    this.server = server;
+    this.sockets = sockets;
+    this.endpoint = endpoint;
+    this.expected = expected;
+  }
+
+  static async start(subject: string, endpoint: string, expected: number): Promise<Contestant> {
+    const server = await serveRest(subject);
+    const sockets = Array.from({ length: CONNECTIONS }, () =>
+      connect({ port: server.port, host: "127.0.0.1", noDelay: true }).setEncoding("latin1"),
+    );
+    await Promise.all(sockets.map((socket) => once(socket, "connect")));
+    const contestant = new Contestant(server, sockets, endpoint, expected);
+    // Who is to be denied must have been let in once.
+    if (expected === 429) await contestant.useUp();
+    await contestant.load((answered) => answered < WARM_UP_REQUESTS);
+    return contestant;
+  }
+
+  async run(ms: number): Promise<void> {
+    const before = await this.server.processorMs();
+    const end = performance.now() + ms;
+    this.requests += await this.load(() => performance.now() < end);
+    this.processorMs += (await this.server.processorMs()) - before;
+  }
+
+  /** Thousands of requests for each second of the server's processor time. */
+  get rate(): number {
+    return this.requests / this.processorMs;
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.sockets) socket.destroy();
+    await this.server.close();
+  }
+
+  private async useUp(): Promise<void> {
+    await Promise.all(this.sockets.map((socket) => this.converse(socket, () => this.asked < 1_000, 200)));
+  }
+
+  private async load(wantsMore: (answered: number) => boolean): Promise<number> {
+    let answered = 0;
+    const goOn = () => {
+      answered += 1;
+      return wantsMore(answered);
+    };
+    await Promise.all(this.sockets.map((socket) => this.converse(socket, goOn, this.expected)));
+    return answered;
+  }
+
+  private converse(socket: Socket, goOn: () => boolean, expected: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let text = "";
+      const ask = () => {
+        socket.write(checkRequest(this.endpoint, this.asked));
+        this.asked += 1;
+      };
+      const end = (error?: Error) => {
+        socket.off("data", read).off("close", closed).off("error", end);
+        if (error === undefined) resolve();
+        else reject(error);
+      };
+      const closed = () => end(new Error("the server closed a connection"));
+      const read = (chunk: string) => {
+        text += chunk;
+        if (!isWhole(text)) return;
+        // A server that answers wrongly is not fast.
+        if (!text.startsWith(`HTTP/1.1 ${expected} `)) return end(new Error(`answered ${text}`));
+        text = "";
+        if (goOn()) ask();
+        else end();
+      };
+      socket.on("data", read).once("close", closed).once("error", end);
+      ask();
+    });
+  }
+}

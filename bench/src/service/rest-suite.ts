@@ -1,0 +1,43 @@
+import { onCore } from "../run/cores.ts";
+import { type Experiment, HEADGATE, type Suite, type Workload } from "../suite.ts";
+import { ECHO } from "./rest-served.ts";
+
+/** Not that of the servers. */
+const CLIENT_CORE = 1;
+
+function workloads(name: string, what: string): Workload[] {
+  return [
+    { name, unit: "k checks/s", better: "more", about: `${what}, for each second of the server's processor time.` },
+    { name: `${name}-share`, unit: "% of the echo", better: "more", about: `How much of the echo's rate that is.` },
+  ];
+}
+
+function experiment(name: string): Experiment {
+  return { name, workloads: [name, `${name}-share`], subjects: [HEADGATE, ECHO], quickSubjects: [HEADGATE] };
+}
+
+export const rest: Suite = {
+  name: "rest",
+  title: "Checks over REST",
+  about: "POST /api/v1/check of a whole node beside a JSON echo of bare fastify",
+  reading: [
+    "The node is started as `headgate serve` starts it, with counters in memory, and asked by another process over 64 " +
+      "connections of the loopback, each with one request at a time, for a thousand users. A check is authenticated by " +
+      "its key, counted in the metrics and answered with all its headers. Every answer's status is looked at.",
+    `\`${ECHO}\` parses the same request and sends its body back. Both are warmed up with 30,000 requests, then loaded ` +
+      "in turns. The echo is measured beside another echo, so that its share would be 100 % but for the noise.",
+  ],
+  workloads: [
+    ...workloads("rest-allowed", "A check that passes"),
+    ...workloads("rest-denied", "A check that is denied"),
+  ],
+  experiments: [experiment("rest-allowed"), experiment("rest-denied")],
+  full: { rounds: 5, timedMs: 1_500, lifetimeMs: 0, stopAfterMs: Number.POSITIVE_INFINITY },
+  quick: { rounds: 1, timedMs: 500, lifetimeMs: 0, stopAfterMs: 0 },
+  open: async () => ({
+    launcher: onCore(CLIENT_CORE),
+    notes: onCore(CLIENT_CORE).length > 0 ? ["Servers have one processor core, who asks them another."] : [],
+    close: async () => {},
+  }),
+  measure: async (task) => (await import("./rest-measure.ts")).measureRest(task),
+};

@@ -1,0 +1,93 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { type AuditQuery, type Database, openDatabase } from "headgate-server";
+import { type ExitCode, exitCodes, FileNotFound, InvalidInput } from "../failure.ts";
+import { type SettingOptions, settingsOf } from "../settings/settings.ts";
+
+/** So many are asked for at once. */
+const PAGE = 500;
+
+export interface ListOptions {
+  readonly subject?: string;
+  readonly action?: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly limit?: string;
+}
+
+/** `headgate audit verify`. */
+export async function verifyAudit(options: SettingOptions): Promise<ExitCode> {
+  return withDatabase(options, async ({ audit }) => {
+    const { entries, broken } = await audit.verify();
+    if (broken === undefined) {
+      process.stdout.write(`whole: ${entries} entries\n`);
+      return exitCodes.done;
+    }
+    process.stdout.write(`broken at entry ${broken.seq}: ${broken.problem}\n`);
+    return exitCodes.invalid;
+  });
+}
+
+/** `headgate audit list`: a line of JSON for each entry. */
+export async function listAudit({
+  subject,
+  action,
+  from,
+  to,
+  limit,
+  ...options
+}: ListOptions & SettingOptions): Promise<ExitCode> {
+  const query = {
+    ...(subject !== undefined && { subject }),
+    ...(action !== undefined && { action }),
+    ...(from !== undefined && { from: timeOf("--from", from) }),
+    ...(to !== undefined && { to: timeOf("--to", to) }),
+  };
+  const most = limit === undefined ? Number.POSITIVE_INFINITY : countOf("--limit", limit);
+  return withDatabase(options, async (database) => {
+    for await (const line of entries(database, query, most)) process.stdout.write(line);
+    return exitCodes.done;
+  });
+}
+
+async function* entries({ audit }: Database, query: Omit<AuditQuery, "limit">, most: number): AsyncIterable<string> {
+  let left = most;
+  let cursor: string | undefined;
+  do {
+    const page = await audit.query({ ...query, limit: Math.min(PAGE, left), ...(cursor !== undefined && { cursor }) });
+    yield page.items.map((entry) => `${JSON.stringify(entry)}\n`).join("");
+    left -= page.items.length;
+    cursor = page.next;
+  } while (cursor !== undefined && left > 0);
+}
+
+async function withDatabase(
+  options: SettingOptions,
+  use: (database: Database) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const { settings } = await settingsOf(options);
+  const { postgres, data } = settings;
+  // Opening it would make it.
+  if (postgres === undefined && !existsSync(join(data, "headgate.db"))) {
+    throw new FileNotFound(`${data}: there is no database of Headgate (--data names its folder)`);
+  }
+  const database = await openDatabase(settings);
+  try {
+    return await use(database);
+  } finally {
+    await database.close();
+  }
+}
+
+function timeOf(option: string, text: string): string {
+  const time = new Date(text);
+  if (Number.isNaN(time.getTime()))
+    throw new InvalidInput(`${option}: must be a time as in 2026-01-31T12:00:00Z, got ${JSON.stringify(text)}`);
+  return time.toISOString();
+}
+
+function countOf(option: string, text: string): number {
+  const count = /^\d{1,9}$/.test(text) ? Number(text) : 0;
+  if (count < 1) throw new InvalidInput(`${option}: must be a whole number from 1 on, got ${JSON.stringify(text)}`);
+  return count;
+}

@@ -1,0 +1,64 @@
+import type { RuleInput } from "headgate-server";
+
+export interface Changes {
+  readonly created: readonly RuleInput[];
+  readonly updated: readonly { readonly before: RuleInput; readonly after: RuleInput }[];
+  readonly removed: readonly RuleInput[];
+  readonly unchanged: number;
+}
+
+/** What makes the rules that are there be those that are wanted; rules are the same by their id. */
+export function changes(there: readonly RuleInput[], wanted: readonly RuleInput[]): Changes {
+  const before = new Map(there.map((rule) => [rule.rule_id, rule]));
+  const after = new Set(wanted.map(({ rule_id }) => rule_id));
+  const created: RuleInput[] = [];
+  const updated: { before: RuleInput; after: RuleInput }[] = [];
+  for (const rule of wanted) {
+    const known = before.get(rule.rule_id);
+    if (known === undefined) created.push(rule);
+    else if (changedFields(known, rule).length > 0) updated.push({ before: known, after: rule });
+  }
+  const removed = there.filter(({ rule_id }) => !after.has(rule_id));
+  return { created, updated, removed, unchanged: wanted.length - created.length - updated.length };
+}
+
+/** A line for each change. */
+export function changesText({ created, updated, removed }: Changes): string {
+  const lines = [
+    ...created.map((rule) => `+ ${shown(rule)}`),
+    ...updated.map(({ before, after }) => {
+      const fields = changedFields(before, after).map(
+        (name) => `${name} ${text(before[name])} -> ${text(after[name])}`,
+      );
+      return `~ ${after.rule_id}: ${fields.join(", ")}`;
+    }),
+    ...removed.map((rule) => `- ${shown(rule)}`),
+  ];
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+/** How many of each: of what is found here, or of what a service says that it did. */
+export function summary({ created, updated, removed, unchanged }: Counted): string {
+  return `${created.length} created, ${updated.length} updated, ${removed.length} removed, ${unchanged} unchanged\n`;
+}
+
+interface Counted {
+  readonly created: readonly unknown[];
+  readonly updated: readonly unknown[];
+  readonly removed: readonly unknown[];
+  readonly unchanged: number;
+}
+
+function changedFields(before: RuleInput, after: RuleInput): (keyof RuleInput)[] {
+  return (Object.keys(after) as (keyof RuleInput)[]).filter((name) => before[name] !== after[name]);
+}
+
+function shown({ rule_id, dimension, endpoint_pattern, limit, window_seconds, tier }: RuleInput): string {
+  const whose = tier === null ? dimension : `${dimension} of tier ${tier}`;
+  return `${rule_id}: ${limit} in ${window_seconds} s for each ${whose} at ${endpoint_pattern}`;
+}
+
+/** Names may hold anything; what a terminal would obey is escaped. */
+function text(value: string | number | null): string {
+  return typeof value === "string" && !/^[\w./:*-]+$/.test(value) ? JSON.stringify(value) : String(value);
+}

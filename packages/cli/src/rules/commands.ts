@@ -1,0 +1,100 @@
+import type { Command } from "commander";
+import type { ExitCode } from "../failure.ts";
+import type { DiffOptions, ExportOptions } from "./rules.ts";
+import type { ServiceOptions } from "./service.ts";
+
+type RequireValue = (option: string) => (value: string) => string;
+
+const SERVICE = `
+The key can also come from HEADGATE_KEY, where other users of the machine cannot see it. It needs the role read, and
+to apply, write.
+`;
+
+/** `headgate rules`, and what it can do. */
+export function addRules(program: Command, requireValue: RequireValue, finish: (code: ExitCode) => void): void {
+  const rules = program
+    .command("rules")
+    .summary("validate, compare, apply and export files of rules")
+    .description("Validate, compare, apply and export files of rules.")
+    .helpCommand(false)
+    .addHelpText(
+      "after",
+      "\nExamples:\n  $ headgate rules validate rules.yaml\n  $ headgate rules export -o rules.yaml\n",
+    );
+
+  rules
+    .command("validate")
+    .summary("say what is wrong with a file of rules")
+    .description("Say what is wrong with a file of rules, and which of them are in each other's way.")
+    .argument("[file]", "the rules, as YAML or JSON; - reads standard input")
+    .addHelpText(
+      "after",
+      `
+Exit codes:
+  0  the file can be used, with or without warnings
+  1  it cannot
+  2  file not found
+
+Examples:
+  $ headgate rules validate rules.yaml
+`,
+    )
+    .action(async (file: string | undefined) => {
+      const { validate } = await import("./rules.ts");
+      finish(await validate(file));
+    });
+
+  withService(rules.command("diff"), requireValue)
+    .summary("show what apply would change")
+    .description("Show what apply would change: + a new rule, ~ a changed one, - one that is not in the file.")
+    .argument("[file]", "the rules, as YAML or JSON; - reads standard input")
+    .option("--against <file>", "compare with another file, not with a service", requireValue("--against"))
+    .option("--fail-on-difference", "exit with 3 if anything would change")
+    .addHelpText(
+      "after",
+      `${SERVICE}
+Exit codes:
+  0  compared, with or without a difference
+  1  invalid input, or the service cannot be asked
+  2  file not found
+  3  something would change, and --fail-on-difference was given
+
+Examples:
+  $ headgate rules diff rules.yaml
+  $ headgate rules diff rules.yaml --against rules.before.yaml
+`,
+    )
+    .action(async (file: string | undefined, options: DiffOptions) => {
+      const { diff } = await import("./rules.ts");
+      finish(await diff(file, options));
+    });
+
+  withService(rules.command("apply"), requireValue)
+    .summary("make the rules of a service be those of a file")
+    .description("Make the rules of a service be exactly those of a file, all or nothing. Others are removed.")
+    .argument("[file]", "the rules, as YAML or JSON; - reads standard input")
+    .addHelpText(
+      "after",
+      `${SERVICE}\nExamples:\n  $ headgate rules diff rules.yaml && headgate rules apply rules.yaml\n`,
+    )
+    .action(async (file: string | undefined, options: ServiceOptions) => {
+      const { apply } = await import("./rules.ts");
+      finish(await apply(file, options));
+    });
+
+  withService(rules.command("export"), requireValue)
+    .summary("print the rules of a service as a file")
+    .description("Print the rules of a service as a file that validate, diff, apply and serve take.")
+    .option("-o, --output <file>", "write to this file, not to standard output", requireValue("--output"))
+    .addHelpText("after", `${SERVICE}\nExamples:\n  $ headgate rules export -o rules.yaml\n`)
+    .action(async (options: ExportOptions) => {
+      const { exportRules } = await import("./rules.ts");
+      finish(await exportRules(options));
+    });
+}
+
+function withService(command: Command, requireValue: RequireValue): Command {
+  return command
+    .option("--url <url>", "where the service is (default: http://127.0.0.1:8080)", requireValue("--url"))
+    .option("--key <key>", "an API key of the service", requireValue("--key"));
+}

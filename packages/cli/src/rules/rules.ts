@@ -1,0 +1,93 @@
+import { randomUUID } from "node:crypto";
+import { rename, rm, writeFile } from "node:fs/promises";
+import { checkRules, type RuleInput, rulesText } from "headgate-server";
+import { type ExitCode, exitCodes, InvalidInput, told } from "../failure.ts";
+import { openSource } from "../input/source.ts";
+import { changes, changesText, summary } from "./changes.ts";
+import { Service, type ServiceOptions } from "./service.ts";
+
+export interface DiffOptions extends ServiceOptions {
+  readonly against?: string;
+  readonly failOnDifference?: true;
+}
+
+export interface ExportOptions extends ServiceOptions {
+  readonly output?: string;
+}
+
+/** `headgate rules validate`. */
+export async function validate(file: string | undefined): Promise<ExitCode> {
+  const { name, rules, warnings } = await readRules(file);
+  for (const { message } of warnings) process.stdout.write(`warning: ${message}\n`);
+  process.stdout.write(`${name}: ${counted(rules.length, "rule")}, ${counted(warnings.length, "warning")}\n`);
+  return exitCodes.done;
+}
+
+/** `headgate rules diff`: from what there is to what the file says. */
+export async function diff(file: string | undefined, options: DiffOptions): Promise<ExitCode> {
+  const { against, failOnDifference, ...service } = options;
+  if (against !== undefined && (service.url !== undefined || service.key !== undefined)) {
+    throw new InvalidInput("--against: compares with a file; leave out --url and --key");
+  }
+  const { rules } = await readRules(file);
+  const before = against === undefined ? await new Service(service).rules() : (await readRules(against)).rules;
+  const found = changes(before, rules);
+  process.stdout.write(changesText(found) + summary(found));
+  return failOnDifference && changesText(found) !== "" ? exitCodes.differs : exitCodes.done;
+}
+
+/** `headgate rules apply`. */
+export async function apply(file: string | undefined, options: ServiceOptions): Promise<ExitCode> {
+  const { rules, warnings } = await readRules(file);
+  const replaced = await new Service(options).replaceRules(rules);
+  for (const { message } of warnings) process.stderr.write(told(new Error(`warning: ${message}`)).line);
+  process.stdout.write(summary(replaced));
+  return exitCodes.done;
+}
+
+/** `headgate rules export`. */
+export async function exportRules({ output, ...service }: ExportOptions): Promise<ExitCode> {
+  const text = await rulesText(await new Service(service).rules());
+  if (output === undefined) process.stdout.write(text);
+  else await writeWhole(output, text);
+  return exitCodes.done;
+}
+
+interface ReadRules {
+  readonly name: string;
+  readonly rules: readonly RuleInput[];
+  readonly warnings: readonly { readonly message: string }[];
+}
+
+/** Tells of all that is wrong, a line each; the last is the error that is thrown. */
+async function readRules(file: string | undefined): Promise<ReadRules> {
+  if (file === undefined) throw new InvalidInput("file: is required, as in headgate rules validate rules.yaml");
+  const source = await openSource(file, "file");
+  const pieces: Buffer[] = [];
+  for await (const piece of source.read()) pieces.push(piece);
+  await source.close();
+  const checked = await checkRules(Buffer.concat(pieces).toString("utf8"));
+  if (checked.problems === undefined) return { name: source.name, ...checked };
+  const errors = checked.problems.map(({ line, column, field, problem }) => {
+    return new InvalidInput(`${source.name}:${line}:${column}: ${field === "" ? "" : `${field}: `}${problem}`);
+  });
+  for (const error of errors.slice(0, -1)) process.stderr.write(told(error).line);
+  throw errors.at(-1);
+}
+
+/** In one step: a service that watches the file, or a reader, never sees half of it. */
+async function writeWhole(path: string, text: string): Promise<void> {
+  const temporary = `${path}.${randomUUID()}`;
+  try {
+    await writeFile(temporary, text, { flag: "wx" });
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    const code = error instanceof Error && "code" in error ? ` (${error.code})` : "";
+    throw new InvalidInput(`${path}: cannot be written${code}`, { cause: error });
+  }
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,117 @@
+import { type RuleInput, rulesOfService } from "headgate-server";
+import { InvalidInput } from "../failure.ts";
+
+export interface ServiceOptions {
+  readonly url?: string;
+  readonly key?: string;
+}
+
+export interface Replaced {
+  readonly created: readonly string[];
+  readonly updated: readonly string[];
+  readonly removed: readonly string[];
+  readonly unchanged: number;
+}
+
+const DEFAULT_URL = "http://127.0.0.1:8080";
+const DEADLINE_MS = 60_000;
+const PAGE = 1_000;
+
+/** The rules of a running service, by its REST API. Its key is sent to it, and told to nobody. */
+export class Service {
+  private readonly base: URL;
+  private readonly authorization: string;
+
+  constructor({ url = DEFAULT_URL, key }: ServiceOptions) {
+    this.base = readUrl(url);
+    this.authorization = `Bearer ${readKey(key)}`;
+  }
+
+  async rules(): Promise<readonly RuleInput[]> {
+    const found: unknown[] = [];
+    let cursor: unknown;
+    do {
+      const query = new URLSearchParams({ limit: String(PAGE), ...(typeof cursor === "string" && { cursor }) });
+      const page = await this.ask("GET", `rules?${query}`);
+      if (!("rules" in page) || !Array.isArray(page.rules)) throw this.unknownAnswer();
+      found.push(...page.rules);
+      cursor = "next" in page && page.rules.length > 0 ? page.next : undefined;
+    } while (typeof cursor === "string");
+    try {
+      return await rulesOfService(found);
+    } catch (error) {
+      throw this.unknownAnswer(error);
+    }
+  }
+
+  async replaceRules(rules: readonly RuleInput[]): Promise<Replaced> {
+    const answer = await this.ask("PUT", "rules", { rules });
+    if (!isReplaced(answer)) throw this.unknownAnswer();
+    return answer;
+  }
+
+  private async ask(method: string, path: string, body?: unknown): Promise<object> {
+    const response = await this.fetch(new URL(`api/v1/${path}`, this.base), {
+      method,
+      // Who is sent elsewhere would take the key along.
+      redirect: "error",
+      headers: { authorization: this.authorization, ...(body !== undefined && { "content-type": "application/json" }) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(DEADLINE_MS),
+    });
+    const answer = await response.json().catch(() => undefined);
+    if (!response.ok) throw new InvalidInput(`${this.base.href}: ${response.status} ${problemIn(answer)}`.trimEnd());
+    if (typeof answer !== "object" || answer === null) throw this.unknownAnswer();
+    return answer;
+  }
+
+  private async fetch(url: URL, init: RequestInit): Promise<Response> {
+    try {
+      return await fetch(url, init);
+    } catch (error) {
+      throw new InvalidInput(`${this.base.href}: cannot be asked (${reasonOf(error)}): is the service running there?`);
+    }
+  }
+
+  private unknownAnswer(cause?: unknown): InvalidInput {
+    return new InvalidInput(`${this.base.href}: does not answer as Headgate does`, { cause });
+  }
+}
+
+function readUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") {
+    throw new InvalidInput("--url: must be as in http://127.0.0.1:8080, without a user or a password");
+  }
+  // Else the last part of the path would be taken for a file.
+  return new URL(`${url.origin}${url.pathname.replace(/\/?$/, "/")}`);
+}
+
+function readKey(option: string | undefined): string {
+  const { HEADGATE_KEY } = process.env;
+  const key = option ?? HEADGATE_KEY;
+  if (key === undefined) throw new InvalidInput("--key: is required (or HEADGATE_KEY in the environment)");
+  // What cannot be in a header would be told in the error.
+  if (!/^[\x21-\x7e]+$/.test(key))
+    throw new InvalidInput("--key: must be a key of the service, hg_… (it is not shown here)");
+  return key;
+}
+
+/** What an RFC 9457 body says, as far as it is one. */
+function problemIn(answer: unknown): string {
+  if (typeof answer !== "object" || answer === null) return "";
+  const { title, detail, errors } = answer as Readonly<Record<string, unknown>>;
+  const fields = Array.isArray(errors) ? errors.map(({ field, problem }) => `${field}: ${problem}`) : [];
+  return [title, detail, ...fields].filter((part) => typeof part === "string").join("; ");
+}
+
+function reasonOf(error: unknown): string {
+  const { cause = error } = error instanceof Error ? error : {};
+  if (cause instanceof Error) return "code" in cause && typeof cause.code === "string" ? cause.code : cause.message;
+  return String(cause);
+}
+
+function isReplaced(answer: object): answer is Replaced {
+  const { created, updated, removed, unchanged } = answer as Readonly<Record<string, unknown>>;
+  return [created, updated, removed].every(Array.isArray) && typeof unchanged === "number";
+}

@@ -1,0 +1,19 @@
+import type { Command } from "commander";
+import { allSettings, flagOf } from "headgate-server";
+
+/** The flags of the settings that are named, all if none are, and the file that may hold the others. */
+export function addSettings(
+  command: Command,
+  requireValue: (option: string) => (value: string) => string,
+  names: readonly string[] = allSettings.map(({ name }) => name),
+): Command {
+  command.option("--config <file>", "a YAML file of settings", requireValue("--config"));
+  for (const setting of allSettings) {
+    const { name, takes, about } = setting;
+    if (takes === undefined || !names.includes(name)) continue;
+    const flag = flagOf(setting);
+    if (takes === "") command.option(flag, about);
+    else command.option(`${flag} ${takes}`, about, requireValue(flag));
+  }
+  return command;
+}

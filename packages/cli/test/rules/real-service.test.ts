@@ -1,0 +1,54 @@
+import { randomBytes } from "node:crypto";
+import { createInterface } from "node:readline";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { headgate, start } from "../headgate.ts";
+import { folderWith, rulesYaml } from "./files.ts";
+
+/** Starts a node as its user would, and answers where it listens. */
+async function serve(cwd: string): Promise<string> {
+  const child = start(["serve", "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0"], { cwd });
+  const closed = new Promise((resolve) => child.once("close", resolve));
+  onTestFinished(async () => {
+    child.kill("SIGTERM");
+    await closed;
+  });
+  child.stdout.resume();
+  return new Promise((resolve, reject) => {
+    createInterface(child.stderr).on("line", (line) => {
+      if (line.includes('"msg":"ready"')) resolve(JSON.parse(line).http);
+    });
+    closed.then(() => reject(new Error("the service has ended before it was ready")));
+  });
+}
+
+test("a service takes the rules of a file, tells of them, and enforces them", async () => {
+  const key = `hg_first_${randomBytes(32).toString("base64url")}`;
+  vi.stubEnv("HEADGATE_ADMIN_KEY", key);
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+  });
+  const cwd = folderWith({
+    "rules.yaml": rulesYaml({ name: "orders", limit: 2 }, { name: "all", endpoint_pattern: "/**" }),
+    "fewer.yaml": rulesYaml({ name: "orders", limit: 3 }),
+  });
+  const url = await serve(cwd);
+  vi.stubEnv("HEADGATE_KEY", key);
+  const rules = async (...args: string[]) => {
+    const { stdout, stderr, code } = await headgate(["rules", ...args, "--url", url], { cwd });
+    expect({ stderr, code }).toEqual({ stderr: "", code: 0 });
+    return stdout;
+  };
+  const check = async () => {
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    const body = JSON.stringify({ identifier: "alice", dimension: "user", endpoint: "/x/..%2forders" });
+    return (await fetch(`${url}/api/v1/check`, { method: "POST", headers, body })).status;
+  };
+
+  expect(await rules("diff", "rules.yaml")).toContain("2 created, 0 updated, 0 removed, 0 unchanged\n");
+  expect(await rules("apply", "rules.yaml")).toBe("2 created, 0 updated, 0 removed, 0 unchanged\n");
+  await rules("export", "-o", "exported.yaml");
+  expect(await rules("diff", "exported.yaml")).toBe("0 created, 0 updated, 0 removed, 2 unchanged\n");
+  expect([await check(), await check(), await check()]).toEqual([200, 200, 429]);
+  expect(await rules("apply", "fewer.yaml")).toBe("0 created, 1 updated, 1 removed, 0 unchanged\n");
+  await vi.waitFor(async () => expect(await check()).toBe(200), 5_000);
+});

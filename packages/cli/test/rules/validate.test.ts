@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import { headgate } from "../headgate.ts";
+import { folderWith, rulesYaml } from "./files.ts";
+
+test("validate counts the rules of a file that can be used", async () => {
+  const cwd = folderWith({ "rules.yaml": rulesYaml({ name: "orders" }, { name: "search" }) });
+  expect(await headgate(["rules", "validate", "rules.yaml"], { cwd })).toEqual({
+    stdout: "rules.yaml: 2 rules, 0 warnings\n",
+    stderr: "",
+    code: 0,
+  });
+});
+
+test("validate reads standard input", async () => {
+  const { stdout, code } = await headgate(["rules", "validate", "-"], { stdin: rulesYaml({ name: "orders" }) });
+  expect({ stdout, code }).toEqual({ stdout: "standard input: 1 rule, 0 warnings\n", code: 0 });
+});
+
+test("validate warns of rules in each other's way, and takes them", async () => {
+  const cwd = folderWith({
+    "rules.yaml": rulesYaml({ name: "orders" }, { name: "all", endpoint_pattern: "/**", limit: 50 }),
+  });
+  const { stdout, stderr, code } = await headgate(["rules", "validate", "rules.yaml"], { cwd });
+  expect({ stderr, code }).toEqual({ stderr: "", code: 0 });
+  expect(stdout).toMatch(
+    /^warning: orders \(\/orders, 100 in 60 s\) can never decide: .*\nrules.yaml: 2 rules, 1 warning\n$/,
+  );
+});
+
+test("validate says all that is wrong, with line, column and field", async () => {
+  const cwd = folderWith({
+    "rules.yaml":
+      "rules:\n  - name: a\n    dimension: tenant\n    endpoint_pattern: a\n    limit: 0\n    window_seconds: 1\n",
+  });
+  expect(await headgate(["rules", "validate", "rules.yaml"], { cwd })).toEqual({
+    stdout: "",
+    stderr:
+      "headgate: rules.yaml:3:16: rules[0].dimension: must be one of user, ip, apikey\n" +
+      "headgate: rules.yaml:5:12: rules[0].limit: must be a whole number from 1 to 2^53 - 1\n",
+    code: 1,
+  });
+});
+
+test.each([
+  [["validate"], 1, "headgate: file: is required, as in headgate rules validate rules.yaml\n"],
+  [["validate", "none.yaml"], 2, "headgate: none.yaml: no such file\n"],
+  [["validate", "."], 1, "headgate: .: is a directory, not a file\n"],
+  [["validate", "a.yaml", "b.yaml"], 1, "too many arguments"],
+  [["chekc"], 1, "unknown command 'chekc'"],
+])("rules %j is refused", async (args, code, message) => {
+  const run = await headgate(["rules", ...args], { cwd: folderWith({}) });
+  expect(run).toMatchObject({ stdout: "", code, stderr: expect.stringContaining(message) });
+});

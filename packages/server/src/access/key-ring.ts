@@ -1,0 +1,162 @@
+import { timingSafeEqual } from "node:crypto";
+import { HeadgateError } from "headgate";
+import type { Database } from "../database/database.ts";
+import { type ApiKeyRecord, ROLES, type Role } from "./api-key.ts";
+import { hashOf, keyIdIn, makeKey } from "./secret.ts";
+
+/** Who a request comes from. */
+export interface Principal {
+  /** The id of the key. */
+  readonly id: string;
+  readonly name: string;
+  readonly roles: readonly Role[];
+}
+
+/** The part of the database that keys need. */
+export type KeyStore = Pick<Database, "keys" | "onChange">;
+
+export interface KeyRingOptions {
+  /** HEADGATE_ADMIN_KEY: has every role, and is kept nowhere. */
+  readonly adminKey?: string | undefined;
+  /** Told when the keys could not be read; those known before stay in force, and it is tried again. */
+  readonly onError?: (error: unknown) => void;
+  /** In milliseconds. Default: the system's. */
+  readonly now?: () => number;
+}
+
+const ADMIN: Principal = { id: "admin", name: "HEADGATE_ADMIN_KEY", roles: ROLES };
+/** Eight characters can be guessed, but they are somebody's choice; fewer are a mistake. */
+const ADMIN_KEY = /^[\x21-\x7e]{8,512}$/;
+const LONGEST_HEADER = 1_024;
+const BEARER = /^bearer +/i;
+/** A revoked key must be out within a second. */
+const RETRY_MS = 250;
+
+/** A key that may be used, ready to compare. */
+class Known {
+  readonly principal: Principal;
+  readonly expiresAt: number;
+  private readonly hash: Buffer;
+  // Hashing is the dearest part of a check: what was found to be right once is compared as it is.
+  private right: Buffer | undefined;
+
+  constructor(principal: Principal, hash: Buffer, expiresAt = Number.POSITIVE_INFINITY) {
+    this.principal = principal;
+    this.hash = hash;
+    this.expiresAt = expiresAt;
+  }
+
+  isOpenedBy(secret: string): boolean {
+    const bytes = Buffer.from(secret);
+    if (this.right?.length === bytes.length && timingSafeEqual(bytes, this.right)) return true;
+    if (!timingSafeEqual(hashOf(secret), this.hash)) return false;
+    this.right = bytes;
+    return true;
+  }
+}
+
+/** Compared with when there is no such key, so that an unknown id takes as long as a wrong secret. */
+const NOBODY = new Known({ id: "", name: "", roles: [] }, Buffer.alloc(32));
+
+/**
+ * The keys in force, in memory: who asks is known without a promise, also while the database is gone. The change
+ * feed keeps it fresh on every node.
+ */
+export class KeyRing {
+  private readonly store: KeyStore;
+  private readonly admin: Known | undefined;
+  private readonly onError: (error: unknown) => void;
+  private readonly now: () => number;
+  private readonly stopListening: () => void;
+  private known: ReadonlyMap<string, Known> = new Map();
+  private retry: NodeJS.Timeout | undefined;
+  private closed = false;
+  private asked = 0;
+
+  constructor(store: KeyStore, { adminKey, onError = () => {}, now = Date.now }: KeyRingOptions = {}) {
+    this.store = store;
+    this.admin = adminKey === undefined ? undefined : new Known(ADMIN, hashOf(requireAdminKey(adminKey)));
+    this.onError = onError;
+    this.now = now;
+    this.stopListening = store.onChange(({ kind }) => {
+      if (kind === "keys" || kind === "all") void this.refreshUntilDone();
+    });
+  }
+
+  /** Reads the keys anew. */
+  async refresh(): Promise<void> {
+    this.asked += 1;
+    const mine = this.asked;
+    const records = await this.store.keys.all();
+    // Two reads may end in the other order: the one that began last saw the most.
+    if (mine === this.asked) this.known = new Map(records.flatMap(knownOf));
+  }
+
+  /** Whose key an Authorization header has; undefined if it is none that is in force. */
+  authenticate(authorization: string | undefined): Principal | undefined {
+    const secret = secretIn(authorization);
+    if (secret === undefined) return undefined;
+    const known = this.known.get(keyIdIn(secret)) ?? this.admin ?? NOBODY;
+    return known.isOpenedBy(secret) && this.now() < known.expiresAt ? known.principal : undefined;
+  }
+
+  /**
+   * Makes the first admin key, if nobody could get in without it, and returns its secret: it is shown once.
+   */
+  async makeFirstKey(): Promise<string | undefined> {
+    await this.refresh();
+    if (this.admin !== undefined || this.hasAdmin()) return undefined;
+    const { record, secret } = makeKey("first admin", ROLES, null, new Date(this.now()));
+    await this.store.keys.add(record, { id: "system", name: "first start" });
+    await this.refresh();
+    return secret;
+  }
+
+  close(): void {
+    this.closed = true;
+    clearTimeout(this.retry);
+    this.stopListening();
+  }
+
+  private hasAdmin(): boolean {
+    const now = this.now();
+    return [...this.known.values()].some(
+      ({ principal, expiresAt }) => now < expiresAt && ROLES.every((role) => principal.roles.includes(role)),
+    );
+  }
+
+  private async refreshUntilDone(): Promise<void> {
+    clearTimeout(this.retry);
+    try {
+      await this.refresh();
+    } catch (error) {
+      if (this.closed) return;
+      this.onError(error);
+      this.retry = setTimeout(() => void this.refreshUntilDone(), RETRY_MS).unref();
+    }
+  }
+}
+
+function knownOf({ key_id, name, roles, hash, expires_at, revoked_at }: ApiKeyRecord): [string, Known][] {
+  if (revoked_at !== null) return [];
+  const expiresAt = expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(expires_at);
+  return [[key_id, new Known({ id: key_id, name, roles }, Buffer.from(hash, "hex"), expiresAt)]];
+}
+
+function secretIn(authorization: string | undefined): string | undefined {
+  if (authorization === undefined || authorization.length > LONGEST_HEADER) return undefined;
+  // As nearly everybody writes it.
+  if (authorization.startsWith("Bearer ") && authorization[7] !== " ") return authorization.slice(7);
+  const secret = authorization.replace(BEARER, "");
+  return secret === authorization ? undefined : secret;
+}
+
+function requireAdminKey(key: string): string {
+  if (ADMIN_KEY.test(key)) return key;
+  // The key itself is no part of the message.
+  throw new HeadgateError(
+    "HG_BAD_OPTION",
+    "HEADGATE_ADMIN_KEY",
+    "must have from 8 to 512 printable characters and no blanks: take, say, 32 random bytes in hex",
+  );
+}

@@ -1,0 +1,46 @@
+import type { Role } from "./api-key.ts";
+
+/** Who may ask: holders of a key with the role, or anybody. */
+export type Permission = Role | "open";
+
+/** Which route needs which role. A route that is not here cannot be made: nothing is open by oversight. */
+export const PERMISSIONS = {
+  "GET /": "open",
+  "GET /docs": "open",
+  "GET /docs/page.js": "open",
+  "GET /docs/page.css": "open",
+  "GET /openapi.json": "open",
+  "GET /healthz": "open",
+  "GET /readyz": "open",
+  "GET /metrics": "read",
+
+  "POST /api/v1/check": "check",
+  "GET /api/v1/auth": "check",
+  "GET /api/v1/explain": "read",
+  "POST /api/v1/explain": "read",
+  "POST /api/v1/reset": "write",
+
+  "GET /api/v1/rules": "read",
+  "POST /api/v1/rules": "write",
+  "PUT /api/v1/rules": "write",
+  "GET /api/v1/rules/:rule_id": "read",
+  "PUT /api/v1/rules/:rule_id": "write",
+  "DELETE /api/v1/rules/:rule_id": "write",
+
+  "GET /api/v1/users/:user_id": "read",
+  "GET /api/v1/users/:user_id/limits": "read",
+  "PUT /api/v1/users/:user_id/limits": "write",
+  "PUT /api/v1/users/:user_id/tier": "write",
+  "POST /api/v1/users/:user_id/override": "write",
+  "DELETE /api/v1/users/:user_id/override/:override_id": "write",
+
+  "GET /api/v1/keys": "read",
+  "POST /api/v1/keys": "write",
+  "DELETE /api/v1/keys/:key_id": "write",
+
+  "GET /api/v1/audit": "read",
+  "GET /api/v1/usage": "read",
+  "GET /api/v1/top-denied": "read",
+} as const satisfies Readonly<Record<string, Permission>>;
+
+export type RouteName = keyof typeof PERMISSIONS;

@@ -1,0 +1,39 @@
+import { createHash, randomBytes } from "node:crypto";
+import type { ApiKeyRecord, Role } from "./api-key.ts";
+
+/** 256 bits, of which there are 43 characters. */
+const SECRET_BYTES = 32;
+const KEY_ID_BYTES = 8;
+
+/** A key with what its owner sends: the only time that both are together. */
+export interface NewKey {
+  readonly record: ApiKeyRecord;
+  /** `hg_<key_id>_<43 url-safe characters>`: to be shown once. */
+  readonly secret: string;
+}
+
+/** Makes a key. `expires`: null if it never does. */
+export function makeKey(name: string, roles: readonly Role[], expires: Date | null, now: Date = new Date()): NewKey {
+  const id = randomBytes(KEY_ID_BYTES).toString("hex");
+  const secret = `hg_${id}_${randomBytes(SECRET_BYTES).toString("base64url")}`;
+  const record: ApiKeyRecord = {
+    key_id: id,
+    name,
+    roles,
+    hash: hashOf(secret).toString("hex"),
+    created_at: now.toISOString(),
+    expires_at: expires?.toISOString() ?? null,
+    revoked_at: null,
+  };
+  return { record, secret };
+}
+
+/** The id in a secret; of what is none of ours, whatever stands there. */
+export function keyIdIn(secret: string): string {
+  return secret.slice(3, secret.indexOf("_", 3));
+}
+
+/** What is kept of a secret. It is random, so nothing slower is needed to hide it. */
+export function hashOf(secret: string): Buffer {
+  return createHash("sha256").update(secret).digest();
+}

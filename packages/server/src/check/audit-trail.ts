@@ -1,0 +1,91 @@
+import type { AuditEvent } from "../audit/audit.ts";
+import type { AuditTable } from "../database/database.ts";
+
+const FLUSH_MS = 1_000;
+/** Written at once at the most. */
+const BATCH = 500;
+const MOST_WAITING = 10_000;
+
+/**
+ * Writes what checks are to be remembered for, a little later and in batches: no check waits for the database.
+ * While that is gone, events wait; those for which there is no room are counted, and the count is written.
+ */
+export class AuditTrail {
+  private readonly table: Pick<AuditTable, "append">;
+  private waiting: AuditEvent[] = [];
+  private lost = 0;
+  private timer: NodeJS.Timeout | undefined;
+  private writing: Promise<void> | undefined;
+
+  constructor(table: Pick<AuditTable, "append">) {
+    this.table = table;
+  }
+
+  /** Events that wait to be written, and those that were lost since the last one was. */
+  get stats(): { readonly waiting: number; readonly lost: number } {
+    return { waiting: this.waiting.length, lost: this.lost };
+  }
+
+  add(event: AuditEvent): void {
+    if (this.waiting.length >= MOST_WAITING) {
+      this.lost += 1;
+      return;
+    }
+    this.waiting.push(event);
+    this.timer ??= setTimeout(() => void this.flush(), FLUSH_MS).unref();
+  }
+
+  /** Writes an event before it returns; if the database is gone, it waits with the others. */
+  async addNow(event: AuditEvent): Promise<void> {
+    try {
+      await this.table.append([event]);
+    } catch {
+      this.add(event);
+    }
+  }
+
+  /** Writes what waits. What cannot be written waits on. */
+  flush(): Promise<void> {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.writing ??= this.write().finally(() => {
+      this.writing = undefined;
+      if (this.waiting.length > 0) this.timer ??= setTimeout(() => void this.flush(), FLUSH_MS).unref();
+    });
+    return this.writing;
+  }
+
+  /** Writes what waits, and leaves no timer behind. */
+  async close(): Promise<void> {
+    await this.writing;
+    await this.flush();
+    clearTimeout(this.timer);
+  }
+
+  private async write(): Promise<void> {
+    while (this.waiting.length > 0) {
+      const batch = this.waiting.slice(0, BATCH);
+      const { lost } = this;
+      try {
+        await this.table.append(lost === 0 ? batch : [...batch, lossOf(lost, batch[batch.length - 1].at)]);
+      } catch {
+        return;
+      }
+      this.waiting.splice(0, batch.length);
+      this.lost -= lost;
+    }
+  }
+}
+
+function lossOf(lost: number, at: string): AuditEvent {
+  const after = { lost, reason: "the database was gone, and there was no room for more" };
+  return {
+    at,
+    actor_id: "system",
+    actor_name: "headgate",
+    action: "audit.lost",
+    subject: "audit",
+    before: null,
+    after,
+  };
+}

@@ -1,0 +1,279 @@
+import { type Answer, type ApplyOptions, type Clock, type Operation, StoreError } from "headgate";
+import { after, all, type Eventually, isPromise } from "headgate/http";
+import type { AuditEvent } from "../audit/audit.ts";
+import type { Actor, AuditTable } from "../database/database.ts";
+import type { Telemetry } from "../metrics/telemetry.ts";
+import type { Catalogue } from "../rules/catalogue.ts";
+import { type Applied, familyName, limitOf } from "../rules/family.ts";
+import type { Consistency, Dimension } from "../rules/rule.ts";
+import type { Standing } from "../rules/standing.ts";
+import { AuditTrail } from "./audit-trail.ts";
+import type { CheckRequest, CheckResult, CheckService, LimitResult, UsageState } from "./check.ts";
+import { decisiveOf, limitResult, usageOf } from "./limit-result.ts";
+import { LimitRule } from "./limit-rule.ts";
+import { keyOf, requireEndpoint, requireRequest } from "./request.ts";
+import type { Standings } from "./standings.ts";
+import { KeyStates } from "./states.ts";
+import type { Stores } from "./stores.ts";
+
+/** Limits that are reset in one step. */
+const RESET_BATCH = 100;
+const SYSTEM: Actor = { id: "system", name: "headgate" };
+
+export interface CheckServiceOptions {
+  readonly stores: Pick<Stores, Consistency | "clock">;
+  /** The rules as they are now. */
+  readonly catalogue: () => Pick<Catalogue, "limitsFor" | "rules">;
+  readonly standings: Pick<Standings, "of">;
+  readonly telemetry: Pick<Telemetry, "decided" | "transition" | "skew">;
+  readonly audit: Pick<AuditTable, "append">;
+  /** How far a client's clock may be off before the answer says so. */
+  readonly skewBoundMs: number;
+  /** By which answers tell the time. Default: the stores' clock. */
+  readonly clock?: Clock;
+}
+
+export function makeCheckService(options: CheckServiceOptions): CheckService {
+  return new Checks(options);
+}
+
+interface LimitOperation extends Operation {
+  readonly rule: LimitRule;
+}
+
+type Asking = "take" | "peek";
+
+/** A request on its way. */
+interface Asked {
+  readonly request: CheckRequest;
+  readonly key: string;
+  readonly action: Asking;
+  readonly enforced: readonly LimitOperation[];
+  readonly shadow: readonly LimitOperation[];
+  readonly started: number;
+}
+
+const NO_ANSWERS: readonly Answer[] = [];
+const NO_RESULTS: readonly LimitResult[] = [];
+
+class Checks implements CheckService {
+  private readonly options: CheckServiceOptions;
+  private readonly clock: Clock;
+  private readonly trail: AuditTrail;
+  private readonly rules = new WeakMap<Applied, LimitRule>();
+  /** By dimension and family. */
+  private readonly states = new Map<string, KeyStates>();
+
+  constructor(options: CheckServiceOptions) {
+    this.options = options;
+    this.clock = options.clock ?? options.stores.clock;
+    this.trail = new AuditTrail(options.audit);
+  }
+
+  check(request: CheckRequest): Eventually<CheckResult> {
+    // Who takes nothing only looks.
+    return this.ask(request, request.cost === 0 ? "peek" : "take");
+  }
+
+  peek(request: CheckRequest): Eventually<CheckResult> {
+    return this.ask(request, "peek");
+  }
+
+  async reset(
+    identity: { readonly identifier: string; readonly dimension: Dimension; readonly endpoint?: string },
+    actor: Actor,
+  ): Promise<{ readonly reset: readonly string[] }> {
+    const key = keyOf(identity);
+    const { dimension, endpoint } = identity;
+    if (endpoint !== undefined) requireEndpoint(endpoint);
+    const applied = endpoint === undefined ? this.all(dimension) : await this.matching({ ...identity, endpoint });
+    const operations = applied.map((limit) => ({ rule: this.ruleOf(limit), key, cost: 0 }));
+    for (const consistency of ["strict", "cached", "leased"] as const) {
+      const those = distinct(operations.filter((operation) => consistencyOf(operation) === consistency));
+      for (let i = 0; i < those.length; i += RESET_BATCH) {
+        await this.resetTogether(consistency, those.slice(i, i + RESET_BATCH));
+      }
+    }
+    for (const { rule } of operations) rule.states.forget(key);
+    const reset = [...new Set(operations.map(({ rule }) => rule.definition.rule_id))];
+    await this.trail.addNow(this.event("limit.reset", key, actor, { endpoint: endpoint ?? null, rules: reset }));
+    return { reset };
+  }
+
+  close(): Promise<void> {
+    return this.trail.close();
+  }
+
+  private ask(request: CheckRequest, action: Asking): Eventually<CheckResult> {
+    const started = performance.now();
+    requireRequest(request);
+    const key = keyOf(request);
+    const standing = this.standingOf(request);
+    // Not by `after`: a closure less for those who are known.
+    return isPromise(standing)
+      ? standing.then((standing) => this.decide(request, key, action, standing, started))
+      : this.decide(request, key, action, standing, started);
+  }
+
+  private standingOf({ dimension, identifier }: CheckRequest): Eventually<Standing | undefined> {
+    return dimension === "user" ? this.options.standings.of(identifier) : undefined;
+  }
+
+  private decide(
+    request: CheckRequest,
+    key: string,
+    action: Asking,
+    standing: Standing | undefined,
+    started: number,
+  ): Eventually<CheckResult> {
+    const { dimension, endpoint, cost } = request;
+    const applied = this.options.catalogue().limitsFor({ dimension, endpoint, standing }, this.clock.now() / 1000);
+    const enforced: LimitOperation[] = [];
+    const shadow: LimitOperation[] = [];
+    for (let i = 0; i < applied.length; i += 1) {
+      const limits = applied[i].definition.mode === "enforce" ? enforced : shadow;
+      limits.push({ rule: this.ruleOf(applied[i]), key, cost });
+    }
+    const asked: Asked = { request, key, action, enforced, shadow, started };
+    const answers = this.apply(action, enforced, once(request, action));
+    return isPromise(answers)
+      ? answers.then((answers) => this.withShadow(asked, answers))
+      : this.withShadow(asked, answers);
+  }
+
+  /**
+   * Shadow limits are asked one by one, since one that refuses must not keep the others from being charged; and
+   * after those that are enforced, for what those refuse would not have been charged here either.
+   */
+  private withShadow(asked: Asked, answers: readonly Answer[]): Eventually<CheckResult> {
+    const { request, shadow } = asked;
+    if (shadow.length === 0) return this.result(asked, answers, NO_ANSWERS);
+    const action = answers.every(({ allowed }) => allowed) ? asked.action : "peek";
+    const looks = shadow.map((operation) => this.apply(action, [operation], once(request, action, operation)));
+    return after(all(looks), (looks) => this.result(asked, answers, looks.flat()));
+  }
+
+  private apply(
+    action: Asking,
+    operations: readonly LimitOperation[],
+    options: ApplyOptions | undefined,
+  ): Eventually<readonly Answer[]> {
+    if (operations.length === 0) return NO_ANSWERS;
+    const consistency = consistencyOf(operations[0]);
+    // All or nothing needs one store.
+    const agreed = operations.every((operation) => consistencyOf(operation) === consistency);
+    return this.options.stores[agreed ? consistency : "strict"].apply(action, operations, options);
+  }
+
+  private result(asked: Asked, answers: readonly Answer[], shadowAnswers: readonly Answer[]): CheckResult {
+    const { telemetry, skewBoundMs } = this.options;
+    const { request, enforced, shadow } = asked;
+    const now = this.clock.now();
+    const limits = this.results(asked, enforced, answers, now);
+    const decisive = decisiveOf(limits);
+    const skew = request.timestamp === undefined ? undefined : request.timestamp - now / 1000;
+    const result: CheckResult = {
+      allowed: decisive === undefined || decisive.allowed,
+      decisive,
+      limits,
+      shadow: shadow.length === 0 ? NO_RESULTS : this.results(asked, shadow, shadowAnswers, now),
+      time_ms: now / 1000,
+      skew_ms: skew,
+      skewed: skew !== undefined && Math.abs(skew) > skewBoundMs,
+    };
+    if (skew !== undefined) telemetry.skew(skew);
+    if (asked.action === "take") telemetry.decided(request, result, (performance.now() - asked.started) / 1000);
+    return result;
+  }
+
+  private results(
+    { key, action }: Asked,
+    operations: readonly LimitOperation[],
+    answers: readonly Answer[],
+    now: number,
+  ): readonly LimitResult[] {
+    return operations.map(({ rule }, i) => {
+      const usage = usageOf(rule, answers[i], now);
+      const state =
+        action === "peek"
+          ? rule.states.peek(key, usage, now)
+          : rule.states.enter(key, usage, now, (from, to) => this.changed(rule, key, from, to));
+      return limitResult(rule, answers[i], state);
+    });
+  }
+
+  private changed({ definition, limit }: LimitRule, key: string, from: UsageState, to: UsageState): void {
+    const { rule_id, mode } = definition;
+    this.options.telemetry.transition(rule_id, from, to);
+    if (to !== "throttled" || mode === "shadow") return;
+    const { limit: units, burst } = limit;
+    this.trail.add(
+      this.event("state.throttled", key, SYSTEM, { state: to, rule: rule_id, limit: units, burst }, { state: from }),
+    );
+  }
+
+  private event(action: string, subject: string, actor: Actor, after: unknown, before: unknown = null): AuditEvent {
+    const at = new Date(this.clock.now() / 1000).toISOString();
+    return { at, actor_id: actor.id, actor_name: actor.name, action, subject, before, after };
+  }
+
+  private async resetTogether(consistency: Consistency, operations: readonly LimitOperation[]): Promise<void> {
+    const answers = await this.options.stores[consistency].apply("reset", operations);
+    if (answers.some(({ degraded }) => degraded)) {
+      throw new StoreError("HG_STORE_UNREACHABLE", "does not answer: not all was reset, try again");
+    }
+  }
+
+  /** The limits that match an endpoint, for whoever it is. */
+  private async matching(
+    request: Pick<CheckRequest, "identifier" | "dimension" | "endpoint">,
+  ): Promise<readonly Applied[]> {
+    const { dimension, endpoint } = request;
+    const standing = await this.standingOf({ ...request, cost: 0 });
+    return this.options.catalogue().limitsFor({ dimension, endpoint, standing }, this.clock.now() / 1000);
+  }
+
+  /** All limits of a dimension, of whatever tier: stores need to know no more than the name and the algorithm. */
+  private all(dimension: Dimension): readonly Applied[] {
+    const rules = this.options.catalogue().rules.filter((rule) => rule.dimension === dimension);
+    return rules.map((definition) => ({
+      definition,
+      rule: { name: familyName(definition), limit: limitOf(definition, definition.limit, definition.burst) },
+      from: "rule",
+    }));
+  }
+
+  private ruleOf(applied: Applied): LimitRule {
+    const known = this.rules.get(applied);
+    if (known !== undefined) return known;
+    const rule = new LimitRule(applied, this.statesOf(`${applied.definition.dimension}:${applied.rule.name}`));
+    this.rules.set(applied, rule);
+    return rule;
+  }
+
+  private statesOf(family: string): KeyStates {
+    const known = this.states.get(family);
+    if (known !== undefined) return known;
+    const states = new KeyStates();
+    this.states.set(family, states);
+    return states;
+  }
+}
+
+function consistencyOf({ rule }: LimitOperation): Consistency {
+  return rule.consistency;
+}
+
+/** Members of a family are one to the stores, unless they differ in the algorithm. */
+function distinct(operations: readonly LimitOperation[]): readonly LimitOperation[] {
+  return [...new Map(operations.map((operation) => [operation.rule.local.name, operation])).values()];
+}
+
+/** A shadow limit is a request of its own, under a name of its own. */
+function once({ idempotencyKey }: CheckRequest, action: Asking, shadow?: LimitOperation): ApplyOptions | undefined {
+  if (idempotencyKey === undefined || action === "peek") return undefined;
+  return {
+    idempotencyKey:
+      shadow === undefined ? idempotencyKey : `${idempotencyKey} shadow ${shadow.rule.definition.rule_id}`,
+  };
+}

@@ -1,0 +1,38 @@
+import type { Action, Answer, ApplyOptions, Operation, Rule, Store } from "headgate";
+
+/** A store that is told rules by the names that it needs. */
+export class Renamed implements Store {
+  readonly clock?: NonNullable<Store["clock"]>;
+  readonly bulletin?: NonNullable<Store["bulletin"]>;
+  readonly holds?: NonNullable<Store["holds"]>;
+  private readonly store: Store;
+  private readonly pick: (rule: Rule) => Rule;
+  /** Stores tell a changed rule by its identity: each has one name for good. */
+  private readonly names = new WeakMap<Rule, Rule>();
+
+  constructor(store: Store, pick: (rule: Rule) => Rule) {
+    this.store = store;
+    this.pick = pick;
+    if (store.clock !== undefined) this.clock = store.clock;
+    if (store.bulletin !== undefined) this.bulletin = store.bulletin;
+    if (store.holds !== undefined) this.holds = store.holds;
+  }
+
+  apply(
+    action: Action,
+    operations: readonly Operation[],
+    options?: ApplyOptions,
+  ): readonly Answer[] | Promise<readonly Answer[]> {
+    return this.store.apply(action, operations.map(this.renamed), options);
+  }
+
+  private readonly renamed = ({ rule, key, cost }: Operation): Operation => {
+    return { rule: this.names.get(rule) ?? this.name(rule), key, cost };
+  };
+
+  private name(rule: Rule): Rule {
+    const named = this.pick(rule);
+    this.names.set(rule, named);
+    return named;
+  }
+}

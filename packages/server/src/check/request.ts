@@ -1,0 +1,62 @@
+import { addressText, parseAddress } from "headgate/http";
+import { DIMENSIONS, type Dimension } from "../rules/rule.ts";
+import type { CheckRequest } from "./check.ts";
+import { RequestError } from "./request-error.ts";
+
+const LONGEST_IDENTIFIER = 1_024;
+const LONGEST_ENDPOINT = 8_192;
+const LONGEST_IDEMPOTENCY_KEY = 256;
+/** As in the middleware: who holds an IPv6 address holds the whole network around it. */
+const IPV6_PREFIX = 64;
+
+/** Refuses what cannot be asked. Whose request it is, is `keyOf`'s to judge. */
+export function requireRequest({ endpoint, cost, timestamp, idempotencyKey }: CheckRequest): void {
+  requireEndpoint(endpoint);
+  if (!Number.isSafeInteger(cost) || cost < 0) {
+    throw new RequestError("cost", `must be a whole number from 0 to 2^53 - 1, got ${cost}`);
+  }
+  if (timestamp !== undefined && !Number.isFinite(timestamp)) {
+    throw new RequestError("timestamp", "must be the client's time in milliseconds since 1970");
+  }
+  if (idempotencyKey === undefined) return;
+  if (typeof idempotencyKey !== "string" || idempotencyKey === "" || idempotencyKey.length > LONGEST_IDEMPOTENCY_KEY) {
+    throw new RequestError("idempotency_key", `must have from 1 to ${LONGEST_IDEMPOTENCY_KEY} characters`);
+  }
+}
+
+export function requireEndpoint(endpoint: unknown): void {
+  if (typeof endpoint !== "string") throw new RequestError("endpoint", "must be a path such as /api/v1/orders");
+  if (endpoint.length <= LONGEST_ENDPOINT) return;
+  throw new RequestError("endpoint", `must be at most ${LONGEST_ENDPOINT} characters, got ${endpoint.length}`);
+}
+
+/** Whose quota a request takes from. */
+interface Identity {
+  readonly identifier: string;
+  readonly dimension: Dimension;
+}
+
+/** The identity as the stores' key has it: `user:12345`. All spellings of one address are one key. */
+export function keyOf({ identifier, dimension }: Identity): string {
+  if (typeof identifier !== "string") throw new RequestError("identifier", "must be a string");
+  if (identifier === "") throw new RequestError("identifier", "must not be empty: say whose request it is");
+  if (identifier.length > LONGEST_IDENTIFIER) {
+    throw new RequestError("identifier", `must be at most ${LONGEST_IDENTIFIER} characters, got ${identifier.length}`);
+  }
+  switch (dimension) {
+    case "user":
+      return `user:${identifier}`;
+    case "apikey":
+      return `apikey:${identifier}`;
+    case "ip":
+      return `ip:${addressOf(identifier)}`;
+    default:
+      throw new RequestError("dimension", `must be one of ${DIMENSIONS.join(", ")}`);
+  }
+}
+
+function addressOf(identifier: string): string {
+  const address = parseAddress(identifier);
+  if (address === undefined) throw new RequestError("identifier", "must be an IPv4 or IPv6 address in dimension ip");
+  return addressText(address, IPV6_PREFIX);
+}

@@ -1,0 +1,126 @@
+import type { Change, UserTable } from "../database/database.ts";
+import type { Standing } from "../rules/standing.ts";
+
+const MOST_USERS = 250_000;
+/** How long a check waits for the database. */
+const PATIENCE_MS = 250;
+/** After a failure the database is not asked for so long: no check shall wait for what is gone. */
+const RETRY_MS = 1_000;
+
+export interface StandingsOptions {
+  /** How many users are remembered (default 250,000). */
+  readonly maxUsers?: number;
+  readonly patienceMs?: number;
+  readonly retryMs?: number;
+}
+
+interface Known {
+  /** undefined: nothing is stored of him. */
+  standing: Standing | undefined;
+  /** Whether it may have changed since. */
+  stale: boolean;
+}
+
+/** A question to the database that has no answer yet. */
+class Lookup {
+  /** Whether the user has changed since it was sent. */
+  outdated = false;
+  readonly answer: Promise<Standing | undefined>;
+
+  constructor(ask: (lookup: Lookup) => Promise<Standing | undefined>) {
+    this.answer = ask(this);
+  }
+}
+
+/**
+ * What is known of users, as the database has it. Who is known is answered at once. When the database is gone,
+ * the last that was known holds; who was never known has the default limits.
+ */
+export class Standings {
+  private readonly users: Pick<UserTable, "get">;
+  private readonly known = new Map<string, Known>();
+  private readonly lookups = new Map<string, Lookup>();
+  private readonly maxUsers: number;
+  private readonly patienceMs: number;
+  private readonly retryMs: number;
+  private goneUntil = 0;
+  /** How often the database did not answer, and how often somebody was answered without it. */
+  readonly stats = { failures: 0, lastKnown: 0, unknown: 0 };
+
+  constructor(users: Pick<UserTable, "get">, options: StandingsOptions = {}) {
+    const { maxUsers = MOST_USERS, patienceMs = PATIENCE_MS, retryMs = RETRY_MS } = options;
+    this.users = users;
+    this.maxUsers = maxUsers;
+    this.patienceMs = patienceMs;
+    this.retryMs = retryMs;
+  }
+
+  /** undefined: nothing is stored of him, or nothing can be known. */
+  of(userId: string): Standing | undefined | Promise<Standing | undefined> {
+    const known = this.known.get(userId);
+    if (known !== undefined && !known.stale) return known.standing;
+    if (this.goneUntil > 0 && performance.now() < this.goneUntil) return this.withoutDatabase(known);
+    return this.lookUp(userId);
+  }
+
+  /** To be told of every change that the database tells of. */
+  changed(change: Change): void {
+    if (change.kind === "user") this.outdate(change.user_id);
+    if (change.kind !== "all") return;
+    for (const known of this.known.values()) known.stale = true;
+    for (const lookup of this.lookups.values()) lookup.outdated = true;
+    this.goneUntil = 0;
+  }
+
+  private outdate(userId: string): void {
+    const known = this.known.get(userId);
+    if (known !== undefined) known.stale = true;
+    const lookup = this.lookups.get(userId);
+    if (lookup !== undefined) lookup.outdated = true;
+  }
+
+  /** Many checks of one user share a question. One that was sent before a change does not answer those who come after it. */
+  private lookUp(userId: string): Promise<Standing | undefined> {
+    const under = this.lookups.get(userId);
+    if (under !== undefined && !under.outdated) return under.answer;
+    const lookup = new Lookup((lookup) => this.ask(userId, lookup));
+    this.lookups.set(userId, lookup);
+    return lookup.answer;
+  }
+
+  private async ask(userId: string, lookup: Lookup): Promise<Standing | undefined> {
+    try {
+      const standing = await inTime(this.users.get(userId), this.patienceMs);
+      const stored = standing.version > 0 ? standing : undefined;
+      this.remember(userId, { standing: stored, stale: lookup.outdated });
+      return stored;
+    } catch {
+      this.stats.failures += 1;
+      this.goneUntil = performance.now() + this.retryMs;
+      return this.withoutDatabase(this.known.get(userId));
+    } finally {
+      if (this.lookups.get(userId) === lookup) this.lookups.delete(userId);
+    }
+  }
+
+  private withoutDatabase(known: Known | undefined): Standing | undefined {
+    if (known === undefined) this.stats.unknown += 1;
+    else this.stats.lastKnown += 1;
+    return known?.standing;
+  }
+
+  private remember(userId: string, known: Known): void {
+    if (this.known.size >= this.maxUsers && !this.known.has(userId)) {
+      const [oldest] = this.known.keys();
+      this.known.delete(oldest);
+    }
+    this.known.set(userId, known);
+  }
+}
+
+function inTime<Value>(answer: Promise<Value>, ms: number): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error("the database did not answer in time")), ms);
+    answer.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}

@@ -1,0 +1,82 @@
+import { nextState, requireThresholds } from "headgate/http";
+import type { UsageState } from "./check.ts";
+
+const THRESHOLDS = requireThresholds();
+const MOST_KEYS = 100_000;
+
+/** How a key stands under a limit after a decision. Times are in microseconds. */
+export interface Usage {
+  /** The share of the quota that is in use. */
+  readonly used: number;
+  /** Whether the limit refused what it could have let pass at another time. */
+  readonly refused: boolean;
+  /** When the quota is full again. */
+  readonly fullAt: number;
+}
+
+interface Kept {
+  state: UsageState;
+  /** Until its quota is full again: after that it was normal, whatever it has used since. */
+  until: number;
+}
+
+/**
+ * The states of a family's keys. Only those that are not normal are kept, and no more than a bound: who was
+ * warned first is forgotten first, which costs no more than the memory of a warning.
+ */
+export class KeyStates {
+  private readonly kept = new Map<string, Kept>();
+  private readonly maxKeys: number;
+
+  constructor(maxKeys = MOST_KEYS) {
+    this.maxKeys = maxKeys;
+  }
+
+  get size(): number {
+    return this.kept.size;
+  }
+
+  /** The state that a key has come to, which is not kept. */
+  peek(key: string, usage: Usage, now: number): UsageState {
+    return after(this.before(key, now), usage);
+  }
+
+  /** The same, and keeps it; `onChange` is told if the key was in another state before. */
+  enter(key: string, usage: Usage, now: number, onChange: (from: UsageState, to: UsageState) => void): UsageState {
+    const from = this.before(key, now);
+    const to = after(from, usage);
+    if (to !== "normal") this.keep(key, to, usage.fullAt);
+    else if (this.kept.size > 0) this.kept.delete(key);
+    if (from !== to) onChange(from, to);
+    return to;
+  }
+
+  /** A key starts anew. */
+  forget(key: string): void {
+    this.kept.delete(key);
+  }
+
+  private before(key: string, now: number): UsageState {
+    if (this.kept.size === 0) return "normal";
+    const kept = this.kept.get(key);
+    return kept !== undefined && now < kept.until ? kept.state : "normal";
+  }
+
+  private keep(key: string, state: UsageState, until: number): void {
+    const kept = this.kept.get(key);
+    if (kept !== undefined) {
+      kept.state = state;
+      kept.until = until;
+      return;
+    }
+    if (this.kept.size >= this.maxKeys) {
+      const [oldest] = this.kept.keys();
+      this.kept.delete(oldest);
+    }
+    this.kept.set(key, { state, until });
+  }
+}
+
+function after(from: UsageState, { used, refused }: Usage): UsageState {
+  return refused ? "throttled" : nextState(from !== "normal", used, THRESHOLDS);
+}

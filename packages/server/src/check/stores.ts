@@ -1,0 +1,121 @@
+import {
+  type CachedStats,
+  type Clock,
+  cached,
+  type DegradedChange,
+  type LeasedStats,
+  leased,
+  MemoryStore,
+  type ResilientStats,
+  type Rule,
+  resilient,
+  type Store,
+  SystemClock,
+} from "headgate";
+import { RedisStore } from "headgate/redis";
+import { ZooKeeperStore } from "headgate/zookeeper";
+import type { Settings } from "../config/settings.ts";
+import type { Consistency } from "../rules/rule.ts";
+import { familyIn, LimitRule, onErrorIn } from "./limit-rule.ts";
+import { Renamed } from "./renamed.ts";
+
+/** Where counters are kept, by how near to it a decision is made. */
+export interface Stores extends Readonly<Record<Consistency, Store>> {
+  /** Their time. */
+  readonly clock: Clock;
+  readonly stats: StoreStats;
+  /** Connects, so that the first checks need not; fails with a StoreError if nobody is there. */
+  ready(): Promise<void>;
+  /** Writes what is pending, gives leases back, and disconnects. */
+  close(): Promise<void>;
+}
+
+/** How they stand, as far as they are there. */
+export interface StoreStats {
+  /** Keys held in memory, where that is the store. */
+  readonly memoryKeys?: () => number;
+  readonly resilient?: ResilientStats;
+  readonly cached?: () => CachedStats;
+  readonly leased?: () => LeasedStats;
+}
+
+export interface StoreHooks {
+  /** Told when the store is given up, and when it is back. Default: a warning of the process. */
+  readonly onDegraded?: (change: DegradedChange) => void;
+  /** Told of each call that the store did not answer. */
+  readonly onFailure?: (code: string) => void;
+}
+
+type StoreSettings = Pick<Settings, "redis" | "zookeeper" | "nodes">;
+
+/** ZooKeeper has each change on the disks of most of its servers before it answers. */
+const ZOOKEEPER_DEADLINE_MS = 250;
+const REDIS_DEADLINE_MS = 50;
+
+/** Opens the store that the settings name: Redis, ZooKeeper, else this process's memory. */
+export async function openStores(settings: StoreSettings, hooks: StoreHooks = {}, clock?: Clock): Promise<Stores> {
+  const { redis, zookeeper } = settings;
+  if (redis !== undefined) return shared(new RedisStore(redis), REDIS_DEADLINE_MS, settings, hooks);
+  if (zookeeper !== undefined) return shared(new ZooKeeperStore(zookeeper), ZOOKEEPER_DEADLINE_MS, settings, hooks);
+  return inMemory(clock ?? new SystemClock());
+}
+
+/** One process, one memory: nothing is nearer, and it never fails. */
+function inMemory(clock: Clock): Stores {
+  const memory = new MemoryStore({ clock });
+  const store = new Renamed(memory, (rule) => (rule instanceof LimitRule ? rule.local : rule));
+  return {
+    strict: store,
+    cached: store,
+    leased: store,
+    clock,
+    stats: { memoryKeys: () => Object.values(memory.stats).reduce((sum, { keys }) => sum + keys, 0) },
+    ready: async () => {},
+    close: async () => {},
+  };
+}
+
+interface SharedStore extends Store {
+  readonly clock: Clock;
+  ready(): Promise<void>;
+  close(): Promise<void>;
+}
+
+function shared(store: SharedStore, deadlineMs: number, { nodes }: StoreSettings, hooks: StoreHooks): Stores {
+  const strict = resilient(new Renamed(store, ofFamily), {
+    deadlineMs,
+    nodes,
+    onError: ({ name }) => onErrorIn(name),
+    ...hooks,
+  });
+  const near = cached(lent(strict));
+  const held = leased(lent(strict), { nodes });
+  return {
+    strict,
+    cached: near,
+    leased: held,
+    clock: store.clock,
+    stats: { resilient: strict.stats, cached: () => near.stats, leased: () => held.stats },
+    ready: () => store.ready(),
+    async close() {
+      await Promise.all([near.close(), held.close()]);
+      await strict.close();
+      await store.close();
+    },
+  };
+}
+
+function ofFamily(rule: Rule): Rule {
+  return rule instanceof LimitRule ? rule.family : { name: familyIn(rule.name), limit: rule.limit };
+}
+
+/** A store that others close. */
+function lent(store: Store): Store {
+  const { clock, bulletin, holds } = store;
+  return {
+    ...(clock && { clock }),
+    ...(bulletin && { bulletin }),
+    ...(holds && { holds }),
+    apply: (action, operations, options) => store.apply(action, operations, options),
+  };
+}

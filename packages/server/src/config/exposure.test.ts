@@ -1,0 +1,27 @@
+import { describe, expect, it } from "vitest";
+import { refuseExposure } from "./exposure.ts";
+import { readSettings, type SettingSources } from "./read-settings.ts";
+
+const TLS = { "tls-cert": "c", "tls-key": "k" };
+
+describe("an address that others can reach", () => {
+  it.each<[SettingSources["flags"], RegExp]>([
+    [{ http: "0.0.0.0:80" }, /^--http: 0\.0\.0\.0 can be reached by others/],
+    [{ http: "[::]:80" }, /^--http/],
+    [{ http: "headgate.example:80" }, /^--http/],
+    [{ http: "127.example:80" }, /^--http/],
+    [{ grpc: "10.0.0.1:80" }, /^--grpc/],
+    [{ grpc: "[::ffff:10.0.0.1]:80" }, /^--grpc/],
+  ])("is refused in the clear: %j", (flags, message) => {
+    expect(() => refuseExposure(readSettings({ flags, env: {} }).settings)).toThrow(message);
+  });
+
+  it.each<[SettingSources["flags"]]>([
+    [{ http: "0.0.0.0:80", ...TLS }],
+    [{ http: "0.0.0.0:80", insecure: true }],
+    [{ http: "[::1]:80", grpc: "off" }],
+    [{ http: "localhost:80", grpc: "127.0.0.2:81" }],
+  ])("is fine with TLS, with --insecure, or if it is this machine: %j", (flags) => {
+    expect(() => refuseExposure(readSettings({ flags, env: {} }).settings)).not.toThrow();
+  });
+});

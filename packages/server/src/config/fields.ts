@@ -1,0 +1,148 @@
+import { redactSecret, redactUrl } from "./redact.ts";
+import type { Address } from "./settings.ts";
+import {
+  address,
+  addressOrOff,
+  addressText,
+  count,
+  hosts,
+  isOn,
+  logLevel,
+  type Parse,
+  path,
+  seconds,
+  text,
+  url,
+} from "./values.ts";
+
+/** One setting: `skew_bound` in a file, `HEADGATE_SKEW_BOUND` in the environment, `--skew-bound` as a flag. */
+export interface SettingShape {
+  readonly name: string;
+  /** What stands behind the flag in its help: nothing if it is a switch, undefined if there is no flag. */
+  readonly takes: string | undefined;
+  readonly about: string;
+}
+
+export interface Field<T> extends SettingShape {
+  readonly initial: T;
+  readonly parse: Parse<T>;
+  /** How it is shown: without what is secret. */
+  readonly show: (value: T) => string;
+}
+
+function field<T>(name: string, details: Omit<Field<T>, "name" | "show"> & Partial<Field<T>>): Field<T> {
+  return { name, show: (value) => String(value), ...details };
+}
+
+type Optional = string | undefined;
+
+/** Every setting there is. Help, the environment, the file and `headgate config` are made from it. */
+export const fields = {
+  http: field<Address>("http", {
+    takes: "<host:port>",
+    about: "where REST listens",
+    initial: { host: "127.0.0.1", port: 8080 },
+    parse: address,
+    show: addressText,
+  }),
+  grpc: field<Address | undefined>("grpc", {
+    takes: "<host:port>",
+    about: "where gRPC listens, or off",
+    initial: { host: "127.0.0.1", port: 8081 },
+    parse: addressOrOff,
+    show: addressText,
+  }),
+  data: field("data", {
+    takes: "<path>",
+    about: "the folder of the embedded database",
+    initial: "./headgate-data",
+    parse: path,
+  }),
+  redis: field<Optional>("redis", {
+    takes: "<url>",
+    about: "counters live in this Redis, not in memory",
+    initial: undefined,
+    parse: url("redis", "rediss"),
+    show: (value) => redactUrl(String(value)),
+  }),
+  postgres: field<Optional>("postgres", {
+    takes: "<url>",
+    about: "rules live in this PostgreSQL, not in an SQLite file",
+    initial: undefined,
+    parse: url("postgres", "postgresql"),
+    show: (value) => redactUrl(String(value)),
+  }),
+  zookeeper: field<Optional>("zookeeper", {
+    takes: "<hosts>",
+    about: "counters live in this ZooKeeper, not in memory",
+    initial: undefined,
+    parse: hosts,
+  }),
+  rules: field<Optional>("rules", {
+    takes: "<file>",
+    about: "a YAML file of rules, in the place of the database's",
+    initial: undefined,
+    parse: path,
+  }),
+  adminKey: field<Optional>("admin_key", {
+    // Everybody on the machine can read the arguments of a process.
+    takes: undefined,
+    about: "the first admin key, in the place of one that is made and shown once",
+    initial: undefined,
+    parse: text,
+    show: redactSecret,
+  }),
+  tlsCert: field<Optional>("tls_cert", {
+    takes: "<file>",
+    about: "the certificate of REST and gRPC, in PEM",
+    initial: undefined,
+    parse: path,
+  }),
+  tlsKey: field<Optional>("tls_key", {
+    takes: "<file>",
+    about: "its private key, in PEM",
+    initial: undefined,
+    parse: path,
+  }),
+  tlsClientCa: field<Optional>("tls_client_ca", {
+    takes: "<file>",
+    about: "clients must show a certificate of this authority",
+    initial: undefined,
+    parse: path,
+  }),
+  insecure: field<boolean>("insecure", {
+    takes: "",
+    about: "listen without TLS where others can connect",
+    initial: false,
+    parse: isOn,
+  }),
+  nodes: field("nodes", {
+    takes: "<number>",
+    about: "how many nodes share the limits, for on_error: local",
+    initial: 1,
+    parse: count,
+  }),
+  skewBoundMs: field("skew_bound", {
+    takes: "<seconds>",
+    about: "how far a client's clock may be off before answers say so",
+    initial: 5_000,
+    parse: seconds,
+    show: (value) => String(value / 1000),
+  }),
+  logLevel: field("log_level", {
+    takes: "<level>",
+    about: "trace, debug, info, warn, error, fatal or silent",
+    initial: "info",
+    parse: logLevel,
+  }),
+} as const;
+
+export const allSettings: readonly SettingShape[] = Object.values(fields);
+
+export function flagOf({ name }: SettingShape): string {
+  return `--${name.replaceAll("_", "-")}`;
+}
+
+export function variableOf({ name }: SettingShape): string {
+  return `HEADGATE_${name.toUpperCase()}`;
+}

@@ -1,0 +1,176 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { HeadgateError } from "headgate";
+import { afterAll, describe, expect, it } from "vitest";
+import { readSettings, type SettingSources } from "./read-settings.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "headgate-settings-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let files = 0;
+function file(text: string): string {
+  files += 1;
+  const path = join(folder, `${files}.yaml`);
+  writeFileSync(path, text);
+  return path;
+}
+
+function read(flags: SettingSources["flags"] = {}, env: SettingSources["env"] = {}) {
+  return readSettings({ flags, env });
+}
+
+function shownAs(name: string, ...sources: Parameters<typeof read>) {
+  return read(...sources).shown.find((setting) => setting.name === name);
+}
+
+describe("settings", () => {
+  it("are on this machine only, in memory and a folder here, unless stated", () => {
+    const { settings, shown } = read();
+    expect(settings).toEqual({
+      http: { host: "127.0.0.1", port: 8080 },
+      grpc: { host: "127.0.0.1", port: 8081 },
+      data: "./headgate-data",
+      redis: undefined,
+      postgres: undefined,
+      zookeeper: undefined,
+      rules: undefined,
+      adminKey: undefined,
+      tls: undefined,
+      insecure: false,
+      logLevel: "info",
+      skewBoundMs: 5000,
+      nodes: 1,
+    });
+    expect(new Set(shown.map(({ from }) => from))).toEqual(new Set(["default"]));
+  });
+
+  it("come from a flag before the environment, and from that before the file", () => {
+    const config = file("http: 127.0.0.1:1\ngrpc: 127.0.0.1:2\nnodes: 3\n");
+    const env = { HEADGATE_HTTP: "127.0.0.1:11", HEADGATE_GRPC: "127.0.0.1:12" };
+    const { settings, shown } = read({ config, http: "127.0.0.1:21" }, env);
+    expect([settings.http.port, settings.grpc?.port, settings.nodes]).toEqual([21, 12, 3]);
+    const from = Object.fromEntries(shown.map((setting) => [setting.name, setting.from]));
+    expect(from).toMatchObject({ http: "--http", grpc: "HEADGATE_GRPC", nodes: config, data: "default" });
+  });
+
+  it("come from the file that HEADGATE_CONFIG names, unless a flag names another", () => {
+    const env = { HEADGATE_CONFIG: file("nodes: 2") };
+    expect(read({}, env).settings.nodes).toBe(2);
+    expect(read({ config: file("nodes: 3") }, env).settings.nodes).toBe(3);
+  });
+
+  it("are read as files write them", () => {
+    const config = file(
+      [
+        "http: '[::1]:80'",
+        "grpc: off",
+        "insecure: true",
+        "skew_bound: 0.5",
+        "tls_cert: a.pem",
+        "tls_key: b.pem",
+        "redis:",
+      ].join("\n"),
+    );
+    expect(read({ config }).settings).toMatchObject({
+      http: { host: "::1", port: 80 },
+      grpc: undefined,
+      insecure: true,
+      skewBoundMs: 500,
+      tls: { cert: "a.pem", key: "b.pem", clientCa: undefined },
+      redis: undefined,
+    });
+  });
+
+  it("take a port alone for one of this machine, a switch without a value for yes, and an empty variable for none", () => {
+    const { settings } = read({ http: "9000", insecure: true }, { HEADGATE_REDIS: "" });
+    expect(settings).toMatchObject({ http: { host: "127.0.0.1", port: 9000 }, insecure: true, redis: undefined });
+  });
+
+  it("leave alone what Kubernetes says of a service with the same name", () => {
+    const env = {
+      HEADGATE_PORT: "tcp://10.0.0.1:8080",
+      HEADGATE_SERVICE_HOST: "10.0.0.1",
+      HEADGATE_SERVICE_PORT_HTTP: "8080",
+      HEADGATE_PORT_8080_TCP_ADDR: "10.0.0.1",
+    };
+    expect(() => read({}, env)).not.toThrow();
+  });
+});
+
+describe("what is wrong is refused by the name that the user knows", () => {
+  it.each<[string, SettingSources["flags"], SettingSources["env"], RegExp]>([
+    ["an unknown variable", {}, { HEADGATE_REDDIS: "x" }, /^HEADGATE_REDDIS: is no .*did you mean HEADGATE_REDIS\?/],
+    ["one that is near to nothing", {}, { HEADGATE_XYZZY_PLUGH: "x" }, /^HEADGATE_XYZZY_PLUGH: is no setting[^?]*$/],
+    ["an address without a port", { http: "localhost" }, {}, /^--http: must be an address .* got "localhost"/],
+    ["a port that is none", { http: "127.0.0.1:65536" }, {}, /^--http: must be an address/],
+    ["brackets around no address", { http: "[x]:80" }, {}, /^--http: has no IPv6/],
+    ["a Redis URL of another kind", { redis: "http://h" }, {}, /^--redis: must be a URL as in redis:/],
+    ["no URL", {}, { HEADGATE_POSTGRES: "host=a" }, /^HEADGATE_POSTGRES: must be a URL as in postgres:/],
+    ["hosts that are none", { zookeeper: "a:b" }, {}, /^--zookeeper: must be hosts/],
+    ["two homes of counters", { redis: "redis://h", zookeeper: "h" }, {}, /^--zookeeper: stands beside --redis/],
+    ["a certificate alone", { "tls-cert": "x" }, {}, /^--tls-cert: stands alone/],
+    ["an authority alone", { "tls-client-ca": "x" }, {}, /^--tls-client-ca: stands alone/],
+    ["no whole number", { nodes: "0" }, {}, /^--nodes: must be a whole number/],
+    ["no seconds", { "skew-bound": "-1" }, {}, /^--skew-bound: must be a number of seconds/],
+    ["no level", {}, { HEADGATE_LOG_LEVEL: "loud" }, /^HEADGATE_LOG_LEVEL: must be one of trace, debug/],
+    ["no yes or no", {}, { HEADGATE_INSECURE: "maybe" }, /^HEADGATE_INSECURE: must be true or false/],
+    ["an empty flag", { data: "" }, {}, /^--data: must not be empty/],
+  ])("%s", (_what, flags, env, message) => {
+    expect(() => read(flags, env)).toThrow(message);
+  });
+
+  it.each<[string, string, RegExp]>([
+    ["an unknown name", "htpp: 127.0.0.1:80", /: htpp: is no setting of Headgate \(did you mean http\?\)/],
+    ["a wrong value", "nodes: many", /: nodes: must be a whole number from 1 on, got "many"/],
+    ["a map", "http: {host: a}", /: http: must be one value/],
+    ["a list alone", "- http", /: must be settings with their values/],
+    ["no YAML", "http: [1,\n  nodes: 2", /: line \d, column \d+: /],
+    ["a name twice", "nodes: 1\nnodes: 2", /: line \d, column \d: .*unique/],
+  ])("%s in a file", (_what, text, message) => {
+    const config = file(text);
+    expect(() => read({ config })).toThrow(message);
+    expect(() => read({ config })).toThrow(config);
+  });
+
+  it("a file that is not there, with the cause by which the command line knows", () => {
+    const refused = catching(() => read({ config: join(folder, "none.yaml") }));
+    expect(refused).toBeInstanceOf(HeadgateError);
+    expect(refused).toMatchObject({ message: expect.stringMatching(/no such file/), cause: { code: "ENOENT" } });
+  });
+});
+
+function catching(act: () => unknown): unknown {
+  try {
+    return act();
+  } catch (error) {
+    return error;
+  }
+}
+
+describe("what is shown", () => {
+  it("has no password and no key", () => {
+    const secret = "s3cr3t";
+    const env = {
+      HEADGATE_ADMIN_KEY: secret,
+      HEADGATE_REDIS: `redis://:${secret}@h:1/0?password=${secret}`,
+      HEADGATE_POSTGRES: `postgres://u:${secret}%40x@h/db?sslpassword=${secret}&a=b`,
+    };
+    expect(JSON.stringify(read({}, env).shown)).not.toContain(secret);
+    expect(shownAs("redis", {}, env)?.value).toBe("redis://:***@h:1/0?password=***");
+    expect(shownAs("postgres", {}, env)?.value).toBe("postgres://u:***@h/db?sslpassword=***&a=b");
+    expect(shownAs("admin_key", {}, env)).toEqual({ name: "admin_key", value: "***", from: "HEADGATE_ADMIN_KEY" });
+  });
+
+  it("reads as it is written", () => {
+    expect(shownAs("grpc", { grpc: "[::1]:1" })?.value).toBe("[::1]:1");
+    expect(shownAs("grpc", { grpc: "off" })?.value).toBe("off");
+    expect(shownAs("skew_bound", { "skew-bound": "1.5" })?.value).toBe("1.5");
+    expect(shownAs("redis")?.value).toBeUndefined();
+  });
+
+  it("does not quote a URL that is refused: it may hold a password", () => {
+    expect(() => read({ redis: "reddis://:s3cr3t@h" })).not.toThrow(/s3cr3t/);
+    expect(() => read({ redis: "reddis://:s3cr3t@h" })).toThrow(/^--redis/);
+  });
+});

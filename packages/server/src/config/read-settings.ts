@@ -1,0 +1,168 @@
+import { readFileSync } from "node:fs";
+import { HeadgateError } from "headgate";
+import { LineCounter, parseDocument } from "yaml";
+import { allSettings, type Field, fields, flagOf, type SettingShape, variableOf } from "./fields.ts";
+import type { Settings, TlsFiles } from "./settings.ts";
+import { suggestion } from "./suggestion.ts";
+
+/** Where settings may come from; a flag wins over the environment, and that over the file. */
+export interface SettingSources {
+  /** By flag, without the dashes; `config` names the file. */
+  readonly flags: Readonly<Record<string, string | true | undefined>>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+export interface ReadSettings {
+  readonly settings: Settings;
+  /** Every setting as it may be shown, and where it was found. */
+  readonly shown: readonly ShownSetting[];
+}
+
+export interface ShownSetting {
+  readonly name: string;
+  readonly value: string | undefined;
+  /** `--http`, `HEADGATE_HTTP`, the name of the file, or `default`. */
+  readonly from: string;
+}
+
+const CONFIG = "config";
+const CONFIG_VARIABLE = "HEADGATE_CONFIG";
+
+/** Fails with a HeadgateError that names the flag, the variable or the line of the file. */
+export function readSettings(sources: SettingSources): ReadSettings {
+  const reading = new Reading(sources);
+  const settings: Settings = {
+    http: reading.take(fields.http),
+    grpc: reading.take(fields.grpc),
+    data: reading.take(fields.data),
+    redis: reading.take(fields.redis),
+    postgres: reading.take(fields.postgres),
+    zookeeper: reading.take(fields.zookeeper),
+    rules: reading.take(fields.rules),
+    adminKey: reading.take(fields.adminKey),
+    tls: tlsFrom(reading),
+    insecure: reading.take(fields.insecure),
+    nodes: reading.take(fields.nodes),
+    skewBoundMs: reading.take(fields.skewBoundMs),
+    logLevel: reading.take(fields.logLevel),
+  };
+  if (settings.redis !== undefined && settings.zookeeper !== undefined) {
+    throw new HeadgateError("HG_BAD_OPTION", "--zookeeper", "stands beside --redis: counters live in one of them");
+  }
+  return { settings, shown: reading.shown };
+}
+
+function tlsFrom(reading: Reading): TlsFiles | undefined {
+  const cert = reading.take(fields.tlsCert);
+  const key = reading.take(fields.tlsKey);
+  const clientCa = reading.take(fields.tlsClientCa);
+  if (cert !== undefined && key !== undefined) return { cert, key, clientCa };
+  const alone = [fields.tlsCert, fields.tlsKey, fields.tlsClientCa].find((_, index) => [cert, key, clientCa][index]);
+  if (alone === undefined) return undefined;
+  throw new HeadgateError("HG_BAD_OPTION", flagOf(alone), "stands alone: TLS needs both --tls-cert and --tls-key");
+}
+
+interface Found {
+  readonly text: string;
+  readonly at: string;
+  readonly from: string;
+}
+
+class Reading {
+  readonly shown: ShownSetting[] = [];
+  private readonly flags: SettingSources["flags"];
+  private readonly env: SettingSources["env"];
+  private readonly file: ReadonlyMap<string, Found>;
+
+  constructor({ flags, env }: SettingSources) {
+    refuseUnknownVariables(env);
+    this.flags = flags;
+    this.env = env;
+    const name = flags[CONFIG] ?? (env[CONFIG_VARIABLE] || undefined);
+    this.file = typeof name === "string" ? readFile(name) : new Map();
+  }
+
+  take<T>(field: Field<T>): T {
+    const found = this.find(field);
+    const value = found === undefined ? field.initial : field.parse(found.text, found.at);
+    const isSet = value !== undefined || found !== undefined;
+    this.shown.push({
+      name: field.name,
+      value: isSet ? field.show(value) : undefined,
+      from: found?.from ?? "default",
+    });
+    return value;
+  }
+
+  private find(field: SettingShape): Found | undefined {
+    const flag = flagOf(field);
+    const given = this.flags[flag.slice(2)];
+    if (given !== undefined) return required({ text: String(given), at: flag, from: flag });
+    const variable = variableOf(field);
+    const text = this.env[variable];
+    // Set to nothing is how compose files and shells write that it is not set.
+    if (text !== undefined && text !== "") return { text, at: variable, from: variable };
+    return this.file.get(field.name);
+  }
+}
+
+function required(found: Found): Found {
+  if (found.text === "") throw new HeadgateError("HG_BAD_OPTION", found.at, "must not be empty");
+  return found;
+}
+
+/** Kubernetes describes a service that is called headgate in variables of these names. */
+const KUBERNETES = /^HEADGATE_(SERVICE_(HOST|PORT)(_.+)?|PORT(_\d+_(TCP|UDP|SCTP)(_.+)?)?)$/;
+/** What other commands, and the project's own tests, read. */
+const OF_OTHERS = ["HEADGATE_KEY", "HEADGATE_RUNS"];
+
+function refuseUnknownVariables(env: SettingSources["env"]): void {
+  const known = new Set([CONFIG_VARIABLE, ...allSettings.map(variableOf)]);
+  for (const name of Object.keys(env)) {
+    if (!name.startsWith("HEADGATE_") || known.has(name) || KUBERNETES.test(name) || OF_OTHERS.includes(name)) continue;
+    throw new HeadgateError("HG_BAD_OPTION", name, `is no setting of Headgate${suggestion(name, known)}`);
+  }
+}
+
+function readFile(file: string): Map<string, Found> {
+  const lines = new LineCounter();
+  const document = parseDocument(readText(file), { lineCounter: lines });
+  const [mistake] = document.errors;
+  if (mistake !== undefined) {
+    const { line, col } = lines.linePos(mistake.pos[0]);
+    const [problem] = mistake.message.split(/ at line \d/);
+    throw new HeadgateError("HG_BAD_OPTION", file, `line ${line}, column ${col}: ${problem}`);
+  }
+  const content: unknown = document.toJS() ?? {};
+  if (typeof content !== "object" || content === null || Array.isArray(content)) {
+    throw new HeadgateError("HG_BAD_OPTION", file, "must be settings with their values, as in http: 127.0.0.1:8080");
+  }
+  const known = new Set(allSettings.map(({ name }) => name));
+  const found = new Map<string, Found>();
+  for (const [name, value] of Object.entries(content)) {
+    const at = `${file}: ${name}`;
+    if (!known.has(name)) {
+      throw new HeadgateError("HG_BAD_OPTION", at, `is no setting of Headgate${suggestion(name, known)}`);
+    }
+    // A name without a value is one that is not set.
+    if (value === null) continue;
+    found.set(name, required({ text: textOf(value, at), at, from: file }));
+  }
+  return found;
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
+    const problem = code === "ENOENT" ? "no such file" : `cannot be read (${code})`;
+    throw new HeadgateError("HG_BAD_OPTION", file, problem, { cause: error });
+  }
+}
+
+/** What YAML made of a value, as text again: each setting has its own rules for it. */
+function textOf(value: unknown, at: string): string {
+  if (["string", "number", "boolean"].includes(typeof value)) return String(value);
+  throw new HeadgateError("HG_BAD_OPTION", at, "must be one value");
+}

@@ -1,0 +1,84 @@
+import { isIP } from "node:net";
+import { HeadgateError } from "headgate";
+import type { Address } from "./settings.ts";
+
+/** Reads a value from text; `at` is what the user calls the setting. */
+export type Parse<T> = (text: string, at: string) => T;
+
+const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+
+const LOOPBACK = "127.0.0.1";
+
+/** `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`; a port alone is on this machine only. */
+export function address(text: string, at: string): Address {
+  const parts = /^(?:\[([^\]]+)\]:|([^:\s]+):|)(\d{1,5})$/.exec(text);
+  const port = Number(parts?.[3]);
+  if (parts === null || port > 65_535) throw refusal(at, `must be an address and a port as in ${LOOPBACK}:8080`, text);
+  const [, v6, host = v6 ?? LOOPBACK] = parts;
+  if (v6 !== undefined && isIP(v6) !== 6) throw refusal(at, "has no IPv6 address between its brackets", text);
+  return { host, port };
+}
+
+export function addressOrOff(text: string, at: string): Address | undefined {
+  return text === "off" ? undefined : address(text, at);
+}
+
+export function addressText(value: Address | undefined): string {
+  if (value === undefined) return "off";
+  return isIP(value.host) === 6 ? `[${value.host}]:${value.port}` : `${value.host}:${value.port}`;
+}
+
+export function path(text: string): string {
+  return text;
+}
+
+export function text(value: string): string {
+  return value;
+}
+
+/** A URL with one of these schemes. The refusal does not quote it: it may hold a password. */
+export function url(...schemes: readonly string[]): Parse<string> {
+  return (text, at) => {
+    const parsed = URL.canParse(text) ? new URL(text) : undefined;
+    if (parsed === undefined || !schemes.includes(parsed.protocol.slice(0, -1)) || parsed.hostname === "") {
+      throw new HeadgateError("HG_BAD_OPTION", at, `must be a URL as in ${schemes[0]}://user:password@host`);
+    }
+    return text;
+  };
+}
+
+/** `host:port,host:port`. */
+export function hosts(text: string, at: string): string {
+  for (const host of text.split(",")) {
+    if (!/^[^\s:/]+(:\d{1,5})?$/.test(host)) throw refusal(at, "must be hosts as in 10.0.0.1:2181,10.0.0.2:2181", text);
+  }
+  return text;
+}
+
+export function isOn(text: string, at: string): boolean {
+  if (["true", "1", "yes", "on"].includes(text)) return true;
+  if (["false", "0", "no", "off"].includes(text)) return false;
+  throw refusal(at, "must be true or false", text);
+}
+
+export function logLevel(text: string, at: string): string {
+  if (LOG_LEVELS.some((level) => level === text)) return text;
+  throw refusal(at, `must be one of ${LOG_LEVELS.join(", ")}`, text);
+}
+
+export function count(text: string, at: string): number {
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : 0;
+  if (value < 1) throw refusal(at, "must be a whole number from 1 on", text);
+  return value;
+}
+
+/** Seconds, as milliseconds. */
+export function seconds(text: string, at: string): number {
+  const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : 0;
+  if (value <= 0 || value > 1e9) throw refusal(at, "must be a number of seconds above 0", text);
+  return value * 1000;
+}
+
+function refusal(at: string, problem: string, value: string): HeadgateError {
+  return new HeadgateError("HG_BAD_OPTION", at, `${problem}, got ${JSON.stringify(value)}`);
+}

@@ -1,0 +1,51 @@
+import type { Answered, AnsweredTable } from "./database.ts";
+import type { Ledger } from "./ledger.ts";
+import { RETENTION_MS } from "./retention.ts";
+import { requireStorable } from "./text.ts";
+
+export class SqlAnswered implements AnsweredTable {
+  private readonly ledger: Ledger;
+
+  constructor(ledger: Ledger) {
+    this.ledger = ledger;
+  }
+
+  async claim(key: string, fingerprint: string, now: Date): Promise<Answered | undefined> {
+    requireStorable({ key_id: key, fingerprint });
+    const row = { fingerprint, claimed_at: now.getTime(), response: null };
+    const expired = now.getTime() - RETENTION_MS.answered;
+    for (;;) {
+      const claimed = await this.ledger.tally((db) =>
+        db
+          .insertInto("headgate_answered")
+          .values({ key, ...row })
+          .onConflict((conflict) =>
+            conflict.column("key").doUpdateSet(row).where("headgate_answered.claimed_at", "<=", expired),
+          )
+          .returning("key")
+          .executeTakeFirst(),
+      );
+      if (claimed !== undefined) return undefined;
+      const holder = await this.ledger.read((db) =>
+        db.selectFrom("headgate_answered").selectAll().where("key", "=", key).executeTakeFirst(),
+      );
+      // None: it was given up in between.
+      if (holder === undefined) continue;
+      if (holder.response === null) return { fingerprint: holder.fingerprint };
+      return { fingerprint: holder.fingerprint, response: JSON.parse(holder.response) };
+    }
+  }
+
+  async finish(key: string, status: number, body: string, headers: Readonly<Record<string, string>>): Promise<void> {
+    const response = JSON.stringify({ status, body, headers });
+    await this.ledger.tally((db) =>
+      db.updateTable("headgate_answered").set({ response }).where("key", "=", key).execute(),
+    );
+  }
+
+  async release(key: string): Promise<void> {
+    await this.ledger.tally((db) =>
+      db.deleteFrom("headgate_answered").where("key", "=", key).where("response", "is", null).execute(),
+    );
+  }
+}

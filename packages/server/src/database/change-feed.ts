@@ -1,0 +1,125 @@
+import type { Kysely } from "kysely";
+import type { Change } from "./database.ts";
+import type { Engine } from "./engine.ts";
+import type { ChangeRow, Tables } from "./tables.ts";
+
+/** More than these are told as one `all`. */
+const MOST = 1_000;
+
+/**
+ * Tells this process what was changed, by itself and by others, from the numbered changes that every transaction
+ * leaves behind: in their order, and each once.
+ */
+export class ChangeFeed {
+  private readonly engine: Engine;
+  private readonly listeners = new Set<(change: Change) => void>();
+  private readonly timer: NodeJS.Timeout;
+  /** The last change that was told; undefined: changes may have been missed. */
+  private revision: number | undefined;
+  private reading: Promise<void> = Promise.resolve();
+  private next: Promise<void> | undefined;
+
+  private constructor(engine: Engine, revision: number) {
+    this.engine = engine;
+    this.revision = revision;
+    this.timer = setInterval(() => void this.catchUp(), engine.pollMs);
+    this.timer.unref();
+    engine.listen({
+      wake: () => void this.catchUp(),
+      lost: () => {
+        this.revision = undefined;
+        void this.catchUp();
+      },
+    });
+  }
+
+  static async open(engine: Engine): Promise<ChangeFeed> {
+    return new ChangeFeed(engine, await engine.ask(() => newestRevision(engine.db)));
+  }
+
+  onChange(listener: (change: Change) => void): () => void {
+    // A wrapper: the same function given twice is told twice, and stopped each for itself.
+    const own = (change: Change) => listener(change);
+    this.listeners.add(own);
+    return () => this.listeners.delete(own);
+  }
+
+  /** Answers when all is told that was committed before the call. Never fails: what cannot be read now is read later. */
+  catchUp(): Promise<void> {
+    // A reading that has begun may have begun too early; one that has not serves all who came since.
+    this.next ??= this.reading.then(() => {
+      this.next = undefined;
+      this.reading = this.read();
+      return this.reading;
+    });
+    return this.next;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.timer);
+    this.listeners.clear();
+    await this.catchUp();
+  }
+
+  private async read(): Promise<void> {
+    try {
+      for (const change of await this.changes()) this.tell(change);
+    } catch {
+      // Whoever needs the database learns by himself that it is gone. When it is back, it may be another one (a
+      // backup, a replica that was behind): its numbers say nothing about what was told here.
+      this.revision = undefined;
+    }
+  }
+
+  private async changes(): Promise<readonly Change[]> {
+    const { db } = this.engine;
+    if (this.revision === undefined) {
+      this.revision = await newestRevision(db);
+      return [{ kind: "all" }];
+    }
+    const rows = await db
+      .selectFrom("headgate_changes")
+      .selectAll()
+      .where("revision", ">=", this.revision)
+      .orderBy("revision")
+      .limit(MOST + 1)
+      .execute();
+    // The last one told is still there, unless it was purged or never was in this database.
+    if (rows[0]?.revision !== this.revision || rows.length > MOST) {
+      this.revision = await newestRevision(db);
+      return [{ kind: "all" }];
+    }
+    this.revision = rows[rows.length - 1].revision;
+    return distinct(rows.slice(1).map(changeOf));
+  }
+
+  private tell(change: Change): void {
+    for (const listener of this.listeners) {
+      try {
+        listener(change);
+      } catch (error) {
+        // Whoever listens must not be able to keep a change from the others.
+        process.emitWarning(error instanceof Error ? error : String(error));
+      }
+    }
+  }
+}
+
+async function newestRevision(db: Kysely<Tables>): Promise<number> {
+  const { revision } = await db
+    .selectFrom("headgate_changes")
+    .select(({ fn }) => fn.max("revision").as("revision"))
+    .executeTakeFirstOrThrow();
+  return revision;
+}
+
+function changeOf({ kind, user_id }: ChangeRow): Change {
+  if (kind === "user" && user_id !== null) return { kind, user_id };
+  return kind === "rules" || kind === "keys" ? { kind } : { kind: "all" };
+}
+
+/** A hundred rules written one by one are one reason to read the rules anew. */
+function distinct(changes: readonly Change[]): readonly Change[] {
+  const seen = new Map(changes.map((change) => [JSON.stringify(change), change]));
+  return [...seen.values()];
+}

@@ -1,0 +1,164 @@
+import { HeadgateError } from "headgate";
+import type { Kysely, Transaction } from "kysely";
+import type { AuditEvent } from "../audit/audit.ts";
+import { canonicalJson, chained, type Link } from "../audit/chain.ts";
+import { ChangeFeed } from "./change-feed.ts";
+import type { Actor, Change } from "./database.ts";
+import { DatabaseError } from "./database-error.ts";
+import type { Engine } from "./engine.ts";
+import type { AuditRow, Tables } from "./tables.ts";
+import { auditable } from "./text.ts";
+
+/** How many rows one statement is for: both databases bound its parameters. */
+const ITEMS_AT_ONCE = 500;
+
+/**
+ * The way to the tables. Whatever is changed goes through `write`: one transaction with what the audit log says of it
+ * and what the other nodes are told of it. All errors come out as DatabaseErrors.
+ */
+export class Ledger {
+  readonly feed: ChangeFeed;
+  private readonly engine: Engine;
+  private readonly underway = new Set<Promise<unknown>>();
+  private closed = false;
+
+  private constructor(engine: Engine, feed: ChangeFeed) {
+    this.engine = engine;
+    this.feed = feed;
+  }
+
+  static async open(engine: Engine): Promise<Ledger> {
+    return new Ledger(engine, await ChangeFeed.open(engine));
+  }
+
+  read<Result>(question: (db: Kysely<Tables>) => Promise<Result>): Promise<Result> {
+    return this.guarded(() => this.engine.ask(() => question(this.engine.db)));
+  }
+
+  /** One transaction after the other, in all processes. When it answers, it is on the disk, and told here. */
+  write<Result>(change: (db: Transaction<Tables>, entry: Entry) => Promise<Result>): Promise<Result> {
+    return this.guarded(async () => {
+      let told = false;
+      const result = await this.engine.transaction(
+        async (db) => {
+          const entry = new Entry();
+          const done = await change(db, entry);
+          await this.enter(db, entry);
+          told = entry.changes.length > 0;
+          return done;
+        },
+        { alone: true },
+      );
+      if (told) await this.feed.catchUp();
+      return result;
+    });
+  }
+
+  /** A transaction that others need not wait for, and that leaves no trace but its rows. */
+  tally<Result>(work: (db: Transaction<Tables>) => Promise<Result>): Promise<Result> {
+    return this.guarded(() => this.engine.transaction(work, { alone: false }));
+  }
+
+  ping(): Promise<void> {
+    return this.guarded(() => this.engine.ping());
+  }
+
+  /** Lets what is under way come to its end. */
+  async close(): Promise<void> {
+    if (this.closed) return;
+    this.closed = true;
+    await Promise.allSettled(this.underway);
+    await this.feed.close();
+    await this.engine.close();
+  }
+
+  private async guarded<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.closed) throw new DatabaseError("HG_DATABASE_CLOSED", "it was closed by this process");
+    const running = work();
+    this.underway.add(running);
+    try {
+      return await running;
+    } catch (error) {
+      throw error instanceof HeadgateError ? error : this.engine.errorOf(error);
+    } finally {
+      this.underway.delete(running);
+    }
+  }
+
+  private async enter(db: Transaction<Tables>, { at, events, changes }: Entry): Promise<void> {
+    if (events.length > 0) await appendToChain(db, events);
+    if (changes.length === 0) return;
+    const { revision } = await db
+      .selectFrom("headgate_changes")
+      .select(({ fn }) => fn.max("revision").as("revision"))
+      .executeTakeFirstOrThrow();
+    await inParts(
+      changes.map((change, index) => ({
+        revision: revision + 1 + index,
+        at,
+        kind: change.kind,
+        user_id: change.kind === "user" ? change.user_id : null,
+      })),
+      (rows) => db.insertInto("headgate_changes").values(rows).execute(),
+    );
+    await this.engine.announce(db);
+  }
+}
+
+/** What a transaction leaves behind besides its rows. */
+export class Entry {
+  /** When all of it happens. */
+  readonly at = Date.now();
+  readonly events: AuditEvent[] = [];
+  private readonly told = new Map<string, Change>();
+
+  record(actor: Actor, action: string, subject: string, before: unknown, after: unknown): void {
+    const at = new Date(this.at).toISOString();
+    this.events.push({ at, actor_id: actor.id, actor_name: actor.name, action, subject, before, after });
+  }
+
+  /** Once is enough, however many rows it is about. */
+  tell(change: Change): void {
+    this.told.set(JSON.stringify(change), change);
+  }
+
+  get changes(): readonly Change[] {
+    return [...this.told.values()];
+  }
+}
+
+async function appendToChain(db: Transaction<Tables>, events: readonly AuditEvent[]): Promise<void> {
+  const chain = await db.selectFrom("headgate_audit_chain").selectAll().executeTakeFirstOrThrow();
+  let head: Link = { seq: chain.head_seq, hash: chain.head_hash };
+  await inParts(events, async (some) => {
+    const rows = some.map((event): AuditRow => {
+      const entry = chained(asKept(event), head);
+      head = entry;
+      const { at, before, after, ...rest } = entry;
+      return { ...rest, at: Date.parse(at), before: canonicalJson(before), after: canonicalJson(after) };
+    });
+    await db.insertInto("headgate_audit").values(rows).execute();
+  });
+  await db.updateTable("headgate_audit_chain").set({ head_seq: head.seq, head_hash: head.hash }).execute();
+}
+
+/** The event as it will be read: what the hash covers must be what is there. */
+function asKept(event: AuditEvent): AuditEvent {
+  return {
+    at: new Date(event.at).toISOString(),
+    actor_id: auditable(event.actor_id),
+    actor_name: auditable(event.actor_name),
+    action: auditable(event.action),
+    subject: auditable(event.subject),
+    before: event.before ?? null,
+    after: event.after ?? null,
+  };
+}
+
+/** Does to any number of items what a statement can do to some. In between, whoever waits for this thread has his turn. */
+export async function inParts<Item>(items: readonly Item[], work: (some: Item[]) => Promise<unknown>): Promise<void> {
+  for (let from = 0; from < items.length; from += ITEMS_AT_ONCE) {
+    if (from > 0) await new Promise(setImmediate);
+    await work(items.slice(from, from + ITEMS_AT_ONCE));
+  }
+}

@@ -1,0 +1,49 @@
+import { HeadgateError } from "headgate";
+import { SqlAnswered } from "./answered-table.ts";
+import { SqlAudit } from "./audit-table.ts";
+import type { Database } from "./database.ts";
+import { SqlKeys } from "./key-table.ts";
+import { Ledger } from "./ledger.ts";
+import { openPostgres } from "./postgres.ts";
+import { purge } from "./retention.ts";
+import { SqlRollups } from "./rollup-table.ts";
+import { SqlRules } from "./rule-table.ts";
+import { openSqlite } from "./sqlite.ts";
+import { SqlUsers } from "./user-table.ts";
+
+export interface DatabaseOptions {
+  /** Where PostgreSQL is: `postgres://user:password@host:5432/name`. It comes before `data`. */
+  readonly postgres?: string | undefined;
+  /** The folder of the embedded database; made if it is not there. */
+  readonly data?: string | undefined;
+}
+
+/** Opens the database and brings its tables up to date. Fails with a DatabaseError if it cannot. */
+export async function openDatabase({ postgres, data }: DatabaseOptions): Promise<Database> {
+  const engine = await open();
+  let ledger: Ledger;
+  try {
+    ledger = await Ledger.open(engine);
+  } catch (error) {
+    await engine.close();
+    throw engine.errorOf(error);
+  }
+  return {
+    rules: new SqlRules(ledger),
+    users: new SqlUsers(ledger),
+    keys: new SqlKeys(ledger),
+    audit: new SqlAudit(ledger),
+    rollups: new SqlRollups(ledger),
+    answered: new SqlAnswered(ledger),
+    onChange: (listener) => ledger.feed.onChange(listener),
+    ping: () => ledger.ping(),
+    purge: (now) => purge(ledger, now),
+    close: () => ledger.close(),
+  };
+
+  async function open() {
+    if (postgres !== undefined) return openPostgres(postgres);
+    if (data !== undefined) return openSqlite(data);
+    throw new HeadgateError("HG_BAD_OPTION", "data", "must be the folder of the database, unless `postgres` is given");
+  }
+}

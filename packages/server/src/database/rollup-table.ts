@@ -1,0 +1,69 @@
+import type { Rollup, RollupQuery } from "../metrics/rollup.ts";
+import type { RollupTable } from "./database.ts";
+import { inParts, type Ledger } from "./ledger.ts";
+import { canBeId } from "./text.ts";
+import { millisecondsOf } from "./time.ts";
+
+export class SqlRollups implements RollupTable {
+  private readonly ledger: Ledger;
+
+  constructor(ledger: Ledger) {
+    this.ledger = ledger;
+  }
+
+  async add(rollups: readonly Rollup[]): Promise<void> {
+    const rows = summed(rollups);
+    if (rows.length === 0) return;
+    await this.ledger.tally((db) =>
+      inParts(rows, (some) =>
+        db
+          .insertInto("headgate_rollups")
+          .values(some)
+          .onConflict((conflict) =>
+            conflict.columns(["period", "start", "rule_id"]).doUpdateSet(({ eb, ref }) => ({
+              allowed: eb("headgate_rollups.allowed", "+", ref("excluded.allowed")),
+              denied: eb("headgate_rollups.denied", "+", ref("excluded.denied")),
+              shadow_denied: eb("headgate_rollups.shadow_denied", "+", ref("excluded.shadow_denied")),
+            })),
+          )
+          .execute(),
+      ),
+    );
+  }
+
+  async query({ period, rule_id, from, to }: RollupQuery): Promise<readonly Rollup[]> {
+    if (rule_id !== undefined && !canBeId(rule_id)) return [];
+    return this.ledger.read(async (db) => {
+      let query = db
+        .selectFrom("headgate_rollups")
+        .selectAll()
+        .where("period", "=", period)
+        .where("start", ">=", millisecondsOf("from", from))
+        .where("start", "<", millisecondsOf("to", to));
+      if (rule_id !== undefined) query = query.where("rule_id", "=", rule_id);
+      const rows = await query.orderBy("start").orderBy("rule_id").execute();
+      return rows.map((row) => ({ ...row, start: new Date(row.start).toISOString() }));
+    });
+  }
+}
+
+type Row = Omit<Rollup, "start"> & { readonly start: number };
+
+/** One row for each period and rule, as one statement needs it, and in one order, so that nodes cannot lock each other out. */
+function summed(rollups: readonly Rollup[]): readonly Row[] {
+  const sums = new Map<string, Row>();
+  for (const { period, start, rule_id, allowed, denied, shadow_denied } of rollups) {
+    const at = Date.parse(start);
+    const key = JSON.stringify([period, at, rule_id]);
+    const sum = sums.get(key);
+    sums.set(key, {
+      period,
+      start: at,
+      rule_id,
+      allowed: (sum?.allowed ?? 0) + allowed,
+      denied: (sum?.denied ?? 0) + denied,
+      shadow_denied: (sum?.shadow_denied ?? 0) + shadow_denied,
+    });
+  }
+  return [...sums.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+}

@@ -1,0 +1,219 @@
+import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { Kysely, SqliteAdapter, SqliteDialect, SqliteDriver, sql, type Transaction } from "kysely";
+import Sqlite from "libsql";
+import { DatabaseError, type DatabaseErrorCode } from "./database-error.ts";
+import type { Engine } from "./engine.ts";
+import { migrate } from "./migrations.ts";
+import type { Tables } from "./tables.ts";
+
+/** How long another process may hold the file. */
+const PATIENCE_MS = 5_000;
+
+/** Opens the database of a folder, and makes both if they are not there. */
+export async function openSqlite(folder: string): Promise<Engine> {
+  const path = join(folder, "headgate.db");
+  try {
+    return await patiently(async () => {
+      // Each time anew: see ImmediateDriver for what a locked file leaves behind in a connection.
+      const engine = new SqliteEngine(path);
+      try {
+        await engine.prepare();
+        return engine;
+      } catch (error) {
+        await engine.close();
+        throw error;
+      }
+    });
+  } catch (error) {
+    throw errorOf(error, path);
+  }
+}
+
+/** Does it again and again while another process holds the file, but not for ever. */
+async function patiently<Result>(work: () => Promise<Result>): Promise<Result> {
+  const end = performance.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > end) throw error;
+    }
+    await delay(2 + Math.random() * 20);
+  }
+}
+
+class SqliteEngine implements Engine {
+  readonly db: Kysely<Tables>;
+  readonly pollMs = 300;
+  private readonly path: string;
+  private readonly file: Sqlite.Database;
+  /** Which file it is: one that is removed or replaced stays open, and what is written to it is lost. */
+  private readonly inode: bigint;
+
+  constructor(path: string) {
+    this.path = path;
+    mkdirSync(join(path, ".."), { recursive: true, mode: 0o700 });
+    // It holds the audit log, and who may do what: for the owner only. SQLite gives its other files the same mode.
+    closeSync(openSync(path, "a", 0o600));
+    this.inode = inodeOf(path);
+    this.file = new Sqlite(path);
+    this.db = new Kysely<Tables>({ dialect: new ImmediateDialect(this.file) });
+  }
+
+  async prepare(): Promise<void> {
+    // A driver that waits does so in the only thread there is: better it fails at once, and is asked again.
+    this.file.pragma("busy_timeout = 0");
+    this.file.pragma("journal_mode = WAL");
+    // What is acknowledged is on the disk, also when the power fails.
+    this.file.pragma("synchronous = FULL");
+    this.file.pragma("foreign_keys = ON");
+    await migrate(this.db, sql`text`);
+  }
+
+  transaction<Result>(work: (db: Transaction<Tables>) => Promise<Result>): Promise<Result> {
+    return patiently(async () => {
+      this.requireFile();
+      return this.db.transaction().execute(work);
+    });
+  }
+
+  /** Other processes look by themselves. */
+  async announce(): Promise<void> {}
+
+  listen(): void {}
+
+  ask<Result>(question: () => Promise<Result>): Promise<Result> {
+    return patiently(question);
+  }
+
+  async ping(): Promise<void> {
+    this.requireFile();
+    await sql`select 1 from headgate_audit_chain`.execute(this.db);
+  }
+
+  errorOf(error: unknown): DatabaseError {
+    return errorOf(error, this.path);
+  }
+
+  async close(): Promise<void> {
+    await this.db.destroy();
+    // kysely closes only what it has used.
+    if (this.file.open) this.file.close();
+  }
+
+  private requireFile(): void {
+    if (inodeOf(this.path) === this.inode) return;
+    throw new DatabaseError(
+      "HG_DATABASE_UNREACHABLE",
+      `${this.path} was removed or replaced while it was open: put it back and restart this process`,
+    );
+  }
+}
+
+/** Its transactions take the file's only place for a writer at their start, so that none fails at its first write. */
+class ImmediateDialect extends SqliteDialect {
+  private readonly file: Sqlite.Database;
+
+  constructor(file: Sqlite.Database) {
+    super({ database: file });
+    this.file = file;
+  }
+
+  override createDriver(): SqliteDriver {
+    return new ImmediateDriver(this.file);
+  }
+
+  override createAdapter(): SqliteAdapter {
+    return new TransactionalAdapter();
+  }
+}
+
+/** kysely's own says no, and migrates without a transaction: half of it, if the process ends; twice, if two start. */
+class TransactionalAdapter extends SqliteAdapter {
+  override get supportsTransactionalDdl(): boolean {
+    return true;
+  }
+}
+
+class ImmediateDriver extends SqliteDriver {
+  private readonly file: Sqlite.Database;
+
+  constructor(file: Sqlite.Database) {
+    super({ database: file });
+    this.file = file;
+  }
+
+  // By exec: a prepared statement that fails (the file is locked) counts as still running until it is garbage, and no
+  // transaction can be committed meanwhile.
+  override async beginTransaction(): Promise<void> {
+    this.file.exec("begin immediate");
+  }
+
+  override async commitTransaction(): Promise<void> {
+    this.file.exec("commit");
+  }
+
+  /** After some errors (a full disk) SQLite has rolled back by itself, and refuses to do it again. */
+  override async rollbackTransaction(): Promise<void> {
+    if (this.file.inTransaction) this.file.exec("rollback");
+  }
+}
+
+function inodeOf(path: string): bigint {
+  return statSync(path, { bigint: true }).ino;
+}
+
+function isBusy(error: unknown): boolean {
+  return codeOf(error) === "HG_DATABASE_LOCKED";
+}
+
+function errorOf(error: unknown, path: string): DatabaseError {
+  if (error instanceof DatabaseError) return error;
+  const code = codeOf(error);
+  const said = error instanceof Error ? error.message : String(error);
+  return new DatabaseError(code, `${path}: ${adviceOn[code]} (${said})`, { cause: error });
+}
+
+const adviceOn: Record<DatabaseErrorCode, string> = {
+  HG_DATABASE_LOCKED: `another process holds it for more than ${PATIENCE_MS / 1000} s: end that process, or its transaction`,
+  HG_DATABASE_UNREACHABLE: "it cannot be opened or is gone: check the path, and that its folder is there",
+  HG_DATABASE_REFUSED: "this user may not open it: check the owner and the mode of the file and of its folder",
+  HG_DATABASE_READ_ONLY:
+    "it cannot be written: check its mode, its folder's, and whether the disk is mounted read-only",
+  HG_DATABASE_FULL: "there is no room left: free some on its disk; nothing was changed, and what is there can be read",
+  HG_DATABASE_CORRUPT: "it is damaged or no SQLite database: restore a backup",
+  HG_DATABASE_NEWER_SCHEMA: "a newer version of Headgate has changed it: start that version",
+  HG_DATABASE_CLOSED: "it was closed",
+  HG_DATABASE_FAILED: "it answered with an error",
+};
+
+const codesOfSqlite: Readonly<Record<string, DatabaseErrorCode>> = {
+  SQLITE_BUSY: "HG_DATABASE_LOCKED",
+  SQLITE_LOCKED: "HG_DATABASE_LOCKED",
+  SQLITE_CANTOPEN: "HG_DATABASE_UNREACHABLE",
+  SQLITE_PERM: "HG_DATABASE_REFUSED",
+  SQLITE_AUTH: "HG_DATABASE_REFUSED",
+  SQLITE_READONLY: "HG_DATABASE_READ_ONLY",
+  SQLITE_FULL: "HG_DATABASE_FULL",
+  SQLITE_CORRUPT: "HG_DATABASE_CORRUPT",
+  SQLITE_NOTADB: "HG_DATABASE_CORRUPT",
+  ENOENT: "HG_DATABASE_UNREACHABLE",
+  ENOTDIR: "HG_DATABASE_UNREACHABLE",
+  EISDIR: "HG_DATABASE_UNREACHABLE",
+  EEXIST: "HG_DATABASE_UNREACHABLE",
+  EACCES: "HG_DATABASE_REFUSED",
+  EPERM: "HG_DATABASE_REFUSED",
+  EROFS: "HG_DATABASE_READ_ONLY",
+  ENOSPC: "HG_DATABASE_FULL",
+};
+
+/** libsql's codes carry a suffix (SQLITE_BUSY_RECOVERY); while it opens a file it has none, and says the number. */
+function codeOf(error: unknown): DatabaseErrorCode {
+  if (!(error instanceof Error)) return "HG_DATABASE_FAILED";
+  const code = "code" in error && typeof error.code === "string" ? error.code : "";
+  const family = code.startsWith("SQLITE_") ? code.split("_", 2).join("_") : code;
+  if (Object.hasOwn(codesOfSqlite, family)) return codesOfSqlite[family];
+  return error.message.startsWith("ConnectionFailed") ? "HG_DATABASE_UNREACHABLE" : "HG_DATABASE_FAILED";
+}

@@ -1,0 +1,103 @@
+import type { ColumnType } from "kysely";
+import type { RuleInput } from "../rules/rule.ts";
+
+/**
+ * The tables, the same on both databases. Times are milliseconds since the epoch, JSON is text: so both compare and
+ * return them alike, and what JSON can say that PostgreSQL's text cannot (a NUL, half a surrogate pair) is kept.
+ */
+export interface Tables {
+  readonly headgate_rules: RuleRow;
+  readonly headgate_users: UserRow;
+  readonly headgate_overrides: OverrideRow;
+  readonly headgate_keys: KeyRow;
+  readonly headgate_audit: AuditRow;
+  readonly headgate_audit_chain: AuditChainRow;
+  readonly headgate_changes: ChangeRow;
+  readonly headgate_rollups: RollupRow;
+  readonly headgate_answered: AnsweredRow;
+}
+
+/** Times are numbers here, and `place` is ours; else it is the rule. */
+export interface RuleRow extends RuleInput {
+  readonly created_at: number;
+  readonly updated_at: number;
+  readonly version: number;
+  /** A digest of dimension, pattern, window and tier: unique, and never too long for an index. */
+  readonly place: string;
+}
+
+interface UserRow {
+  readonly user_id: string;
+  readonly tier: string | null;
+  readonly custom_limits: string;
+  readonly version: number;
+}
+
+export interface OverrideRow {
+  readonly override_id: string;
+  readonly user_id: string;
+  readonly rule_id: string | null;
+  readonly limit: number;
+  readonly burst: number | null;
+  readonly reason: string;
+  readonly expires_at: number;
+  readonly created_at: number;
+  readonly created_by: string;
+}
+
+export interface KeyRow {
+  readonly key_id: string;
+  readonly name: string;
+  readonly roles: string;
+  readonly hash: string;
+  readonly created_at: number;
+  readonly expires_at: number | null;
+  readonly revoked_at: number | null;
+}
+
+export interface AuditRow {
+  readonly seq: number;
+  readonly at: number;
+  readonly actor_id: string;
+  readonly actor_name: string;
+  readonly action: string;
+  readonly subject: string;
+  readonly before: string;
+  readonly after: string;
+  readonly previous_hash: string;
+  readonly hash: string;
+}
+
+/** One row: where the chain ends, and where it begins since the last purge. */
+interface AuditChainRow {
+  readonly id: number;
+  readonly head_seq: number;
+  readonly head_hash: string;
+  readonly anchor_seq: number;
+  readonly anchor_hash: string;
+}
+
+/** What changed, one after the other, for the nodes that did not do it. The newest row is never purged. */
+export interface ChangeRow {
+  readonly revision: number;
+  readonly at: number;
+  readonly kind: string;
+  readonly user_id: string | null;
+}
+
+interface RollupRow {
+  readonly period: "minute" | "day";
+  readonly start: number;
+  readonly rule_id: string;
+  readonly allowed: number;
+  readonly denied: number;
+  readonly shadow_denied: number;
+}
+
+interface AnsweredRow {
+  readonly key: string;
+  readonly fingerprint: string;
+  readonly claimed_at: number;
+  /** null: still under way. */
+  readonly response: ColumnType<string | null, string | null | undefined, string | null>;
+}

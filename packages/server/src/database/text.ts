@@ -1,0 +1,46 @@
+import { createHash } from "node:crypto";
+import { HeadgateError } from "headgate";
+
+/** As long as a name may be that a row is found by: PostgreSQL's indexes take no more than some 2,700 bytes. */
+const LONGEST_ID = 512;
+
+const LONE_SURROGATES = /\p{Surrogate}/gu;
+
+/** Whether a row can have this id: what no row can have need not be looked for. */
+export function canBeId(id: string): boolean {
+  return id.length <= LONGEST_ID && isStorable(id);
+}
+
+/** Refuses the fields that cannot be kept as they are. Those whose name ends in `_id` are ids. */
+export function requireStorable(fields: object): void {
+  for (const [field, value] of Object.entries(fields)) {
+    if (typeof value !== "string") continue;
+    if (!isStorable(value)) {
+      throw new HeadgateError(
+        "HG_BAD_OPTION",
+        field,
+        "has a NUL or half a surrogate pair in it, which no database keeps",
+      );
+    }
+    if (field.endsWith("_id") && value.length > LONGEST_ID) {
+      throw new HeadgateError(
+        "HG_BAD_OPTION",
+        field,
+        `must have at most ${LONGEST_ID} characters, got ${value.length}`,
+      );
+    }
+  }
+}
+
+/** A text of any kind as the audit log keeps it: readable, and never refused. */
+export function auditable(text: string): string {
+  const storable = isStorable(text) ? text : JSON.stringify(text);
+  if (storable.length <= LONGEST_ID) return storable;
+  const digest = createHash("sha256").update(JSON.stringify(text)).digest("hex");
+  return `${storable.slice(0, LONGEST_ID - 100).replace(LONE_SURROGATES, "")}… sha256:${digest}`;
+}
+
+/** PostgreSQL keeps no NUL, and UTF-8 has no half of a surrogate pair. */
+function isStorable(text: string): boolean {
+  return !text.includes("\0") && text.search(LONE_SURROGATES) < 0;
+}

@@ -1,0 +1,10 @@
+import { HeadgateError } from "headgate";
+
+/** A time as the tables have it. `field` is where it came from. */
+export function millisecondsOf(field: string, time: string): number {
+  const milliseconds = Date.parse(time);
+  if (Number.isNaN(milliseconds)) {
+    throw new HeadgateError("HG_BAD_OPTION", field, "must be a time, as in 2026-01-31T12:00:00Z");
+  }
+  return milliseconds;
+}

@@ -1,0 +1,140 @@
+import { randomUUID } from "node:crypto";
+import type { Kysely, Transaction } from "kysely";
+import type { CustomLimit, Override, Standing } from "../rules/standing.ts";
+import type { Actor, Conflict, UserTable } from "./database.ts";
+import type { Ledger } from "./ledger.ts";
+import type { OverrideRow, Tables } from "./tables.ts";
+import { canBeId, requireStorable } from "./text.ts";
+import { millisecondsOf } from "./time.ts";
+
+export class SqlUsers implements UserTable {
+  private readonly ledger: Ledger;
+
+  constructor(ledger: Ledger) {
+    this.ledger = ledger;
+  }
+
+  async get(id: string): Promise<Standing> {
+    return canBeId(id) ? this.ledger.read((db) => standingOf(db, id)) : unknownUser(id);
+  }
+
+  setTier(id: string, tier: string | null, actor: Actor, version?: number): Promise<Standing | Conflict> {
+    return this.set(id, { tier }, "user.tier", actor, version);
+  }
+
+  setCustomLimits(
+    id: string,
+    custom_limits: Readonly<Record<string, CustomLimit>>,
+    actor: Actor,
+    version?: number,
+  ): Promise<Standing | Conflict> {
+    return this.set(id, { custom_limits }, "user.limits", actor, version);
+  }
+
+  async addOverride(
+    input: Omit<Override, "override_id" | "created_at" | "created_by">,
+    actor: Actor,
+  ): Promise<Override> {
+    const { user_id, rule_id, limit, burst, reason } = input;
+    const expires_at = new Date(millisecondsOf("expires_at", input.expires_at)).toISOString();
+    requireStorable({ user_id, rule_id, reason });
+    return this.ledger.write(async (db, entry) => {
+      const override: Override = {
+        override_id: randomUUID(),
+        user_id,
+        rule_id,
+        limit,
+        burst,
+        reason,
+        expires_at,
+        created_at: new Date(entry.at).toISOString(),
+        created_by: actor.id,
+      };
+      const standing = await standingOf(db, user_id);
+      await store(db, { ...standing, version: standing.version + 1 });
+      await db.insertInto("headgate_overrides").values(rowOf(override)).execute();
+      entry.record(actor, "override.create", `user:${user_id}`, null, override);
+      entry.tell({ kind: "user", user_id });
+      return override;
+    });
+  }
+
+  async removeOverride(userId: string, overrideId: string, actor: Actor): Promise<Override | Conflict> {
+    if (!canBeId(userId) || !canBeId(overrideId)) return { conflict: "missing" };
+    return this.ledger.write(async (db, entry) => {
+      const standing = await standingOf(db, userId);
+      const override = standing.overrides.find(({ override_id }) => override_id === overrideId);
+      if (override === undefined) return { conflict: "missing" };
+      await store(db, { ...standing, version: standing.version + 1 });
+      await db.deleteFrom("headgate_overrides").where("override_id", "=", overrideId).execute();
+      entry.record(actor, "override.delete", `user:${userId}`, override, null);
+      entry.tell({ kind: "user", user_id: userId });
+      return override;
+    });
+  }
+
+  private async set(
+    user_id: string,
+    change: Partial<Pick<Standing, "tier" | "custom_limits">>,
+    action: "user.tier" | "user.limits",
+    actor: Actor,
+    version?: number,
+  ): Promise<Standing | Conflict> {
+    requireStorable({ user_id, ...change });
+    return this.ledger.write(async (db, entry) => {
+      const before = await standingOf(db, user_id);
+      if (version !== undefined && version !== before.version) return { conflict: "changed", current: before.version };
+      const after = { ...before, ...change, version: before.version + 1 };
+      await store(db, after);
+      entry.record(actor, action, `user:${user_id}`, settled(before), settled(after));
+      entry.tell({ kind: "user", user_id });
+      return after;
+    });
+  }
+}
+
+async function standingOf(db: Kysely<Tables>, user_id: string): Promise<Standing> {
+  const user = await db.selectFrom("headgate_users").selectAll().where("user_id", "=", user_id).executeTakeFirst();
+  if (user === undefined) return unknownUser(user_id);
+  const overrides = await db
+    .selectFrom("headgate_overrides")
+    .selectAll()
+    .where("user_id", "=", user_id)
+    .orderBy("created_at")
+    .orderBy("override_id")
+    .execute();
+  return {
+    user_id,
+    tier: user.tier,
+    custom_limits: JSON.parse(user.custom_limits),
+    overrides: overrides.map(overrideOf),
+    version: user.version,
+  };
+}
+
+function unknownUser(user_id: string): Standing {
+  return { user_id, tier: null, custom_limits: {}, overrides: [], version: 0 };
+}
+
+/** All of a standing but the overrides, which have rows of their own. */
+async function store(db: Transaction<Tables>, { user_id, tier, custom_limits, version }: Standing): Promise<void> {
+  const row = { tier, custom_limits: JSON.stringify(custom_limits), version };
+  await db
+    .insertInto("headgate_users")
+    .values({ user_id, ...row })
+    .onConflict((conflict) => conflict.column("user_id").doUpdateSet(row))
+    .execute();
+}
+
+/** What the audit log says of a user: his overrides have entries of their own. */
+function settled({ tier, custom_limits, version }: Standing): object {
+  return { tier, custom_limits, version };
+}
+
+function overrideOf({ expires_at, created_at, ...row }: OverrideRow): Override {
+  return { ...row, expires_at: new Date(expires_at).toISOString(), created_at: new Date(created_at).toISOString() };
+}
+
+function rowOf({ expires_at, created_at, ...override }: Override): OverrideRow {
+  return { ...override, expires_at: Date.parse(expires_at), created_at: Date.parse(created_at) };
+}

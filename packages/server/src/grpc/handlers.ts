@@ -1,0 +1,177 @@
+import { type ServerDuplexStream, type ServerUnaryCall, type sendUnaryData, status } from "@grpc/grpc-js";
+import { after, type Eventually } from "headgate/http";
+import type { Role } from "../access/api-key.ts";
+import type { Principal } from "../access/key-ring.ts";
+import type { CheckService } from "../check/check.ts";
+import type { Telemetry } from "../metrics/telemetry.ts";
+import { Access, type AccessOptions, Refused } from "./access.ts";
+import {
+  readBatch,
+  readCheck,
+  readStreamed,
+  requireDimension,
+  writeAnswer,
+  writeBatch,
+  writeQuota,
+  writeStreamed,
+} from "./check-codec.ts";
+import { type Failure, failureOf, INTERNAL, STOPPING, serviceError } from "./failure.ts";
+import { ResetLimitResponse } from "./generated/headgate/v1/rate_limiter.ts";
+import { checkMany, requireChecks } from "./many-checks.ts";
+import { AnsweringStream } from "./stream.ts";
+import { WireReader, WireWriter } from "./wire.ts";
+
+export interface HandlerOptions extends AccessOptions {
+  readonly service: Pick<CheckService, "check" | "peek" | "reset">;
+  readonly telemetry: Pick<Telemetry, "called">;
+  /** Told of what should not happen. */
+  readonly onError: (error: unknown) => void;
+}
+
+type UnaryCall = ServerUnaryCall<Buffer, Buffer>;
+type Answering = (message: Buffer, principal: Principal) => Eventually<Buffer>;
+
+/** Room for most batches. */
+const WRITER_ROOM = 1 << 16;
+
+/** The methods of the service. Messages come and go as bytes: what cannot be read is a mistake of the client. */
+export class Handlers {
+  private readonly options: HandlerOptions;
+  private readonly access: Access;
+  private readonly writer = new WireWriter(WRITER_ROOM);
+  private readonly streams = new Set<AnsweringStream>();
+
+  constructor(options: HandlerOptions) {
+    this.options = options;
+    this.access = new Access(options);
+  }
+
+  /** By the names that the service's definition has for them. */
+  get methods() {
+    return {
+      checkRateLimit: this.unary("CheckRateLimit", "check", (message) => this.check(message)),
+      getRemainingQuota: this.unary("GetRemainingQuota", "check", (message) => this.quota(message)),
+      resetLimit: this.unary("ResetLimit", "write", (message, principal) => this.reset(message, principal)),
+      checkRateLimitBatch: this.unary("CheckRateLimitBatch", "check", (message) => this.batch(message)),
+      checkRateLimitStream: (call: ServerDuplexStream<Buffer, Buffer>) => this.stream(call),
+    };
+  }
+
+  /** Ends all streams, each when what was read of it is answered. */
+  endStreams(): void {
+    for (const stream of this.streams) stream.stop(new Refused(STOPPING));
+  }
+
+  private check(message: Buffer): Eventually<Buffer> {
+    this.access.requireRoom(1);
+    const check = readCheck(new WireReader(message));
+    requireDimension(check);
+    const { withLimits } = check;
+    return after(this.options.service.check(check), (result) => {
+      writeAnswer({ result, withLimits }, this.writer);
+      return this.writer.finish();
+    });
+  }
+
+  private quota(message: Buffer): Eventually<Buffer> {
+    this.access.requireRoom(1);
+    const check = readCheck(new WireReader(message));
+    requireDimension(check);
+    const { identifier, dimension, endpoint, cost } = check;
+    return after(this.options.service.peek({ identifier, dimension, endpoint, cost }), (result) => {
+      writeQuota(result, this.writer);
+      return this.writer.finish();
+    });
+  }
+
+  private async reset(message: Buffer, principal: Principal): Promise<Buffer> {
+    this.access.requireTurn("write", principal);
+    // Its fields are the first ones of a check.
+    const check = readCheck(new WireReader(message));
+    requireDimension(check);
+    const { identifier, dimension, endpoint } = check;
+    const identity = endpoint === "" ? { identifier, dimension } : { identifier, dimension, endpoint };
+    const { reset } = await this.options.service.reset(identity, principal);
+    return Buffer.from(ResetLimitResponse.encode({ ruleIds: [...reset] }).finish());
+  }
+
+  private batch(message: Buffer): Eventually<Buffer> {
+    const { checks } = readBatch(new WireReader(message));
+    requireChecks(checks);
+    this.access.requireRoom(checks.length);
+    return after(checkMany(this.options.service, checks, this.failure), ({ answers, errors }) => {
+      writeBatch(answers, errors, this.writer);
+      return this.writer.finish();
+    });
+  }
+
+  private streamed(message: Buffer): Eventually<Buffer> {
+    const { correlationId, checks } = readStreamed(new WireReader(message));
+    requireChecks(checks);
+    this.access.requireRoom(checks.length);
+    return after(checkMany(this.options.service, checks, this.failure), ({ answers, errors }) => {
+      writeStreamed(correlationId, answers, errors, this.writer);
+      return this.writer.finish();
+    });
+  }
+
+  private unary(name: string, role: Role, answer: Answering) {
+    return (call: UnaryCall, callback: sendUnaryData<Buffer>): void => {
+      const started = performance.now();
+      const fail = (error: unknown): void => {
+        const failure = this.failure(error);
+        callback(serviceError(failure));
+        this.called(name, failure.code, started);
+      };
+      const succeed = (message: Buffer): void => {
+        callback(null, message);
+        this.called(name, status.OK, started);
+      };
+      try {
+        const answered = answer(call.request, this.access.require(call.metadata, role));
+        if (answered instanceof Promise) answered.then(succeed).catch(fail);
+        else succeed(answered);
+      } catch (error) {
+        fail(error);
+      }
+    };
+  }
+
+  private stream(call: ServerDuplexStream<Buffer, Buffer>): void {
+    const started = performance.now();
+    const answer = (message: Buffer): Eventually<Buffer> => {
+      // With each message: a key that is revoked meanwhile opens nothing any more.
+      this.access.require(call.metadata, "check");
+      return this.streamed(message);
+    };
+    const stream = new AnsweringStream(call, answer, (error) => {
+      this.streams.delete(stream);
+      if (error === undefined) {
+        call.end();
+        this.called("CheckRateLimitStream", call.cancelled ? status.CANCELLED : status.OK, started);
+        return;
+      }
+      const failure = this.failure(error);
+      call.emit("error", serviceError(failure));
+      this.called("CheckRateLimitStream", failure.code, started);
+    });
+    this.streams.add(stream);
+    try {
+      this.access.require(call.metadata, "check");
+    } catch (error) {
+      stream.stop(error);
+    }
+  }
+
+  private readonly failure = (error: unknown): Failure => {
+    if (error instanceof Refused) return error.failure;
+    const failure = failureOf(error);
+    if (failure !== undefined) return failure;
+    this.options.onError(error);
+    return INTERNAL;
+  };
+
+  private called(name: string, code: status, started: number): void {
+    this.options.telemetry.called("grpc", name, status[code], (performance.now() - started) / 1000);
+  }
+}

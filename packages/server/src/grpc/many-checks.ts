@@ -1,0 +1,51 @@
+import { isPromise } from "headgate/http";
+import type { CheckResult, CheckService } from "../check/check.ts";
+import { RequestError } from "../check/request-error.ts";
+import { type Answered, requireDimension, type WireCheck, type WireError } from "./check-codec.ts";
+import type { Failure } from "./failure.ts";
+
+const MOST_CHECKS = 1_000;
+
+export function requireChecks(checks: readonly WireCheck[]): void {
+  if (checks.length <= MOST_CHECKS) return;
+  throw new RequestError("checks", `must be at most ${MOST_CHECKS} in a message, got ${checks.length}`);
+}
+
+/** What many checks were answered, in their order. */
+export interface ManyAnswers {
+  /** undefined in the place of one that failed. */
+  readonly answers: readonly (Answered | undefined)[];
+  readonly errors: readonly WireError[];
+}
+
+/** Checks each by itself, at once if all answers are there at once. */
+export function checkMany(
+  service: Pick<CheckService, "check">,
+  checks: readonly WireCheck[],
+  failureOf: (error: unknown) => Failure,
+): ManyAnswers | Promise<ManyAnswers> {
+  const answers = new Array<Answered | undefined>(checks.length);
+  const errors: WireError[] = [];
+  const waiting: Promise<void>[] = [];
+  const fail = (index: number, error: unknown): void => {
+    const { code, message, field } = failureOf(error);
+    errors.push({ index, code, message, field });
+  };
+  for (let i = 0; i < checks.length; i += 1) {
+    const check = checks[i];
+    try {
+      requireDimension(check);
+      const result = service.check(check);
+      if (isPromise(result)) waiting.push(result.then(keep(i), (error) => fail(i, error)));
+      else answers[i] = { result, withLimits: check.withLimits };
+    } catch (error) {
+      fail(i, error);
+    }
+  }
+  function keep(i: number): (result: CheckResult) => void {
+    return (result) => {
+      answers[i] = { result, withLimits: checks[i].withLimits };
+    };
+  }
+  return waiting.length === 0 ? { answers, errors } : Promise.all(waiting).then(() => ({ answers, errors }));
+}

@@ -1,0 +1,88 @@
+import type { ServerDuplexStream } from "@grpc/grpc-js";
+
+/** Messages of one stream that are answered at the same time: more are not read. */
+const MOST_UNDER_WAY = 16;
+
+type Wire = ServerDuplexStream<Buffer, Buffer>;
+
+/**
+ * Answers the messages of a stream as they come, without reading faster than the client takes the answers.
+ * `answer` throws or rejects to end the stream.
+ */
+export class AnsweringStream {
+  private readonly call: Wire;
+  private readonly answer: (message: Buffer) => Buffer | Promise<Buffer>;
+  private readonly onEnd: (error?: unknown) => void;
+  private underWay = 0;
+  private congested = false;
+  private noMore = false;
+  private over = false;
+  private endsWith: unknown;
+
+  constructor(call: Wire, answer: (message: Buffer) => Buffer | Promise<Buffer>, onEnd: (error?: unknown) => void) {
+    this.call = call;
+    this.answer = answer;
+    this.onEnd = onEnd;
+    call.on("data", (message: Buffer) => this.take(message));
+    call.on("end", () => this.stop());
+    call.on("drain", () => {
+      this.congested = false;
+      this.regulate();
+    });
+    // The client has gone: what is under way ends for nobody.
+    call.on("cancelled", () => this.finish());
+    call.on("error", () => this.finish());
+  }
+
+  /** Reads no more, and ends when all that was read is answered: with an error, if one is given. */
+  stop(error?: unknown): void {
+    this.noMore = true;
+    this.endsWith ??= error;
+    this.regulate();
+  }
+
+  private take(message: Buffer): void {
+    if (this.noMore) return;
+    this.underWay += 1;
+    try {
+      const answer = this.answer(message);
+      if (!(answer instanceof Promise)) {
+        this.send(answer);
+        return;
+      }
+      answer.then(
+        (answer) => this.send(answer),
+        (error) => this.fail(error),
+      );
+      this.regulate();
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  private send(answer: Buffer): void {
+    this.underWay -= 1;
+    if (this.over) return;
+    if (!this.call.write(answer)) this.congested = true;
+    this.regulate();
+  }
+
+  private fail(error: unknown): void {
+    this.underWay -= 1;
+    this.stop(error);
+  }
+
+  private regulate(): void {
+    if (this.over) return;
+    if (this.noMore && this.underWay === 0) this.finish();
+    else if (this.noMore || this.congested || this.underWay >= MOST_UNDER_WAY) this.call.pause();
+    else this.call.resume();
+  }
+
+  private finish(): void {
+    if (this.over) return;
+    this.over = true;
+    this.noMore = true;
+    this.onEnd(this.endsWith);
+  }
+}

@@ -1,0 +1,60 @@
+import type { ReadSettings, SettingSources } from "./config/read-settings.ts";
+import type { Settings } from "./config/settings.ts";
+import type { Database } from "./database/database.ts";
+import type { Finding } from "./node/doctor/finding.ts";
+import type { Log } from "./node/log.ts";
+import type { RunningNode } from "./node/serve.ts";
+import type { Catalogue } from "./rules/catalogue.ts";
+import type { CheckedRules } from "./rules/checked-rules.ts";
+import type { RateLimitRule, RuleInput } from "./rules/rule.ts";
+
+export type { AuditQuery } from "./audit/audit.ts";
+export { allSettings, flagOf, variableOf } from "./config/fields.ts";
+export type { ReadSettings, SettingSources, ShownSetting } from "./config/read-settings.ts";
+export type { Settings } from "./config/settings.ts";
+export type { Database } from "./database/database.ts";
+export type { Finding } from "./node/doctor/finding.ts";
+export type { RunningNode } from "./node/serve.ts";
+export type { RateLimitRule, RuleInput } from "./rules/rule.ts";
+
+// Each part is loaded when it is used: who only reads settings does not wait for the servers and the drivers.
+
+export async function readSettings(sources: SettingSources): Promise<ReadSettings> {
+  return (await import("./config/read-settings.ts")).readSettings(sources);
+}
+
+export async function openDatabase(settings: Pick<Settings, "postgres" | "data">): Promise<Database> {
+  return (await import("./database/open-database.ts")).openDatabase(settings);
+}
+
+export async function makeLog(settings: Settings, write: (line: string) => void): Promise<Log> {
+  return (await import("./node/log.ts")).makeLog(settings, write);
+}
+
+export async function serve(settings: Settings, log: Log): Promise<RunningNode> {
+  return (await import("./node/serve.ts")).serve(settings, log);
+}
+
+export async function welcome(node: RunningNode, settings: Settings): Promise<string> {
+  return (await import("./node/welcome.ts")).welcome(node, settings);
+}
+
+export async function doctor(settings: Settings): Promise<readonly Finding[]> {
+  return (await import("./node/doctor/doctor.ts")).doctor(settings);
+}
+
+export async function catalogueOf(rules: readonly RateLimitRule[]): Promise<Catalogue> {
+  return (await import("./rules/catalogue.ts")).Catalogue.of(rules);
+}
+
+export async function checkRules(text: string): Promise<CheckedRules> {
+  return (await import("./rules/checked-rules.ts")).checkRules(text);
+}
+
+export async function rulesOfService(rules: readonly unknown[]): Promise<readonly RuleInput[]> {
+  return (await import("./rules/checked-rules.ts")).rulesOfService(rules);
+}
+
+export async function rulesText(rules: readonly RuleInput[]): Promise<string> {
+  return (await import("./rules/rules-file.ts")).rulesText(rules);
+}

@@ -1,0 +1,83 @@
+import type { CheckRequest, CheckResult, UsageState } from "../check/check.ts";
+import { Spread } from "./spread.ts";
+import { Tally } from "./tally.ts";
+import type { Telemetry } from "./telemetry.ts";
+import { TopDenied } from "./top-denied.ts";
+
+const CHECK_SECONDS = [1e-5, 2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
+const CALL_SECONDS = [1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
+const SKEW_SECONDS = [0.001, 0.01, 0.1, 0.5, 1, 5, 30, 300, 3600, 86_400];
+
+/** A caller could make up routes: past so many kinds of calls, the rest counts as one. */
+const MOST_CALLS = 1_000;
+
+interface Calls {
+  readonly transport: string;
+  readonly route: string;
+  readonly status: string;
+  readonly seconds: Spread;
+}
+
+/** What this node has seen since it started, in plain numbers; whoever shows it reads them. */
+export class NodeTelemetry implements Telemetry {
+  readonly tally = new Tally();
+  readonly topDenied = new TopDenied();
+  readonly checks = { allowed: 0, denied: 0, unmatched: 0, skewed: 0 };
+  readonly checkSeconds = new Spread(CHECK_SECONDS);
+  readonly ahead = new Spread(SKEW_SECONDS);
+  readonly behind = new Spread(SKEW_SECONDS);
+  readonly storeErrors = new Map<string, number>();
+  /** By rule, then by `from to`. */
+  readonly transitions = new Map<string, Map<string, number>>();
+  readonly calls = new Map<string, Calls>();
+
+  decided(request: CheckRequest, result: CheckResult, seconds: number): void {
+    const { checks, tally } = this;
+    for (const limit of result.limits) tally.add(limit);
+    for (const limit of result.shadow) tally.add(limit);
+    if (result.allowed) {
+      checks.allowed += 1;
+    } else {
+      checks.denied += 1;
+      this.topDenied.add(request.dimension, request.identifier);
+    }
+    if (result.limits.length === 0 && result.shadow.length === 0) checks.unmatched += 1;
+    if (result.skewed) checks.skewed += 1;
+    this.checkSeconds.add(seconds);
+  }
+
+  storeFailed(code: string): void {
+    this.storeErrors.set(code, (this.storeErrors.get(code) ?? 0) + 1);
+  }
+
+  transition(ruleId: string, from: UsageState, to: UsageState): void {
+    let ofRule = this.transitions.get(ruleId);
+    if (ofRule === undefined) {
+      ofRule = new Map();
+      this.transitions.set(ruleId, ofRule);
+    }
+    const name = `${from} ${to}`;
+    ofRule.set(name, (ofRule.get(name) ?? 0) + 1);
+  }
+
+  skew(ms: number): void {
+    if (ms >= 0) this.ahead.add(ms / 1000);
+    else this.behind.add(-ms / 1000);
+  }
+
+  called(transport: "rest" | "grpc", route: string, status: string, seconds: number): void {
+    const name = `${transport} ${status} ${route}`;
+    const calls = this.calls.get(name) ?? this.begin(name, transport, route, status);
+    calls.seconds.add(seconds);
+  }
+
+  private begin(name: string, transport: string, route: string, status: string): Calls {
+    if (this.calls.size >= MOST_CALLS && route !== "other") {
+      const rest = `${transport} ${status} other`;
+      return this.calls.get(rest) ?? this.begin(rest, transport, "other", status);
+    }
+    const calls: Calls = { transport, route, status, seconds: new Spread(CALL_SECONDS) };
+    this.calls.set(name, calls);
+    return calls;
+  }
+}

@@ -1,0 +1,96 @@
+import { collectDefaultMetrics, Registry } from "prom-client";
+import { foldCounter, foldGauge, foldHistogram, type Series, type SpreadSeries } from "./folded.ts";
+import type { NodeTelemetry } from "./node-telemetry.ts";
+import { SOURCES } from "./tally.ts";
+
+/** A registry of the node's own: two nodes in one process do not mix their figures. */
+export function prometheus(telemetry: NodeTelemetry, version: string): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  foldGauge(registry, "headgate_build_info", "What runs here.", ["version", "node"], () => [
+    [{ version, node: process.versions.node }, 1],
+  ]);
+  foldCounter(
+    registry,
+    "headgate_decisions_total",
+    "Decisions by rule; of shadow rules only those that allow.",
+    ["rule", "outcome", "source"],
+    () => decisions(telemetry),
+  );
+  foldCounter(registry, "headgate_shadow_denied_total", "What shadow rules would have denied.", ["rule"], () =>
+    shadowDenied(telemetry),
+  );
+  foldCounter(registry, "headgate_checks_total", "Checks, each with all of its rules.", ["outcome"], () => [
+    [{ outcome: "allowed" }, telemetry.checks.allowed],
+    [{ outcome: "denied" }, telemetry.checks.denied],
+  ]);
+  foldCounter(registry, "headgate_unmatched_checks_total", "Checks that no rule matched.", [], () => [
+    [{}, telemetry.checks.unmatched],
+  ]);
+  foldHistogram(registry, "headgate_check_seconds", "How long a check took inside the node.", [], () => [
+    [{}, telemetry.checkSeconds],
+  ]);
+  foldHistogram(
+    registry,
+    "headgate_call_seconds",
+    "How long calls took, by transport, route and status.",
+    ["transport", "route", "status"],
+    () => calls(telemetry),
+  );
+  foldCounter(registry, "headgate_store_errors_total", "Failures of the store of counters.", ["code"], () =>
+    [...telemetry.storeErrors].map(([code, count]): Series => [{ code }, count]),
+  );
+  foldCounter(
+    registry,
+    "headgate_state_transitions_total",
+    "How often keys went from one state to another.",
+    ["rule", "from", "to"],
+    () => transitions(telemetry),
+  );
+  foldHistogram(
+    registry,
+    "headgate_client_clock_skew_seconds",
+    "By how much the clocks of clients are off.",
+    ["direction"],
+    () => [
+      [{ direction: "ahead" }, telemetry.ahead],
+      [{ direction: "behind" }, telemetry.behind],
+    ],
+  );
+  foldCounter(
+    registry,
+    "headgate_skewed_checks_total",
+    "Checks whose client's clock was off beyond the bound.",
+    [],
+    () => [[{}, telemetry.checks.skewed]],
+  );
+  return registry;
+}
+
+function* decisions({ tally }: NodeTelemetry): Iterable<Series> {
+  for (const [rule, { allowed, denied }] of tally.rules) {
+    for (const [index, source] of SOURCES.entries()) {
+      if (allowed[index] > 0) yield [{ rule, outcome: "allowed", source }, allowed[index]];
+      if (denied[index] > 0) yield [{ rule, outcome: "denied", source }, denied[index]];
+    }
+  }
+}
+
+function* shadowDenied({ tally }: NodeTelemetry): Iterable<Series> {
+  for (const [rule, { shadowDenied }] of tally.rules) if (shadowDenied > 0) yield [{ rule }, shadowDenied];
+}
+
+function* calls(telemetry: NodeTelemetry): Iterable<SpreadSeries> {
+  for (const { transport, route, status, seconds } of telemetry.calls.values()) {
+    yield [{ transport, route, status }, seconds];
+  }
+}
+
+function* transitions(telemetry: NodeTelemetry): Iterable<Series> {
+  for (const [rule, counts] of telemetry.transitions) {
+    for (const [name, count] of counts) {
+      const [from, to] = name.split(" ");
+      yield [{ rule, from, to }, count];
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import { isSpanContextValid, type Span, SpanStatusCode, type Tracer, trace } from "@opentelemetry/api";
+import type { CheckRequest, CheckResult, CheckService } from "../check/check.ts";
+
+/** The same service, with a span for each call if somebody has set up OpenTelemetry; else the very same. */
+export function traced(service: CheckService): CheckService {
+  const tracer = trace.getTracer("headgate");
+  return isListening(tracer) ? new TracedService(service, tracer) : service;
+}
+
+/** Without an SDK, spans have no identity. A span that never ends is exported by nobody. */
+function isListening(tracer: Tracer): boolean {
+  return isSpanContextValid(tracer.startSpan("headgate.start").spanContext());
+}
+
+class TracedService implements CheckService {
+  private readonly service: CheckService;
+  private readonly tracer: Tracer;
+
+  constructor(service: CheckService, tracer: Tracer) {
+    this.service = service;
+    this.tracer = tracer;
+  }
+
+  check(request: CheckRequest): CheckResult | Promise<CheckResult> {
+    return this.within("headgate.check", request, () => this.service.check(request));
+  }
+
+  peek(request: CheckRequest): CheckResult | Promise<CheckResult> {
+    return this.within("headgate.peek", request, () => this.service.peek(request));
+  }
+
+  reset(...args: Parameters<CheckService["reset"]>): ReturnType<CheckService["reset"]> {
+    const span = this.tracer.startSpan("headgate.reset", { attributes: { "headgate.dimension": args[0].dimension } });
+    return this.service.reset(...args).then(
+      (result) => {
+        span.end();
+        return result;
+      },
+      (error: unknown) => failed(span, error),
+    );
+  }
+
+  close(): Promise<void> {
+    return this.service.close();
+  }
+
+  /** No span names the one who asks: traces are read by more people than keys are. */
+  private within(
+    name: string,
+    { dimension, endpoint, cost }: CheckRequest,
+    decide: () => CheckResult | Promise<CheckResult>,
+  ): CheckResult | Promise<CheckResult> {
+    const attributes = { "headgate.dimension": dimension, "headgate.endpoint": endpoint, "headgate.cost": cost };
+    const span = this.tracer.startSpan(name, { attributes });
+    try {
+      const result = decide();
+      if (!("then" in result)) return decided(span, result);
+      return result.then(
+        (value) => decided(span, value),
+        (error: unknown) => failed(span, error),
+      );
+    } catch (error) {
+      return failed(span, error);
+    }
+  }
+}
+
+function decided(span: Span, result: CheckResult): CheckResult {
+  span.setAttribute("headgate.allowed", result.allowed);
+  if (result.decisive !== undefined) {
+    const { rule_id, source, state } = result.decisive;
+    span.setAttributes({ "headgate.rule": rule_id, "headgate.source": source, "headgate.state": state });
+  }
+  span.end();
+  return result;
+}
+
+function failed(span: Span, error: unknown): never {
+  // Its kind alone: a message may quote what was asked for.
+  span.setStatus({ code: SpanStatusCode.ERROR, message: error instanceof Error ? error.name : typeof error });
+  span.end();
+  throw error;
+}

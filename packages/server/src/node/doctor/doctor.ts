@@ -1,0 +1,20 @@
+import type { Settings } from "../../config/settings.ts";
+import { databaseFindings } from "./database.ts";
+import type { Finding } from "./finding.ts";
+import { listeningFindings } from "./listening.ts";
+import { openFiles } from "./machine.ts";
+import { redisFindings } from "./redis.ts";
+import { fileFindings } from "./rules.ts";
+import { zookeeperFinding } from "./zookeeper.ts";
+
+/** Looks at what a node with these settings would stand on, as far as that can be seen without starting it. */
+export async function doctor(settings: Settings): Promise<readonly Finding[]> {
+  return [
+    ...listeningFindings(settings),
+    openFiles(),
+    ...(settings.redis === undefined ? [] : await redisFindings(settings.redis)),
+    ...(settings.zookeeper === undefined ? [] : [await zookeeperFinding(settings)]),
+    ...(await databaseFindings(settings)),
+    ...(settings.rules === undefined ? [] : await fileFindings(settings.rules)),
+  ];
+}

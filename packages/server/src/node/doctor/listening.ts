@@ -1,0 +1,53 @@
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createSecureContext } from "node:tls";
+import { isLoopback, refuseExposure } from "../../config/exposure.ts";
+import type { Settings, TlsFiles } from "../../config/settings.ts";
+import { type Finding, fail, messageOf, ok, warn } from "./finding.ts";
+
+const WEEK_MS = 7 * 24 * 3600 * 1000;
+
+/** Where the node listens, and whom it believes. */
+export function listeningFindings(settings: Settings): readonly Finding[] {
+  const { tls } = settings;
+  return [exposure(settings), ...(tls === undefined ? [] : [certificate(tls)]), proxies(settings)];
+}
+
+function exposure(settings: Settings): Finding {
+  try {
+    refuseExposure(settings);
+  } catch (error) {
+    return fail("listening", messageOf(error));
+  }
+  const { http, grpc, tls } = settings;
+  if (isLoopback(http.host) && (grpc === undefined || isLoopback(grpc.host)))
+    return ok("listening", "for this machine only");
+  if (tls !== undefined) return ok("listening", "for others, with TLS");
+  return warn("listening", "for others without TLS, as --insecure says: let something in front of it encrypt");
+}
+
+function certificate({ cert, key, clientCa }: TlsFiles): Finding {
+  try {
+    const pem = readFileSync(cert);
+    createSecureContext({ cert: pem, key: readFileSync(key), ...(clientCa && { ca: readFileSync(clientCa) }) });
+    const until = Date.parse(new X509Certificate(pem).validTo);
+    const left = until - Date.now();
+    const day = new Date(until).toISOString().slice(0, 10);
+    if (left < 0) return fail("certificate", `has expired on ${day}: renew it`);
+    return left < WEEK_MS
+      ? warn("certificate", `expires on ${day}: renew it`)
+      : ok("certificate", `holds until ${day}`);
+  } catch (error) {
+    return fail("certificate", messageOf(error));
+  }
+}
+
+/** An address comes from who asks, in the check itself: no header that a client may set is taken for it. */
+function proxies({ http, insecure }: Settings): Finding {
+  if (!insecure || isLoopback(http.host))
+    return ok("proxies", "no X-Forwarded-For is believed: who has a key names the client");
+  return warn(
+    "proxies",
+    "no X-Forwarded-For is believed: a proxy that asks GET /api/v1/auth must set X-Headgate-Identifier itself, or clients could choose it",
+  );
+}

@@ -1,0 +1,15 @@
+import { openStores } from "../../check/stores.ts";
+import type { Settings } from "../../config/settings.ts";
+import { type Finding, fail, messageOf, ok } from "./finding.ts";
+
+export async function zookeeperFinding(settings: Settings): Promise<Finding> {
+  const stores = await openStores(settings, { onDegraded: () => {} });
+  try {
+    await stores.ready();
+    return ok("zookeeper", "answers");
+  } catch (error) {
+    return fail("zookeeper", `cannot be used: ${messageOf(error)}: is it running, and is --zookeeper right?`);
+  } finally {
+    await stores.close();
+  }
+}

@@ -1,0 +1,46 @@
+import { type Logger, pino } from "pino";
+import type { Settings } from "../config/settings.ts";
+
+export type Log = Logger;
+
+/** Shorter than this, a secret would be found in many an innocent word. */
+const SHORTEST_SECRET = 6;
+
+/** Lines of JSON. What the settings keep secret is not in them, whatever an error quotes. */
+export function makeLog(
+  settings: Pick<Settings, "logLevel" | "adminKey" | "redis" | "postgres">,
+  write: (line: string) => void,
+): Log {
+  const secrets = secretsOf(settings);
+  const hide = (line: string): string => secrets.reduce((text, secret) => text.replaceAll(secret, "***"), line);
+  return pino(
+    {
+      name: "headgate",
+      level: settings.logLevel,
+      // Who reads logs should not need to know the numbers of levels.
+      formatters: { level: (level) => ({ level }) },
+      timestamp: pino.stdTimeFunctions.isoTime,
+    },
+    { write: (line: string) => write(hide(line)) },
+  );
+}
+
+function secretsOf({ adminKey, redis, postgres }: Parameters<typeof makeLog>[0]): string[] {
+  const written = [adminKey, passwordIn(redis), passwordIn(postgres)].filter((secret) => secret !== undefined);
+  // In a URL a password is escaped; whoever quotes it may have read it.
+  const all = written.flatMap((secret) => [secret, unescaped(secret)]);
+  // As JSON writes them.
+  return [...new Set(all)].filter(({ length }) => length >= SHORTEST_SECRET).map((s) => JSON.stringify(s).slice(1, -1));
+}
+
+function passwordIn(url: string | undefined): string | undefined {
+  return url === undefined || !URL.canParse(url) ? undefined : new URL(url).password;
+}
+
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,70 @@
+import type { Registry } from "prom-client";
+import type { Standings } from "../check/standings.ts";
+import type { StoreStats } from "../check/stores.ts";
+import { foldCounter, foldGauge, type Series } from "../metrics/folded.ts";
+import type { RollupWriter } from "../metrics/rollup-writer.ts";
+import type { RulesInForce } from "./rules-in-force.ts";
+
+export interface NodeParts {
+  readonly rules: Pick<RulesInForce, "catalogue" | "isStale">;
+  readonly stores: { readonly stats: StoreStats };
+  readonly standings: Pick<Standings, "stats">;
+  readonly rollups: Pick<RollupWriter, "dropped">;
+}
+
+/** What the parts of a node know of themselves, read when somebody looks. */
+export function addFigures(registry: Registry, { rules, stores, standings, rollups }: NodeParts): void {
+  const { stats } = stores;
+  const gauge = (name: string, help: string, value: () => number): void =>
+    foldGauge(registry, `headgate_${name}`, help, [], () => [[{}, value()]]);
+  const counter = (name: string, help: string, value: () => number): void =>
+    foldCounter(registry, `headgate_${name}_total`, help, [], () => [[{}, value()]]);
+
+  gauge("rules", "Rules in force.", () => rules.catalogue.rules.length);
+  gauge("rules_stale", "1 while the rules cannot be read, and those known before hold.", () => (rules.isStale ? 1 : 0));
+  counter("standing_failures", "How often the database did not say who a user is.", () => standings.stats.failures);
+  foldCounter(registry, "headgate_standing_guesses_total", "Checks decided without the database.", ["by"], () => [
+    [{ by: "last_known" }, standings.stats.lastKnown],
+    [{ by: "default" }, standings.stats.unknown],
+  ]);
+  counter("rollups_dropped", "Rollups that no database took.", () => rollups.dropped);
+  addStoreFigures(registry, stats, gauge, counter);
+}
+
+type Add = (name: string, help: string, value: () => number) => void;
+
+function addStoreFigures(registry: Registry, stats: StoreStats, gauge: Add, counter: Add): void {
+  const { memoryKeys, resilient, cached, leased } = stats;
+  if (memoryKeys !== undefined) gauge("memory_keys", "Keys counted in memory.", memoryKeys);
+  if (resilient !== undefined) {
+    gauge("store_breaker_open", "1 while the store of counters is given up.", () =>
+      resilient.breaker === "open" ? 1 : 0,
+    );
+    counter("store_calls", "Calls to the store of counters.", () => resilient.calls);
+    foldCounter(registry, "headgate_fallbacks_total", "Calls answered in the store's place.", ["policy"], () =>
+      Object.entries(resilient.fallbacks).map(([policy, count]): Series => [{ policy }, count]),
+    );
+  }
+  if (cached !== undefined) {
+    gauge("cached_pending_units", "Units let in and not yet written to the store.", () => cached().pendingUnits);
+    gauge("cached_limited_keys", "Keys known here to be limited.", () => cached().limitedKeys);
+    gauge("cached_over_admission_units", "What this node may let in over a limit.", () => cached().overAdmissionBound);
+    counter("cached_failed_flushes", "Flushes that the store did not take.", () => cached().failedFlushes);
+  }
+  if (leased !== undefined) {
+    gauge("leases", "Keys that quota is leased for.", () => leased().leases);
+    gauge("lease_held_units", "Units held here for requests to come.", () => leased().held);
+    counter(
+      "lease_denied",
+      "Requests denied here, since their pool was known to have too little.",
+      () => leased().denied,
+    );
+    counter("lease_round_trips", "Calls of leases to the store.", () => leased().roundTrips);
+    foldCounter(registry, "headgate_lease_units_total", "What became of leased units.", ["what"], () => {
+      const { granted, spent, returned, burnt, lent } = leased();
+      return Object.entries({ granted, spent, returned, burnt, lent }).map(
+        ([what, units]): Series => [{ what }, units],
+      );
+    });
+  }
+}

@@ -1,0 +1,114 @@
+import type { Database } from "../database/database.ts";
+import { Catalogue } from "../rules/catalogue.ts";
+import type { RuleInput } from "../rules/rule.ts";
+import { readRulesFile } from "../rules/rules-file.ts";
+import { watchRulesFile } from "../rules/watch-rules-file.ts";
+import { rulesOfFile } from "./file-rules.ts";
+import type { Log } from "./log.ts";
+
+/** How long to wait before rules that could not be read are read again: a change is to be in force within a second. */
+const RETRY_MS = 250;
+
+/** The rules that hold now. Others take their place as a whole, or not at all. */
+export interface RulesInForce {
+  readonly catalogue: Catalogue;
+  /** Whether it cannot be told if these are still the rules. */
+  readonly isStale: boolean;
+  /** Answers when all that was changed before the call is in force, or cannot be read. */
+  refresh(): Promise<void>;
+  close(): void;
+}
+
+/** Those of the database, as they change. */
+export class DatabaseRules implements RulesInForce {
+  catalogue: Catalogue;
+  isStale = false;
+  private readonly table: Pick<Database["rules"], "all">;
+  private readonly log: Log;
+  private readonly stop: () => void;
+  private retry: NodeJS.Timeout | undefined;
+  private reading: Promise<void> = Promise.resolve();
+  private next: Promise<void> | undefined;
+  private closed = false;
+
+  private constructor(database: Pick<Database, "rules" | "onChange">, catalogue: Catalogue, log: Log) {
+    this.table = database.rules;
+    this.catalogue = catalogue;
+    this.log = log;
+    this.stop = database.onChange(({ kind }) => {
+      if (kind === "rules" || kind === "all") void this.refresh();
+    });
+  }
+
+  static async open(database: Pick<Database, "rules" | "onChange">, log: Log): Promise<DatabaseRules> {
+    const rules = new DatabaseRules(database, Catalogue.of(await database.rules.all()), log);
+    // Finds what was changed between that reading and the listening.
+    await rules.refresh();
+    return rules;
+  }
+
+  refresh(): Promise<void> {
+    // A reading that has begun may have begun too early; one that has not serves all who came since.
+    this.next ??= this.reading.then(() => {
+      this.next = undefined;
+      this.reading = this.read();
+      return this.reading;
+    });
+    return this.next;
+  }
+
+  close(): void {
+    this.closed = true;
+    clearTimeout(this.retry);
+    this.stop();
+  }
+
+  private async read(): Promise<void> {
+    if (this.closed) return;
+    clearTimeout(this.retry);
+    try {
+      this.catalogue = Catalogue.of(await this.table.all());
+      if (this.isStale) this.log.info({ rules: this.catalogue.rules.length }, "the rules can be read again");
+      this.isStale = false;
+    } catch (error) {
+      if (this.closed) return;
+      if (!this.isStale) this.log.error({ err: error }, "the rules cannot be read: those known before stay in force");
+      this.isStale = true;
+      this.retry = setTimeout(() => void this.refresh(), RETRY_MS).unref();
+    }
+  }
+}
+
+/** Those of a file, as it changes. */
+export class FileRules implements RulesInForce {
+  catalogue: Catalogue;
+  isStale = false;
+  private readonly stop: () => void;
+
+  private constructor(file: string, inputs: readonly RuleInput[], log: Log) {
+    this.catalogue = Catalogue.of(rulesOfFile(inputs, [], new Date()));
+    this.stop = watchRulesFile(
+      file,
+      (read) => {
+        this.catalogue = Catalogue.of(rulesOfFile(read, this.catalogue.rules, new Date()));
+        this.isStale = false;
+        log.info({ file, rules: read.length }, "the rules of the file are in force");
+      },
+      (error) => {
+        this.isStale = true;
+        log.error({ file, err: error }, "the file of rules cannot be used: those known before stay in force");
+      },
+    );
+  }
+
+  static async open(file: string, log: Log): Promise<FileRules> {
+    return new FileRules(file, await readRulesFile(file), log);
+  }
+
+  /** It is looked at all the time. */
+  async refresh(): Promise<void> {}
+
+  close(): void {
+    this.stop();
+  }
+}

@@ -1,0 +1,211 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { logVerbosity, setLogVerbosity } from "@grpc/grpc-js";
+import type { FastifyInstance } from "fastify";
+import { KeyRing } from "../access/key-ring.ts";
+import { makeCheckService } from "../check/check-service.ts";
+import { Standings } from "../check/standings.ts";
+import { openStores, type Stores } from "../check/stores.ts";
+import { refuseExposure } from "../config/exposure.ts";
+import type { Settings } from "../config/settings.ts";
+import { addressText } from "../config/values.ts";
+import type { Database } from "../database/database.ts";
+import { openDatabase } from "../database/open-database.ts";
+import { startGrpc } from "../grpc/server.ts";
+import { NodeTelemetry } from "../metrics/node-telemetry.ts";
+import { prometheus } from "../metrics/prometheus.ts";
+import { RollupWriter } from "../metrics/rollup-writer.ts";
+import { traced } from "../metrics/tracing.ts";
+import { makeRest } from "../rest/app.ts";
+import { SelfLimits } from "../rest/self-limits.ts";
+import { Closing } from "./closing.ts";
+import { listening } from "./listen.ts";
+import type { Log } from "./log.ts";
+import { addFigures } from "./node-figures.ts";
+import { DatabaseRules, FileRules, type RulesInForce } from "./rules-in-force.ts";
+import { settled } from "./settled.ts";
+import { Timetable } from "./timetable.ts";
+import { tlsOptions } from "./tls.ts";
+import { version } from "./version.ts";
+
+const ROLLUP_MS = 10_000;
+const HOUR_MS = 3_600_000;
+/** How long new requests are answered once the node is to stop. */
+const LAST_CALL_MS = 250;
+/** How long those that are being answered may take when the node stops. */
+const GRACE_MS = 10_000;
+
+/** A node that answers. */
+export interface RunningNode {
+  /** Of REST. */
+  readonly url: string;
+  readonly grpcAddress: string | undefined;
+  /** The first admin key, if it was made just now: nobody can show it again. */
+  readonly firstKey: string | undefined;
+  /** How many rules there were when it started. */
+  readonly rules: number;
+  /** Accepts nothing more, answers what it has accepted, gives leases back, writes what is pending, and closes. */
+  stop(): Promise<void>;
+}
+
+/** Starts a node. Fails, and leaves nothing open, if any part of it cannot be had. */
+export async function serve(settings: Settings, log: Log): Promise<RunningNode> {
+  refuseExposure(settings);
+  // It would print on its own what is an error here anyhow.
+  setLogVerbosity(logVerbosity.NONE);
+  const closing = new Closing();
+  try {
+    return await start(settings, log, closing);
+  } catch (error) {
+    // What went wrong first is what the user is to read.
+    await closing.close().catch(() => {});
+    throw error;
+  }
+}
+
+async function start(settings: Settings, log: Log, closing: Closing): Promise<RunningNode> {
+  const telemetry = new NodeTelemetry();
+  const database = await openDatabase(settings);
+  closing.add(() => database.close());
+  const stores = await openCounters(settings, telemetry, log);
+  closing.add(() => stores.close());
+  await stores.ready();
+  const rules = await rulesOf(settings, database, log);
+  closing.add(() => rules.close());
+  const keyRing = new KeyRing(database, {
+    adminKey: settings.adminKey,
+    onError: (error) => log.error({ err: error }, "the keys cannot be read: those known before stay in force"),
+  });
+  closing.add(() => keyRing.close());
+  await keyRing.refresh();
+  const standings = new Standings(database.users);
+  closing.add(database.onChange((change) => standings.changed(change)));
+  const service = traced(
+    makeCheckService({
+      stores,
+      catalogue: () => rules.catalogue,
+      standings,
+      telemetry,
+      audit: database.audit,
+      skewBoundMs: settings.skewBoundMs,
+    }),
+  );
+  closing.add(() => service.close());
+
+  const rollups = new RollupWriter(telemetry.tally, database.rollups, new Date());
+  closing.add(() =>
+    rollups.flush(new Date()).catch((error) => log.warn({ err: error }, "what was counted last cannot be written")),
+  );
+  const timetable = new Timetable();
+  closing.add(() => timetable.stop());
+  keepHouse(timetable, { database, telemetry, rollups, log });
+
+  const registry = prometheus(telemetry, version);
+  addFigures(registry, { rules, stores, standings, rollups });
+  const selfLimits = new SelfLimits();
+  let waitingFor = ["start"];
+  const rest = makeRest(
+    {
+      service,
+      database: settled(database, rules, keyRing),
+      catalogue: () => rules.catalogue,
+      standings,
+      keyRing,
+      telemetry,
+      metricsText: () => registry.metrics(),
+      ready: () => waitingFor,
+      topDenied: (limit) => telemetry.topDenied.top(limit),
+      rulesFile: settings.rules,
+      selfLimits,
+    },
+    { logger: quiet(log), https: settings.tls && tlsOptions(settings.tls) },
+  );
+  const onError = (error: unknown): void => log.error({ err: error }, "a call failed");
+  let rpc: Awaited<ReturnType<typeof startGrpc>> | undefined;
+  // Who is answered while the node stops is told to go elsewhere next time.
+  rest.addHook("onRequest", (_request, reply, done) => {
+    if (waitingFor.length > 0) reply.header("connection", "close");
+    done();
+  });
+  closing.add(async () => {
+    waitingFor = ["stop"];
+    // Those who had begun to send before they could know are still let in.
+    await delay(LAST_CALL_MS);
+    await Promise.all([drained(rest), rpc?.stop(GRACE_MS)]);
+  });
+  const { http, grpc } = settings;
+  const url = await listening("--http", http, () => rest.listen(http));
+  if (grpc !== undefined) {
+    rpc = await listening("--grpc", grpc, () =>
+      startGrpc({ service, keyRing, settings, telemetry, selfLimits, onError }),
+    );
+  }
+  // Last: a key that is made and then not shown, because something else failed, would lock everybody out.
+  const firstKey = await keyRing.makeFirstKey();
+  waitingFor = [];
+  return {
+    url,
+    grpcAddress: rpc && addressText(rpc.address),
+    firstKey,
+    rules: rules.catalogue.rules.length,
+    stop: () => closing.close(),
+  };
+}
+
+/** Of REST only what goes wrong: that it listens is told once, with all the rest. */
+function quiet(log: Log): Log {
+  return log.isLevelEnabled("info") ? log.child({}, { level: "warn" }) : log;
+}
+
+function openCounters(settings: Settings, telemetry: NodeTelemetry, log: Log): Promise<Stores> {
+  return openStores(settings, {
+    onFailure: (code) => telemetry.storeFailed(code),
+    onDegraded: (change) => {
+      if (change.degraded)
+        log.error({ err: change.cause }, "the store of counters is given up: rules do what on_error says");
+      else log.info({ after_ms: Math.round(change.afterMs) }, "the store of counters is back");
+    },
+  });
+}
+
+function rulesOf({ rules }: Settings, database: Database, log: Log): Promise<RulesInForce> {
+  return rules === undefined ? DatabaseRules.open(database, log) : FileRules.open(rules, log);
+}
+
+interface House {
+  readonly database: Database;
+  readonly telemetry: NodeTelemetry;
+  readonly rollups: RollupWriter;
+  readonly log: Log;
+}
+
+/** What comes back by itself: rollups, purges, a new period of who is denied most. */
+function keepHouse(timetable: Timetable, { database, telemetry, rollups, log }: House): void {
+  let isFailing = false;
+  timetable.every(ROLLUP_MS, async () => {
+    try {
+      await rollups.flush(new Date());
+      isFailing = false;
+    } catch (error) {
+      if (!isFailing) log.warn({ err: error }, "rollups cannot be written: they wait");
+      isFailing = true;
+    }
+  });
+  timetable.every(HOUR_MS, async () => {
+    telemetry.topDenied.rotate();
+    try {
+      log.info({ purged: await database.purge(new Date()) }, "purged what has outlived its time");
+    } catch (error) {
+      log.warn({ err: error }, "nothing could be purged: it is tried again in an hour");
+    }
+  });
+}
+
+/** Lets those that are being answered have their answer, and cuts those that take too long. */
+async function drained(rest: FastifyInstance): Promise<void> {
+  const cut = setTimeout(() => rest.server.closeAllConnections(), GRACE_MS);
+  try {
+    await rest.close();
+  } finally {
+    clearTimeout(cut);
+  }
+}

@@ -1,0 +1,33 @@
+import type { KeyRing } from "../access/key-ring.ts";
+import type { Database, KeyTable, RuleTable } from "../database/database.ts";
+import type { RulesInForce } from "./rules-in-force.ts";
+
+/** The database for those who change it: when they are answered, what they have changed is in force on this node. */
+export function settled(database: Database, rules: RulesInForce, keyRing: Pick<KeyRing, "refresh">): Database {
+  const afterRules = async <Result>(write: Promise<Result>): Promise<Result> => {
+    const result = await write;
+    await rules.refresh();
+    return result;
+  };
+  const afterKeys = async <Result>(write: Promise<Result>): Promise<Result> => {
+    const result = await write;
+    // It is done, and acknowledged; a ring that cannot be read now tries again by itself.
+    await keyRing.refresh().catch(() => {});
+    return result;
+  };
+  const ruleTable: RuleTable = {
+    all: () => database.rules.all(),
+    list: (page) => database.rules.list(page),
+    get: (id) => database.rules.get(id),
+    create: (...args) => afterRules(database.rules.create(...args)),
+    update: (...args) => afterRules(database.rules.update(...args)),
+    remove: (...args) => afterRules(database.rules.remove(...args)),
+    replace: (...args) => afterRules(database.rules.replace(...args)),
+  };
+  const keyTable: KeyTable = {
+    all: () => database.keys.all(),
+    add: (...args) => afterKeys(database.keys.add(...args)),
+    revoke: (...args) => afterKeys(database.keys.revoke(...args)),
+  };
+  return { ...database, rules: ruleTable, keys: keyTable };
+}

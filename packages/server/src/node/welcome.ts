@@ -1,0 +1,44 @@
+import type { Settings } from "../config/settings.ts";
+import type { RunningNode } from "./serve.ts";
+import { version } from "./version.ts";
+
+const RULE = { rule_id: "hello", name: "Hello", dimension: "user", endpoint_pattern: "/hello", limit: 5 };
+const ASKED = { identifier: "alice", dimension: "user", endpoint: "/hello" };
+
+/** What a node says once it is ready, for people: where it is, who may ask, and what to try next. */
+export function welcome(node: RunningNode, settings: Settings): string {
+  const { firstKey, rules } = node;
+  return [
+    `headgate ${version} is ready`,
+    `  REST  ${node.url}  (a page to try it: ${node.url}/docs)`,
+    ...(node.grpcAddress === undefined ? [] : [`  gRPC  ${node.grpcAddress}`]),
+    `  ${homes(settings)}`,
+    ...(firstKey === undefined
+      ? []
+      : ["", "This key may do everything. It is shown once, so keep it:", `  ${firstKey}`]),
+    "",
+    ...(rules > 0 ? ["Try:"] : ["There are no rules yet, so nothing is limited. Make one of 5 a minute, then ask:"]),
+    ...(rules > 0 || settings.rules !== undefined
+      ? []
+      : [`  ${curl("/api/v1/rules", { ...RULE, window_seconds: 60 })}`]),
+    `  ${curl("/api/v1/check", ASKED)}`,
+    "",
+  ].join("\n");
+
+  function curl(path: string, body: object): string {
+    const ca = settings.tls === undefined ? "" : "-k ";
+    return `curl -i ${ca}${node.url}${path} -H "Authorization: Bearer ${keyText()}" -H "Content-Type: application/json" -d '${JSON.stringify(body)}'`;
+  }
+
+  /** In words that work when they are pasted, if that can be. */
+  function keyText(): string {
+    if (firstKey !== undefined) return firstKey;
+    return settings.adminKey === undefined ? "YOUR_KEY" : "$HEADGATE_ADMIN_KEY";
+  }
+}
+
+function homes({ redis, zookeeper, postgres, rules, data }: Settings): string {
+  const shared = redis === undefined ? zookeeper && "ZooKeeper" : "Redis";
+  const database = postgres === undefined ? data : "PostgreSQL";
+  return `counters in ${shared ?? "memory"}, rules in ${rules ?? database}`;
+}

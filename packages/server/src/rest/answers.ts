@@ -1,0 +1,25 @@
+import type { FastifyReply } from "fastify";
+import type { HeaderField } from "headgate/http";
+import { PROBLEM_TYPE, type ProblemBody } from "./problem.ts";
+
+export function sendHeaders(reply: FastifyReply, fields: readonly HeaderField[]): void {
+  for (const { name, value } of fields) reply.header(name, value);
+}
+
+export function sendProblem(reply: FastifyReply, body: ProblemBody): FastifyReply {
+  return reply.code(body.status).type(PROBLEM_TYPE).header("cache-control", "no-store").send(JSON.stringify(body));
+}
+
+/** Answers past fastify, which would go through headers and body once more: for what is sent most. */
+export function sendText(
+  reply: FastifyReply,
+  status: number,
+  type: string,
+  fields: readonly HeaderField[],
+  text: string,
+): void {
+  const headers = ["Content-Type", type, "Content-Length", String(Buffer.byteLength(text))];
+  for (const { name, value } of fields) headers.push(name, value);
+  reply.hijack();
+  reply.raw.writeHead(status, headers).end(text);
+}

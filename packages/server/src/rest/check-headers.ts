@@ -1,0 +1,61 @@
+import { tokenBucket } from "headgate";
+import { type HeaderField, HeaderWriter, Policy, type Standing, stateHeader, type Told } from "headgate/http";
+import type { CheckResult, LimitResult } from "../check/check.ts";
+
+/** Of a limit, headers tell its units and its window: this lends the rest. */
+const ANY = tokenBucket("1/s");
+/** More than there are rules in most services; beyond it, texts are made anew. */
+const MOST_POLICIES = 10_000;
+
+/** A limit as headers state it, and what writes those of a request that has no other. */
+interface Stated {
+  readonly policy: Policy;
+  readonly writer: HeaderWriter;
+}
+
+/** Writes what the middleware would: RateLimit-Policy, RateLimit, Retry-After, Headgate-State. */
+export class CheckHeaders {
+  private readonly stated = new Map<string, Stated>();
+
+  write(result: CheckResult): HeaderField[] {
+    const { limits, decisive } = result;
+    if (decisive === undefined) return [];
+    if (limits.length > 1) return this.several(limits, decisive);
+    const { policy, writer } = this.statedOf(decisive);
+    const headers = writer.write(standingOf(decisive));
+    if (decisive.state !== "normal") headers.push(stateHeader([{ policy, state: decisive.state }]));
+    return headers;
+  }
+
+  private several(limits: readonly LimitResult[], decisive: LimitResult): HeaderField[] {
+    const policies = limits.map((limit) => this.statedOf(limit).policy);
+    const decisions = limits.map(standingOf);
+    const headers = writerOf(policies).write({ ...standingOf(decisive), decisions });
+    const told = limits.flatMap(({ state }, i): Told[] => (state === "normal" ? [] : [{ policy: policies[i], state }]));
+    if (told.length > 0) headers.push(stateHeader(told));
+    return headers;
+  }
+
+  private statedOf({ rule_id, limit, window_seconds, burst }: LimitResult): Stated {
+    const known = this.stated.get(rule_id);
+    const window = window_seconds * 1_000_000;
+    if (known !== undefined) {
+      const { limit: told } = known.policy;
+      if (told.limit === limit && told.window === window && told.burst === burst) return known;
+    }
+    const policy = new Policy(rule_id, { ...ANY, limit, window, burst });
+    const stated = { policy, writer: writerOf([policy]) };
+    if (this.stated.size >= MOST_POLICIES) this.stated.clear();
+    this.stated.set(rule_id, stated);
+    return stated;
+  }
+}
+
+/** The form that it writes tells durations, and needs no time. */
+function writerOf(policies: readonly Policy[]): HeaderWriter {
+  return new HeaderWriter(["draft"], policies, () => 0);
+}
+
+function standingOf({ allowed, limit, remaining, retry_after_ms, reset_after_ms }: LimitResult): Standing {
+  return { allowed, limit, remaining, retryAfterMs: retry_after_ms, resetAfterMs: reset_after_ms };
+}

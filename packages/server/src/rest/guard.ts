@@ -1,0 +1,80 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler, RouteOptions } from "fastify";
+import type { Role } from "../access/api-key.ts";
+import type { Principal } from "../access/key-ring.ts";
+import { PERMISSIONS, type Permission } from "../access/permissions.ts";
+import { sendHeaders } from "./answers.ts";
+import type { RestParts } from "./parts.ts";
+import { Problem } from "./problem.ts";
+import { SelfLimits } from "./self-limits.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Set by the guard; null where a route is open. */
+    principal: Principal | null;
+  }
+  interface FastifyContextConfig {
+    /** It is there to answer 405. */
+    refusesMethod?: boolean;
+    /** Its answer must not be kept. */
+    answersWithSecret?: boolean;
+  }
+}
+
+/** Who sent a request to a route that is not open. */
+export function principalOf({ principal }: FastifyRequest): Principal {
+  if (principal === null) throw new Error("the route is open: nobody is known there");
+  return principal;
+}
+
+/** Puts a guard before every route, before any of its body is read: the role of its key, then the limits of our own. */
+export function guardRoutes(app: FastifyInstance, { keyRing, selfLimits = new SelfLimits() }: RestParts): void {
+  const guardOf = (role: Role): onRequestHookHandler => {
+    return (request, reply, done) => {
+      const principal = keyRing.authenticate(request.headers.authorization);
+      if (principal === undefined) return done(unauthenticated());
+      if (!principal.roles.includes(role)) return done(forbidden(role));
+      request.principal = principal;
+      done(refusal(selfLimits, role, principal, reply));
+    };
+  };
+  app.decorateRequest("principal", null);
+  app.addHook("onRoute", (route) => {
+    const permission = permissionOf(route);
+    if (permission === "open") return;
+    route.onRequest = [...listed(route.onRequest), guardOf(permission)];
+    route.schema = { ...route.schema, security: [{ key: [] }] };
+  });
+}
+
+/** What a route needs. There is none without it: nothing is open by oversight. */
+export function permissionOf({ method, url, config }: RouteOptions): Permission {
+  if (config?.refusesMethod === true) return "open";
+  const permissions: Readonly<Record<string, Permission>> = PERMISSIONS;
+  const route = `${method === "HEAD" ? "GET" : method} ${url}`;
+  if (!Object.hasOwn(permissions, route)) throw new Error(`${route} has no line in access/permissions.ts`);
+  return permissions[route];
+}
+
+/** Hooks as fastify takes them: none, one or several. */
+export function listed<Hook>(hooks: Hook | Hook[] | undefined): Hook[] {
+  if (hooks === undefined) return [];
+  return Array.isArray(hooks) ? hooks : [hooks];
+}
+
+function unauthenticated(): Problem {
+  return new Problem("unauthenticated", undefined, { headers: { "www-authenticate": 'Bearer realm="headgate"' } });
+}
+
+function forbidden(role: Role): Problem {
+  return new Problem("forbidden", `it needs the role ${role}`, { needs: role });
+}
+
+/** The problem of who has used up a quota of our own. The others are told how they stand; checks have headers of their own. */
+function refusal(limits: SelfLimits, role: Role, { id }: Principal, reply: FastifyReply): Problem | undefined {
+  const decision = limits.admit(role, id);
+  if (decision.allowed && role === "check") return undefined;
+  reply.header("cache-control", "no-store");
+  sendHeaders(reply, limits.headers(decision));
+  if (decision.allowed) return undefined;
+  return new Problem("quota_exceeded", decision.explain().toString(), { "violated-policies": [decision.rule] });
+}

@@ -1,0 +1,68 @@
+import swagger from "@fastify/swagger";
+import type { FastifySchema } from "fastify";
+import { jsonSchemaTransform, jsonSchemaTransformObject } from "fastify-type-provider-zod";
+import type { App } from "./app.ts";
+
+const DESCRIPTION = `Who may do what how often.
+
+Send \`Authorization: Bearer <key>\`. Errors are problems as RFC 9457 has them, with a \`code\` to go by and \`advice\`.
+Writes take \`X-Idempotency-Key\` and \`If-Match\`.`;
+
+/** Describes the routes that are added after it, as OpenAPI 3.1, at /openapi.json. */
+export function describeRoutes(app: App): void {
+  app.register(swagger, {
+    openapi: {
+      openapi: "3.1.0",
+      info: {
+        title: "Headgate",
+        version: "1.0.0",
+        description: DESCRIPTION,
+        license: { name: "MIT", identifier: "MIT" },
+      },
+      tags: [
+        { name: "checks", description: "May a request pass?" },
+        { name: "rules", description: "Which limits there are" },
+        { name: "users", description: "Tiers, custom limits, overrides" },
+        { name: "keys", description: "Who may ask this service" },
+        { name: "history", description: "What was changed, and what was decided" },
+        { name: "node", description: "How this process does" },
+      ],
+      components: {
+        securitySchemes: { key: { type: "http", scheme: "bearer", description: "hg_<key_id>_<secret>" } },
+      },
+    },
+    transform: (route) => {
+      const { schema, url } = jsonSchemaTransform(route);
+      return { schema: { ...schema, ...headersOf(route.schema, schema) }, url };
+    },
+    transformObject: jsonSchemaTransformObject,
+  });
+}
+
+export function openApiRoute(app: App): void {
+  let text: string | undefined;
+  app.get("/openapi.json", { schema: { hide: true } }, async (_request, reply) => {
+    // It does not change while the process runs.
+    text ??= JSON.stringify(app.swagger());
+    return reply.type("application/json").send(text);
+  });
+}
+
+/** What a header does, and the problem that shows that a route reads it. */
+const HEADERS = {
+  "X-Idempotency-Key": {
+    status: 422,
+    description: "Sent again under the same key within five minutes, it is done once",
+  },
+  "If-Match": { status: 412, description: "Only if it still has this ETag" },
+} as const;
+
+/** The headers that routes read beside those of their own: they are not validated, so no schema has them. */
+function headersOf({ response }: FastifySchema = {}, { headers }: FastifySchema): { headers?: unknown } {
+  const known = typeof response === "object" && response !== null ? response : {};
+  const read = Object.entries(HEADERS).filter(([, { status }]) => status in known);
+  if (read.length === 0) return {};
+  const properties = Object.fromEntries(read.map(([name, { description }]) => [name, { type: "string", description }]));
+  const own = headers as { properties?: object } | undefined;
+  return { headers: { type: "object", ...own, properties: { ...own?.properties, ...properties } } };
+}

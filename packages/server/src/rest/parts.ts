@@ -1,0 +1,34 @@
+import type { Principal } from "../access/key-ring.ts";
+import type { CheckService } from "../check/check.ts";
+import type { Standings } from "../check/standings.ts";
+import type { Database } from "../database/database.ts";
+import type { Telemetry } from "../metrics/telemetry.ts";
+import type { DeniedKey } from "../metrics/top-denied.ts";
+import type { Catalogue } from "../rules/catalogue.ts";
+import type { Deprecations } from "./deprecation.ts";
+import type { SelfLimits } from "./self-limits.ts";
+
+/** What the routes are made of. */
+export interface RestParts {
+  readonly service: CheckService;
+  readonly database: Pick<Database, "rules" | "users" | "keys" | "audit" | "rollups" | "answered">;
+  /** The rules in force. */
+  readonly catalogue: () => Pick<Catalogue, "rules" | "limitsFor">;
+  /** What checks know of users. */
+  readonly standings: Pick<Standings, "of">;
+  readonly keyRing: { authenticate(authorization: string | undefined): Principal | undefined };
+  readonly telemetry: Pick<Telemetry, "called">;
+  /** What Prometheus reads. */
+  readonly metricsText: () => string | Promise<string>;
+  /** What the node still waits for; nothing if it is ready. */
+  readonly ready: () => readonly string[] | Promise<readonly string[]>;
+  readonly topDenied: (limit: number) => readonly DeniedKey[];
+  /** The file that the rules come from, if not from the database: then they cannot be changed here. */
+  readonly rulesFile?: string | undefined;
+  /** Default: limits of this transport alone. */
+  readonly selfLimits?: SelfLimits;
+  /** Default: those of this version. */
+  readonly deprecations?: Deprecations;
+  /** In milliseconds. Default: the system's. */
+  readonly now?: () => number;
+}

@@ -1,0 +1,69 @@
+import { z } from "zod";
+import type { CheckRequest, CheckResult } from "../../check/check.ts";
+import { sendHeaders } from "../answers.ts";
+import type { App } from "../app.ts";
+import { denialCode, violatedIn } from "../check-answer.ts";
+import { CheckHeaders } from "../check-headers.ts";
+import { idempotencyKeyOf } from "../idempotency.ts";
+import type { RestParts } from "../parts.ts";
+import { fieldProblem, PROBLEMS, Problem } from "../problem.ts";
+import { checkBody, problems } from "../schemas.ts";
+
+const authHeaders = z.looseObject({
+  "x-headgate-identifier": checkBody.shape.identifier,
+  "x-headgate-dimension": checkBody.shape.dimension,
+  "x-headgate-endpoint": checkBody.shape.endpoint.optional(),
+  "x-original-uri": checkBody.shape.endpoint.optional().describe("Taken where there is no X-Headgate-Endpoint"),
+  "x-headgate-cost": z.coerce.number().int().min(0).default(1),
+});
+
+const authQuery = z.strictObject({
+  denied: z
+    .enum(["429", "403"])
+    .default("429")
+    .describe("The status of a denial. nginx's auth_request understands 403, and takes 429 for a failure"),
+});
+
+/** For proxies that ask about each request with a request of its own: a check without bodies. */
+export function authRoutes(app: App, { service }: RestParts): void {
+  const headers = new CheckHeaders();
+
+  app.get(
+    "/auth",
+    {
+      schema: {
+        tags: ["checks"],
+        summary: "A check for proxies such as nginx: asks in headers, answers by status",
+        querystring: authQuery,
+        headers: authHeaders,
+        response: { 204: z.undefined().describe("May pass"), ...problems("idempotency_conflict", "reduced_capacity") },
+      },
+    },
+    async (request, reply) => {
+      const result: CheckResult = await service.check(checkOf(request.headers, idempotencyKeyOf(request)));
+      sendHeaders(reply, headers.write(result));
+      if (result.allowed) {
+        reply.code(204);
+        return;
+      }
+      const code = denialCode(result);
+      reply.header("headgate-denied", String(PROBLEMS[code].status));
+      const status = request.query.denied === "403" ? { status: 403 } : {};
+      throw new Problem(code, undefined, { ...status, "violated-policies": violatedIn(result) });
+    },
+  );
+}
+
+function checkOf(headers: z.output<typeof authHeaders>, idempotencyKey: string | undefined): CheckRequest {
+  const endpoint = headers["x-headgate-endpoint"] ?? headers["x-original-uri"];
+  if (endpoint === undefined) {
+    throw fieldProblem("header", "X-Headgate-Endpoint", "must be given, or X-Original-URI: the path that is asked for");
+  }
+  return {
+    identifier: headers["x-headgate-identifier"],
+    dimension: headers["x-headgate-dimension"],
+    endpoint,
+    cost: headers["x-headgate-cost"],
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+  };
+}

@@ -1,0 +1,49 @@
+import { z } from "zod";
+import { sendProblem } from "../answers.ts";
+import type { App } from "../app.ts";
+import type { RestParts } from "../parts.ts";
+import { problemBody } from "../problem.ts";
+import { openProblems, problems, status } from "../schemas.ts";
+
+/** As Prometheus reads it. */
+const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+
+/** How the node itself does. */
+export function nodeRoutes(app: App, { ready, metricsText }: RestParts): void {
+  app.get(
+    "/healthz",
+    { schema: { tags: ["node"], summary: "Whether the process answers", response: { 200: status } } },
+    async () => ({ status: "ok" }),
+  );
+
+  app.get(
+    "/readyz",
+    {
+      schema: {
+        tags: ["node"],
+        summary: "Whether the node can do its work",
+        response: { 200: status, ...openProblems("not_ready") },
+      },
+    },
+    async (_request, reply) => {
+      const waiting = await ready();
+      if (waiting.length === 0) return { status: "ready" };
+      return sendProblem(reply, problemBody("not_ready", `it waits for ${waiting.join(", ")}`, { waiting }));
+    },
+  );
+
+  app.get(
+    "/metrics",
+    {
+      schema: {
+        tags: ["node"],
+        summary: "Figures for Prometheus",
+        response: { 200: { description: "Text", content: { "text/plain": { schema: z.string() } } }, ...problems() },
+      },
+    },
+    async (_request, reply) => {
+      reply.type(METRICS_TYPE);
+      return await metricsText();
+    },
+  );
+}

@@ -1,0 +1,177 @@
+import { z } from "zod";
+import type { Page, Paged, RuleTable } from "../../database/database.ts";
+import type { RateLimitRule } from "../../rules/rule.ts";
+import { ruleInput } from "../../rules/rule-input.ts";
+import type { App } from "../app.ts";
+import { principalOf } from "../guard.ts";
+import type { RestParts } from "../parts.ts";
+import { fieldProblem, Problem } from "../problem.ts";
+import { pageQuery, problems, replaced, rule, rulePage, ruleParams } from "../schemas.ts";
+import { etagOf, expectedVersion, requireDone } from "../versions.ts";
+
+/** A hundred thousand rules fit. */
+const LARGEST_REPLACEMENT = 32 * 1024 * 1024;
+
+/** Every change here may be refused for these reasons. */
+const WRITE_PROBLEMS = problems(
+  "rules_from_file",
+  "idempotency_in_progress",
+  "idempotency_conflict",
+  "malformed_json",
+  "body_too_large",
+  "unsupported_media_type",
+  "database_unavailable",
+);
+
+export function ruleRoutes(app: App, { database, catalogue, rulesFile }: RestParts): void {
+  const rules = rulesFile === undefined ? database.rules : fixed(catalogue, rulesFile);
+
+  app.get(
+    "/rules",
+    {
+      schema: {
+        tags: ["rules"],
+        summary: "All rules, by page",
+        querystring: pageQuery,
+        response: { 200: rulePage, ...problems("database_unavailable") },
+      },
+    },
+    async ({ query: { limit, cursor } }) => {
+      const { items, next } = await rules.list(cursor === undefined ? { limit } : { limit, cursor });
+      return { rules: [...items], ...(next === undefined ? {} : { next }) };
+    },
+  );
+
+  app.get(
+    "/rules/:rule_id",
+    {
+      schema: {
+        tags: ["rules"],
+        summary: "One rule, with its ETag",
+        params: ruleParams,
+        response: { 200: rule, ...problems("rule_not_found", "database_unavailable") },
+      },
+    },
+    async ({ params }, reply) => {
+      const found = await rules.get(params.rule_id);
+      if (found === undefined) throw new Problem("rule_not_found");
+      reply.header("etag", etagOf(found));
+      return found;
+    },
+  );
+
+  app.post(
+    "/rules",
+    {
+      schema: {
+        tags: ["rules"],
+        summary: "Make a rule",
+        body: ruleInput,
+        response: { 201: rule, ...WRITE_PROBLEMS, ...problems("rule_exists", "rules_from_file") },
+      },
+    },
+    async (request, reply) => {
+      const made = requireDone(await rules.create(request.body, principalOf(request)), { missing: "rule_exists" });
+      reply.code(201).headers({ etag: etagOf(made), location: `/api/v1/rules/${encodeURIComponent(made.rule_id)}` });
+      return made;
+    },
+  );
+
+  app.put(
+    "/rules",
+    {
+      bodyLimit: LARGEST_REPLACEMENT,
+      schema: {
+        tags: ["rules"],
+        summary: "Make the rules be exactly these, all or nothing",
+        body: z.strictObject({ rules: z.array(ruleInput) }),
+        response: { 200: replaced, ...WRITE_PROBLEMS },
+      },
+    },
+    async (request) => {
+      const { created, updated, removed, unchanged } = await rules.replace(request.body.rules, principalOf(request));
+      return { created: [...created], updated: [...updated], removed: [...removed], unchanged };
+    },
+  );
+
+  app.put(
+    "/rules/:rule_id",
+    {
+      preValidation: async (request) => {
+        // It is in the path already.
+        const { body, params } = request;
+        if (typeof body === "object" && body !== null && !("rule_id" in body)) Object.assign(body, params);
+      },
+      schema: {
+        tags: ["rules"],
+        summary: "Change a rule; with If-Match only if it is still the same",
+        params: ruleParams,
+        body: ruleInput,
+        response: { 200: rule, ...WRITE_PROBLEMS, ...problems("rule_not_found", "version_changed", "rule_exists") },
+      },
+    },
+    async (request, reply) => {
+      const { rule_id } = request.params;
+      if (request.body.rule_id !== rule_id) {
+        throw fieldProblem("body", "rule_id", `must be the one in the path (${rule_id}), or left out`);
+      }
+      const version = await expectedVersion(
+        request.headers["if-match"],
+        async () => (await rules.get(rule_id))?.version,
+      );
+      const stored = await rules.update(request.body, principalOf(request), version);
+      const changed = requireDone(stored, { missing: "rule_not_found", exists: "rule_exists" });
+      reply.header("etag", etagOf(changed));
+      return changed;
+    },
+  );
+
+  app.delete(
+    "/rules/:rule_id",
+    {
+      schema: {
+        tags: ["rules"],
+        summary: "Remove a rule; with If-Match only if it is still the same",
+        params: ruleParams,
+        response: {
+          204: z.undefined().describe("Removed"),
+          ...WRITE_PROBLEMS,
+          ...problems("rule_not_found", "version_changed"),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { rule_id } = request.params;
+      const version = await expectedVersion(
+        request.headers["if-match"],
+        async () => (await rules.get(rule_id))?.version,
+      );
+      requireDone(await rules.remove(rule_id, principalOf(request), version), { missing: "rule_not_found" });
+      reply.code(204);
+    },
+  );
+}
+
+/** The rules of a file, which can be read like the others and not changed. */
+function fixed(catalogue: RestParts["catalogue"], file: string): Omit<RuleTable, "all"> {
+  const refuse = async (): Promise<never> => {
+    throw new Problem("rules_from_file", `the rules come from ${file}`);
+  };
+  return {
+    list: async (page) => pageOf(catalogue().rules, page),
+    get: async (id) => catalogue().rules.find(({ rule_id }) => rule_id === id),
+    create: refuse,
+    update: refuse,
+    remove: refuse,
+    replace: refuse,
+  };
+}
+
+/** By id, and the cursor is the last of the page before: pages hold together while the file changes. */
+function pageOf(rules: readonly RateLimitRule[], { limit, cursor }: Page): Paged<RateLimitRule> {
+  const sorted = rules.toSorted((a, b) => (a.rule_id < b.rule_id ? -1 : 1));
+  const from = cursor === undefined ? 0 : sorted.filter(({ rule_id }) => rule_id <= cursor).length;
+  const items = sorted.slice(from, from + limit);
+  const last = items.at(-1);
+  return from + limit < sorted.length && last !== undefined ? { items, next: last.rule_id } : { items };
+}

@@ -1,0 +1,151 @@
+import { HeadgateError, type Limit } from "headgate";
+import { readings } from "./endpoint.ts";
+import { type Applied, Family, familyName, limitOf } from "./family.ts";
+import { overlaps, type Warning } from "./overlaps.ts";
+import type { Dimension, RateLimitRule } from "./rule.ts";
+import type { Override, Standing } from "./standing.ts";
+import { PatternTrie } from "./trie.ts";
+
+export interface LimitsRequest {
+  readonly dimension: Dimension;
+  readonly endpoint: string;
+  /** What is known of the user, if anything is. Only the dimension `user` looks at it. */
+  readonly standing: Standing | undefined;
+}
+
+type Tries = Readonly<Record<Dimension, PatternTrie<Family>>>;
+
+/** With the others a burst means nothing. One that goes for all rules of a user is left out there. */
+const WITH_BURST: ReadonlySet<string> = new Set(["token_bucket", "leaky_bucket", "gcra"]);
+
+/** So many limits of single users are kept, over all rules. */
+const MOST_CUSTOM = 10_000;
+
+/** All rules, ready to be asked which limits apply. It never changes: other rules make another catalogue. */
+export class Catalogue {
+  readonly rules: readonly RateLimitRule[];
+  readonly #families: readonly Family[];
+  readonly #tries: Tries;
+  readonly #custom = new Map<string, Applied | undefined>();
+  #warnings: readonly Warning[] | undefined;
+
+  private constructor(rules: readonly RateLimitRule[], families: readonly Family[], tries: Tries) {
+    this.rules = rules;
+    this.#families = families;
+    this.#tries = tries;
+  }
+
+  /** Throws a HeadgateError that names the rule and its field if there is one that cannot be used. */
+  static of(rules: readonly RateLimitRule[]): Catalogue {
+    const tries = { user: new PatternTrie<Family>(), ip: new PatternTrie<Family>(), apikey: new PatternTrie<Family>() };
+    const families = new Map<string, Family>();
+    // Rules have few limits between them, and a limit takes longer to make than all the rest.
+    const limits = new Map<string, Limit>();
+    for (const rule of rules) {
+      try {
+        const key = `${rule.dimension}:${familyName(rule)}`;
+        let family = families.get(key);
+        if (family === undefined) {
+          family = new Family(rule);
+          families.set(key, family);
+          tries[rule.dimension].add(family.pattern, family);
+        }
+        const { limit, burst } = rule;
+        const units = `${rule.algorithm} ${limit} ${burst} ${rule.window_seconds}`;
+        const made = limits.get(units) ?? limitOf(rule, limit, burst);
+        limits.set(units, made);
+        family.add(rule, made);
+      } catch (error) {
+        throw ofRule(rule.rule_id, error);
+      }
+    }
+    return new Catalogue(Object.freeze([...rules]), [...families.values()], tries);
+  }
+
+  /** All limits that a request must pass, the broadest pattern first; none if no rule matches. */
+  limitsFor(request: LimitsRequest, now: Date | number): readonly Applied[] {
+    const { dimension, endpoint } = request;
+    const standing = dimension === "user" ? request.standing : undefined;
+    const tier = standing?.tier ?? null;
+    const limits: Applied[] = [];
+    for (const family of this.#familiesAt(dimension, endpoint)) {
+      const member = family.memberFor(tier);
+      if (member === undefined) continue;
+      limits.push(standing === undefined ? member : this.#ofUser(standing, member, Number(now)));
+    }
+    return limits;
+  }
+
+  /** Rules that are in each other's way, as far as can be told from them; found when first asked for. */
+  get warnings(): readonly Warning[] {
+    this.#warnings ??= overlaps(this.#families, this.#tries);
+    return this.#warnings;
+  }
+
+  #familiesAt(dimension: Dimension, endpoint: string): Iterable<Family> {
+    const trie = this.#tries[dimension];
+    const ways = readings(endpoint);
+    return ways.length === 1 ? trie.match(ways[0]) : new Set(ways.flatMap((parts) => trie.match(parts)));
+  }
+
+  #ofUser(standing: Standing, member: Applied, now: number): Applied {
+    const { rule_id } = member.definition;
+    const override = overrideFor(standing.overrides, rule_id, now);
+    if (override !== undefined) return this.#with(member, override.limit, override.burst, "override");
+    if (!Object.hasOwn(standing.custom_limits, rule_id)) return member;
+    const { limit, burst = null } = standing.custom_limits[rule_id];
+    return this.#with(member, limit, burst, "custom");
+  }
+
+  /** A member with other units; the member itself if no limit can be made of them. */
+  #with(member: Applied, limit: number, burst: number | null, from: Applied["from"]): Applied {
+    const { definition } = member;
+    const key = `${from} ${limit} ${burst} ${definition.rule_id}`;
+    if (!this.#custom.has(key)) {
+      // The oldest goes: what is still used is made again.
+      for (const oldest of this.#custom.keys()) {
+        if (this.#custom.size < MOST_CUSTOM) break;
+        this.#custom.delete(oldest);
+      }
+      this.#custom.set(key, applied(member, limit, burst, from));
+    }
+    return this.#custom.get(key) ?? member;
+  }
+}
+
+function applied(
+  { definition, rule: { name } }: Applied,
+  limit: number,
+  burst: number | null,
+  from: Applied["from"],
+): Applied | undefined {
+  try {
+    const made = limitOf(definition, limit, WITH_BURST.has(definition.algorithm) ? burst : null);
+    return Object.freeze({ definition, rule: Object.freeze({ name, limit: made }), from });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Of those that are in force the one for the rule, else the one for all rules; of several the one made last. */
+function overrideFor(overrides: readonly Override[], ruleId: string, now: number): Override | undefined {
+  let chosen: Override | undefined;
+  for (const override of overrides) {
+    if ((override.rule_id ?? ruleId) !== ruleId || !(Date.parse(override.expires_at) > now)) continue;
+    if (chosen === undefined || goesBefore(override, chosen)) chosen = override;
+  }
+  return chosen;
+}
+
+function goesBefore(a: Override, b: Override): boolean {
+  if ((a.rule_id === null) !== (b.rule_id === null)) return a.rule_id !== null;
+  return a.created_at >= b.created_at;
+}
+
+function ofRule(ruleId: string, error: unknown): unknown {
+  if (!(error instanceof HeadgateError)) return error;
+  const { code, field, message } = error;
+  return new HeadgateError(code, `rules[${JSON.stringify(ruleId)}].${field}`, message.slice(field.length + 2), {
+    cause: error,
+  });
+}

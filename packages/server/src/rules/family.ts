@@ -1,0 +1,79 @@
+import { HeadgateError, type Limit, limitFromSpec, type Rule } from "headgate";
+import { type Pattern, readPattern } from "./pattern.ts";
+import type { Dimension, RateLimitRule } from "./rule.ts";
+
+/** A limit that applies to a request. */
+export interface Applied {
+  readonly definition: RateLimitRule;
+  /** The same object each time for the same limit: stores tell a changed one by its identity. */
+  readonly rule: Rule;
+  /** Where the limit comes from. */
+  readonly from: "rule" | "tier" | "custom" | "override";
+}
+
+/** The rules of one dimension, pattern and window: at most one of them applies to a request. */
+export class Family {
+  readonly dimension: Dimension;
+  readonly pattern: Pattern;
+  /** In seconds. */
+  readonly window: number;
+  /** Of its counters in the store. The same for all members: who changes tier keeps what he has used. */
+  readonly name: string;
+  #anyTier: Applied | undefined;
+  #byTier: Map<string, Applied> | undefined;
+
+  constructor(first: RateLimitRule) {
+    this.dimension = first.dimension;
+    this.pattern = readPattern(first.endpoint_pattern);
+    this.window = first.window_seconds;
+    this.name = familyName(first);
+  }
+
+  add(definition: RateLimitRule, limit: Limit): void {
+    const { tier } = definition;
+    const there = tier === null ? this.#anyTier : this.#byTier?.get(tier);
+    if (there !== undefined) {
+      const what =
+        tier === null ? "the same dimension, pattern and window" : "the same dimension, pattern, window and tier";
+      throw new HeadgateError(
+        "HG_BAD_RULES",
+        "endpoint_pattern",
+        `${what} as rule ${there.definition.rule_id}: change or remove one of them`,
+      );
+    }
+    const rule = Object.freeze({ name: this.name, limit });
+    if (tier === null) {
+      this.#anyTier = Object.freeze({ definition, rule, from: "rule" });
+    } else {
+      this.#byTier ??= new Map();
+      this.#byTier.set(tier, Object.freeze({ definition, rule, from: "tier" }));
+    }
+  }
+
+  /** The member for those of a tier; none if the family is for other tiers only. */
+  memberFor(tier: string | null): Applied | undefined {
+    return (tier === null ? undefined : this.#byTier?.get(tier)) ?? this.#anyTier;
+  }
+
+  /** The tiers that have a member of their own. */
+  get tiers(): readonly string[] {
+    return [...(this.#byTier?.keys() ?? [])];
+  }
+
+  get members(): readonly Applied[] {
+    return [...(this.#anyTier === undefined ? [] : [this.#anyTier]), ...(this.#byTier?.values() ?? [])];
+  }
+}
+
+export function familyName({ window_seconds, endpoint_pattern }: RateLimitRule): string {
+  return `${window_seconds}:${endpoint_pattern}`;
+}
+
+/** A rule's limit, with these units in the place of its own. */
+export function limitOf(
+  { algorithm, window_seconds: window }: Pick<RateLimitRule, "algorithm" | "window_seconds">,
+  limit: number,
+  burst: number | null,
+): Limit {
+  return limitFromSpec(burst === null ? { algorithm, limit, window } : { algorithm, limit, window, burst });
+}

@@ -1,0 +1,130 @@
+import { limitFromSpec } from "headgate";
+import { describe, expect, it } from "vitest";
+import { Catalogue } from "./catalogue.ts";
+import { ruleInput } from "./rule-input.ts";
+
+const least = { name: "Orders", dimension: "user", endpoint_pattern: "/api/v1/orders", limit: 100, window_seconds: 60 };
+
+/** What is told of a rule, as "field: problem". */
+function problems(rule: unknown): string[] {
+  const { error } = ruleInput.safeParse(rule);
+  return (error?.issues ?? []).map(({ path, message }) => `${path.join(".")}: ${message}`);
+}
+
+describe("a rule that is given", () => {
+  it("needs a name, a dimension, a pattern, a limit and a window; the rest has defaults", () => {
+    expect(ruleInput.parse(least)).toEqual({
+      ...least,
+      rule_id: "orders",
+      algorithm: "token_bucket",
+      burst: null,
+      tier: null,
+      mode: "enforce",
+      on_error: "local",
+      consistency: "strict",
+    });
+    expect(problems({})).toEqual([
+      "name: is required: a text of at most 255 characters, without line breaks",
+      "dimension: is required: one of user, ip, apikey",
+      'endpoint_pattern: is required: a path such as "/api/v1/orders"',
+      "limit: is required: a whole number from 1 to 2^53 - 1",
+      "window_seconds: is required: a whole number from 1 to 2251799813 (71 years)",
+    ]);
+  });
+
+  it.each([
+    ["Orders, per minute", "orders-per-minute"],
+    ["  --Café №2--  ", "cafe-no2"],
+    ["x".repeat(255), "x".repeat(128)],
+  ])("is known by its name if it has no rule_id: %j", (name, rule_id) => {
+    expect(ruleInput.parse({ ...least, name }).rule_id).toBe(rule_id);
+  });
+
+  it("can have the longest window that a limit can have", () => {
+    expect(problems({ ...least, window_seconds: 2_251_799_813 })).toEqual([]);
+  });
+
+  it("keeps the rule_id that it has", () => {
+    expect(ruleInput.parse({ ...least, rule_id: "Or.d_e-rs" }).rule_id).toBe("Or.d_e-rs");
+  });
+
+  it("needs a rule_id if its name has no letter or digit to make one of", () => {
+    expect(problems({ ...least, name: "注文" })).toEqual([
+      "rule_id: is required: the name has no letter or digit to make it of",
+    ]);
+  });
+
+  it.each([
+    ["rule_id", "a/b", "must be letters, digits"],
+    ["rule_id", "", "must be letters, digits"],
+    ["rule_id", "x".repeat(129), "must be letters, digits"],
+    ["name", " ", "must be a text"],
+    ["name", "a\nb", "must be a text"],
+    ["name", "\ud800", "must be a text"],
+    ["name", 5, "must be a text"],
+    ["name", "x".repeat(256), "must be a text"],
+    ["dimension", "tenant", "must be one of user, ip, apikey"],
+    ["endpoint_pattern", "orders", "must begin with a slash"],
+    ["endpoint_pattern", 5, "must be a path"],
+    ["endpoint_pattern", "/**/x", "** may only be the last part"],
+    ["limit", 0, "must be a whole number from 1"],
+    ["limit", 1.5, "must be a whole number from 1"],
+    ["limit", "100", "must be a whole number from 1"],
+    ["limit", 2 ** 53, "must be a whole number from 1"],
+    ["limit", Number.NaN, "must be a whole number from 1"],
+    ["window_seconds", 0, "must be a whole number from 1"],
+    ["window_seconds", 0.5, "must be a whole number from 1"],
+    ["window_seconds", 2_251_799_814, "must be at most 2251799813 (71 years)"],
+    ["algorithm", "leaky", "must be one of token_bucket, leaky_bucket"],
+    ["burst", 0, "must be a whole number from 1"],
+    ["burst", 2 ** 52, "is too large"],
+    ["tier", "", "must be letters, digits"],
+    ["mode", "off", "must be one of enforce, shadow"],
+    ["on_error", "open", "must be one of allow, deny, local"],
+    ["consistency", "eventual", "must be one of strict, cached, leased"],
+  ])("is refused with the %s %j", (field, value, problem) => {
+    const [told, ...others] = problems({ ...least, [field]: value });
+    expect(told).toMatch(new RegExp(`^${field}: `));
+    expect(told).toContain(problem);
+    expect(others).toEqual([]);
+  });
+
+  it("is refused with a field that it does not have", () => {
+    expect(problems({ ...least, windw: 60, version: 3 }).join()).toMatch(
+      /^: has no field windw, version \(known: rule_id, name, /,
+    );
+  });
+
+  it("is refused with a burst where the algorithm keeps none", () => {
+    expect(problems({ ...least, algorithm: "fixed_window", burst: 5 })).toEqual([
+      "burst: is not a field of fixed_window (known: limit, window, anchor)",
+    ]);
+  });
+
+  it.each(["ip", "apikey"])("is refused with a tier of an %s", (dimension) => {
+    expect(problems({ ...least, dimension, tier: "free" })).toEqual([
+      "tier: only users have tiers: leave it out, or let the dimension be user",
+    ]);
+  });
+
+  it.each([null, undefined, [], "rule", 5])("is refused as %j", (rule) => {
+    expect(problems(rule)).toEqual([expect.stringMatching(/^: must be a rule: an object with at least name/)]);
+  });
+
+  it("makes a catalogue, with every algorithm that the core has", () => {
+    const message = (() => {
+      try {
+        limitFromSpec({ algorithm: "?" });
+      } catch (error) {
+        return String(error);
+      }
+      return "";
+    })();
+    const names = message.match(/[a-z_]+(?=, |,? got)/g)?.filter((name) => name.includes("_") || name === "gcra") ?? [];
+    expect(names).toHaveLength(7);
+    for (const algorithm of names) {
+      const rule = { ...ruleInput.parse({ ...least, algorithm }), created_at: "", updated_at: "", version: 1 };
+      expect(Catalogue.of([rule]).rules).toHaveLength(1);
+    }
+  });
+});

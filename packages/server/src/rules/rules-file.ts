@@ -1,0 +1,156 @@
+import { readFile } from "node:fs/promises";
+import { type Document, isMap, isNode, LineCounter, parseDocument, stringify, visit } from "yaml";
+import { z } from "zod";
+import type { RuleInput } from "./rule.ts";
+import { ruleInput } from "./rule-input.ts";
+
+/** What a YAML file of rules holds. */
+export const rulesFile = z.strictObject(
+  { rules: z.array(ruleInput, { error: "must be a list of rules ([] if there are none)" }) },
+  {
+    error: (issue) =>
+      issue.code === "unrecognized_keys"
+        ? `has no field ${issue.keys.join(", ")} (known: rules)`
+        : "must be an object with a list of rules, as in rules: [ … ]",
+  },
+);
+
+/** One thing that is wrong with a file, and where. Lines and columns count from 1. */
+export interface FileProblem {
+  readonly line: number;
+  readonly column: number;
+  /** As in `rules[3].limit`; empty if it is the file itself. */
+  readonly field: string;
+  readonly problem: string;
+}
+
+/** A file that cannot be used; nothing of it is. */
+export class RulesFileError extends Error {
+  override readonly name = "RulesFileError";
+  readonly problems: readonly FileProblem[];
+
+  constructor(file: string, problems: readonly FileProblem[]) {
+    const [first, ...others] = problems.map((problem) => `${file}:${toldWithPlace(problem)}`);
+    super(others.length === 0 ? first : `${first} (and ${others.length} more)`);
+    this.problems = problems;
+  }
+}
+
+/** `7:12: rules[3].limit: must be …` */
+function toldWithPlace({ line, column, field, problem }: FileProblem): string {
+  return `${line}:${column}: ${field === "" ? "" : `${field}: `}${problem}`;
+}
+
+/** Reads the rules of a YAML file: all of them, or it throws a RulesFileError that says all that is wrong. */
+export async function readRulesFile(path: string): Promise<readonly RuleInput[]> {
+  return parseRules(await readFile(path, "utf8"), path);
+}
+
+/** The same of a text; `name` is what the message calls it. */
+export function parseRules(text: string, name: string): readonly RuleInput[] {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
+  const place = (offset: number) => {
+    const { line, col } = lines.linePos(offset);
+    return { line, column: col };
+  };
+  const problemAt = (path: readonly PropertyKey[], problem: string): FileProblem => {
+    return { ...place(offsetOf(document, path)), field: fieldOf(path), problem };
+  };
+  const ofFile = (offset: number, problem: string): FileProblem => ({ ...place(offset), field: "", problem });
+  const syntax = [...document.errors, ...document.warnings];
+  if (syntax.length > 0) {
+    throw new RulesFileError(
+      name,
+      syntax.map(({ pos, message }) => ofFile(pos[0], message)),
+    );
+  }
+  const value = plain(document, (offset, problem) => new RulesFileError(name, [ofFile(offset, problem)]));
+  const { data, error } = rulesFile.safeParse(value);
+  if (error !== undefined) {
+    throw new RulesFileError(
+      name,
+      error.issues.flatMap((issue) => told(issue, problemAt)),
+    );
+  }
+  const repeated = repetitions(data.rules);
+  if (repeated.length > 0) {
+    throw new RulesFileError(
+      name,
+      repeated.map(([i, field, problem]) => problemAt(["rules", i, field], problem)),
+    );
+  }
+  return data.rules;
+}
+
+/** The rules as a file, without what is null by default. It is read as it was written. */
+export function rulesText(rules: readonly RuleInput[]): string {
+  const short = rules.map((rule) => Object.fromEntries(Object.entries(rule).filter(([, value]) => value !== null)));
+  return stringify({ rules: short }, { lineWidth: 0, aliasDuplicateObjects: false });
+}
+
+/** Aliases may be used, but not to make much of little. */
+function plain(document: Document, refuse: (offset: number, problem: string) => RulesFileError): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 1_000 });
+  } catch (error) {
+    let offset = 0;
+    visit(document, {
+      Alias: (_, alias) => {
+        if (alias.resolve(document) !== undefined) return undefined;
+        offset = alias.range?.[0] ?? 0;
+        return visit.BREAK;
+      },
+    });
+    throw refuse(offset, error instanceof Error ? error.message : String(error));
+  }
+}
+
+function told(
+  issue: z.core.$ZodIssue,
+  problemAt: (path: readonly PropertyKey[], problem: string) => FileProblem,
+): FileProblem[] {
+  if (issue.code !== "unrecognized_keys") return [problemAt(issue.path, issue.message)];
+  const known = issue.message.slice(issue.message.indexOf("(known:"));
+  return issue.keys.map((key) => problemAt([...issue.path, key], `is not known here ${known}`));
+}
+
+/** Where two rules are in the same place: the later of them, its field, and why. */
+function repetitions(rules: readonly RuleInput[]): [index: number, field: keyof RuleInput, problem: string][] {
+  const found: [number, keyof RuleInput, string][] = [];
+  const ids = new Map<string, number>();
+  const places = new Map<string, number>();
+  for (const [i, { rule_id, dimension, endpoint_pattern, window_seconds, tier }] of rules.entries()) {
+    const place = JSON.stringify([dimension, endpoint_pattern, window_seconds, tier]);
+    const sameId = ids.get(rule_id);
+    const samePlace = places.get(place);
+    if (sameId !== undefined) {
+      found.push([i, "rule_id", `${rule_id} is that of rules[${sameId}] too: give each rule one of its own`]);
+    } else if (samePlace !== undefined) {
+      const problem = `rules[${samePlace}] has the same dimension, pattern, window and tier: remove one of them`;
+      found.push([i, "endpoint_pattern", problem]);
+    }
+    ids.set(rule_id, sameId ?? i);
+    places.set(place, samePlace ?? i);
+  }
+  return found;
+}
+
+/** Where the value at a path stands, else what it should be in; of a pair, where its name stands. */
+function offsetOf(document: Document, path: readonly PropertyKey[]): number {
+  for (let length = path.length; length > 0; length -= 1) {
+    const parent = document.getIn(path.slice(0, length - 1), true);
+    const key = path[length - 1];
+    const pair = isMap(parent) ? parent.items.find((item) => String(item.key) === String(key)) : undefined;
+    const node = pair?.value ?? pair?.key ?? document.getIn(path.slice(0, length), true);
+    if (isNode(node) && node.range) return node.range[0];
+  }
+  return document.contents?.range?.[0] ?? 0;
+}
+
+function fieldOf(path: readonly PropertyKey[]): string {
+  return path.reduce<string>((field, step) => {
+    if (typeof step === "number") return `${field}[${step}]`;
+    return field === "" ? String(step) : `${field}.${String(step)}`;
+  }, "");
+}

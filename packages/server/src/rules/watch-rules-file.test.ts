@@ -1,0 +1,135 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { watchRulesFile } from "./watch-rules-file.ts";
+
+function yaml(...limits: number[]): string {
+  const rules = limits.map((limit, i) =>
+    JSON.stringify({ name: `r${i}`, dimension: "user", endpoint_pattern: `/r${i}`, limit, window_seconds: 60 }),
+  );
+  return `rules:\n${rules.map((rule) => `  - ${rule}\n`).join("")}`;
+}
+
+/** What a watcher of a real file is told, in order: the limits of the rules, or the error. */
+function watch(path: string) {
+  const told: (number[] | string)[] = [];
+  const stop = watchRulesFile(
+    path,
+    (rules) => told.push(rules.map(({ limit }) => limit)),
+    (error) => told.push(error instanceof Error ? error.message : String(error)),
+  );
+  onTestFinished(stop);
+  return { told, stop, until: (last: unknown) => vi.waitFor(() => expect(told.at(-1)).toEqual(last), 10_000) };
+}
+
+/** Longer than it takes to hear of a change. */
+const LONG_ENOUGH = 1_000;
+
+describe("a file that is watched", () => {
+  let folder: string;
+  let path: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "headgate-watch-"));
+    path = join(folder, "rules.yaml");
+    writeFileSync(path, yaml(1));
+    return () => rmSync(folder, { recursive: true });
+  });
+
+  it("tells of the rules that it has, and of others when they change", async () => {
+    const { told, until } = watch(path);
+    await until([1]);
+    writeFileSync(path, yaml(2, 3));
+    await until([2, 3]);
+    utimesSync(path, 1, 1);
+    await sleep(LONG_ENOUGH);
+    writeFileSync(path, yaml(4));
+    await until([4]);
+    expect(told).toEqual([[1], [2, 3], [4]]);
+  });
+
+  it("tells of what was changed before it was first looked at", async () => {
+    const { told, until } = watch(path);
+    writeFileSync(path, yaml(2));
+    await until([2]);
+    expect(told).toEqual([[2]]);
+  });
+
+  it("tells of a file that is put in its place", async () => {
+    const { until } = watch(path);
+    for (const limit of [5, 6]) {
+      writeFileSync(join(folder, ".rules.yaml.swp"), yaml(limit));
+      renameSync(join(folder, ".rules.yaml.swp"), path);
+      await until([limit]);
+    }
+  });
+
+  it("tells of a link that is turned to another file", async () => {
+    for (const name of ["one", "two"]) mkdirSync(join(folder, name));
+    writeFileSync(join(folder, "one", "rules.yaml"), yaml(1));
+    writeFileSync(join(folder, "two", "rules.yaml"), yaml(2));
+    symlinkSync("one", join(folder, "data"));
+    const { until } = watch(join(folder, "data", "rules.yaml"));
+    await until([1]);
+    symlinkSync("two", join(folder, "next"));
+    renameSync(join(folder, "next"), join(folder, "data"));
+    await until([2]);
+  });
+
+  it("says once why rules are bad, and goes on with the next good ones", async () => {
+    const { told, until } = watch(path);
+    await until([1]);
+    writeFileSync(path, yaml(0));
+    await until(expect.stringMatching(/rules\.yaml:2:\d+: rules\[0\]\.limit: must be a whole number/));
+    writeFileSync(path, `${yaml(0)}# as bad as before\n`);
+    await sleep(LONG_ENOUGH);
+    expect(told).toHaveLength(2);
+    writeFileSync(path, yaml(1));
+    await until([1]);
+    writeFileSync(path, yaml(0));
+    await until(expect.stringContaining("limit"));
+    expect(told).toHaveLength(4);
+  });
+
+  it("says once that it is gone, and finds it again", async () => {
+    const { told, until } = watch(path);
+    await until([1]);
+    unlinkSync(path);
+    await until(expect.stringContaining("ENOENT"));
+    await sleep(LONG_ENOUGH);
+    writeFileSync(path, yaml(8));
+    await until([8]);
+    expect(told).toHaveLength(3);
+  });
+
+  it("is read only when it is written to the end", async () => {
+    const { told, until } = watch(path);
+    const whole = yaml(...Array.from({ length: 10 }, (_, i) => i + 1));
+    const lines = whole.split("\n");
+    for (let i = 1; i <= lines.length; i += 1) {
+      writeFileSync(path, lines.slice(0, i).join("\n"));
+      await sleep(100);
+    }
+    await until([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    expect(told).toHaveLength(1);
+  });
+
+  it("tells of nothing any more once it is stopped", async () => {
+    const { told, stop } = watch(path);
+    writeFileSync(path, yaml(9));
+    stop();
+    await sleep(LONG_ENOUGH);
+    expect(told).toEqual([]);
+  });
+});

@@ -1,0 +1,96 @@
+import { describe, expect, it } from "vitest";
+import { request, rule, world } from "./fixtures.ts";
+
+const ADMIN = { id: "key-1", name: "Ada" };
+const rules = [
+  rule(),
+  rule({ rule_id: "orders", endpoint_pattern: "/api/v1/orders", algorithm: "token_bucket" }),
+  rule({ rule_id: "other", endpoint_pattern: "/other" }),
+  rule({ rule_id: "premium", endpoint_pattern: "/other", tier: "premium", limit: 50 }),
+  rule({ rule_id: "watched", endpoint_pattern: "/api/**", mode: "shadow" }),
+  rule({ rule_id: "keys", dimension: "apikey" }),
+];
+
+async function used() {
+  const made = await world(rules);
+  for (const endpoint of ["/api/v1/orders", "/other"]) {
+    await made.service.check(request({ endpoint, cost: 3 }));
+    await made.service.check(request({ endpoint, identifier: "43", cost: 3 }));
+  }
+  const counts = async (identifier = "42"): Promise<Record<string, number>> => {
+    const shown = await Promise.all(
+      ["/api/v1/orders", "/other"].map((endpoint) => made.service.peek(request({ endpoint, identifier }))),
+    );
+    return Object.fromEntries(
+      shown
+        .flatMap(({ limits, shadow }) => [...limits, ...shadow])
+        .map(({ rule_id, current_count }) => [rule_id, current_count]),
+    );
+  };
+  return { ...made, counts };
+}
+
+describe("a reset", () => {
+  it("forgets what an identity has used under all rules that match an endpoint, shadows among them", async () => {
+    const { service, counts } = await used();
+    const { reset } = await service.reset({ identifier: "42", dimension: "user", endpoint: "/api/v1/orders" }, ADMIN);
+    expect([...reset].sort()).toEqual(["all", "orders", "watched"]);
+    expect(await counts()).toEqual({ all: 0, orders: 0, watched: 0, other: 3 });
+    expect(await counts("43")).toEqual({ all: 6, orders: 3, watched: 3, other: 3 });
+  });
+
+  it("without an endpoint forgets all of the dimension", async () => {
+    const { service, counts } = await used();
+    const { reset } = await service.reset({ identifier: "42", dimension: "user" }, ADMIN);
+    expect([...reset].sort()).toEqual(["all", "orders", "other", "premium", "watched"]);
+    expect(await counts()).toEqual({ all: 0, orders: 0, watched: 0, other: 0 });
+    expect(await counts("43")).toEqual({ all: 6, orders: 3, watched: 3, other: 3 });
+  });
+
+  it("makes the state normal again", async () => {
+    const { service, told } = await world([rule({ limit: 1 })]);
+    await service.check(request());
+    await service.reset({ identifier: "42", dimension: "user" }, ADMIN);
+    expect((await service.peek(request({ cost: 0 }))).decisive).toMatchObject({ state: "normal" });
+    expect((await service.check(request())).decisive).toMatchObject({ state: "throttled" });
+    expect(told.transitions).toEqual(["all: normal -> throttled", "all: normal -> throttled"]);
+  });
+
+  it("is audited before it is answered: who did it, to whom, and what", async () => {
+    const { service, audited } = await used();
+    await service.reset({ identifier: "42", dimension: "user", endpoint: "/other" }, ADMIN);
+    expect(audited).toMatchObject([
+      {
+        actor_id: "key-1",
+        actor_name: "Ada",
+        action: "limit.reset",
+        subject: "user:42",
+        after: { endpoint: "/other", rules: ["all", "other"] },
+      },
+    ]);
+  });
+
+  it("is done, and audited later, when the database is gone", async () => {
+    let gone = true;
+    const written: unknown[] = [];
+    const append = async (events: readonly unknown[]): Promise<void> => {
+      if (gone) throw new Error("gone");
+      written.push(...events);
+    };
+    const { service } = await world(rules, { append });
+    await service.reset({ identifier: "42", dimension: "user" }, ADMIN);
+    gone = false;
+    await service.close();
+    expect(written).toMatchObject([{ action: "limit.reset" }]);
+  });
+
+  it.each([
+    [{ identifier: "" }, "identifier"],
+    [{ identifier: "x", dimension: "ip" as const }, "identifier"],
+    [{ endpoint: "x".repeat(8_193) }, "endpoint"],
+  ])("of %o is refused by the name of the field", async (fields, field) => {
+    const { service } = await world(rules);
+    const asked = { identifier: "42", dimension: "user" as const, ...fields };
+    await expect(service.reset(asked, ADMIN)).rejects.toMatchObject({ name: "RequestError", field });
+  });
+});

@@ -1,0 +1,12 @@
+import { afterAll, beforeAll } from "vitest";
+import { type PostgresServer, startPostgres } from "../servers/postgres-server.ts";
+import { describeDatabase } from "./contract.ts";
+import { postgresPlace } from "./places.ts";
+
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await startPostgres({ fsync: "off" });
+});
+afterAll(() => server.stop());
+
+describeDatabase("PostgreSQL", () => postgresPlace(server));

@@ -1,0 +1,120 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { freePort } from "../../../core/test/servers/free-port.ts";
+import { startRedis } from "../../../core/test/servers/redis-server.ts";
+import { readSettings } from "../../src/config/read-settings.ts";
+import { openDatabase } from "../../src/database/open-database.ts";
+import { clockSkew } from "../../src/node/doctor/clock-skew.ts";
+import { doctor } from "../../src/node/doctor/doctor.ts";
+import type { Finding } from "../../src/node/doctor/finding.ts";
+import { openFiles } from "../../src/node/doctor/machine.ts";
+import { startPostgres } from "../servers/postgres-server.ts";
+
+const endings: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of endings.splice(0).reverse()) await end();
+});
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), "headgate-doctor-"));
+  endings.push(() => rmSync(path, { recursive: true }));
+  return path;
+}
+
+async function examined(flags: Record<string, string | true>): Promise<ReadonlyMap<string, Finding>> {
+  const { settings } = readSettings({ flags: { data: folder(), ...flags }, env: {} });
+  return new Map((await doctor(settings)).map((finding) => [finding.about, finding]));
+}
+
+async function redis(...settings: Parameters<typeof startRedis>) {
+  const server = await startRedis(...settings);
+  endings.push(() => server.stop());
+  return server;
+}
+
+describe("the doctor", () => {
+  it("finds nothing wrong with a Redis that keeps what it is told", async () => {
+    const server = await redis({ maxmemory: "10mb", config: { "maxmemory-policy": "noeviction" } });
+    const findings = await examined({ redis: server.url });
+    expect(findings.get("redis")).toMatchObject({ level: "ok", message: expect.stringMatching(/version 7/) });
+    expect(findings.get("redis role")?.level).toBe("ok");
+    expect(findings.get("redis eviction")).toMatchObject({ level: "ok", message: "noeviction" });
+    expect(findings.get("redis clock")?.level).toBe("ok");
+  });
+
+  it("fails a Redis that drops counters, one that is a replica, and one that is not there", async () => {
+    const master = await redis({ maxmemory: "10mb", config: { "maxmemory-policy": "allkeys-lru" } });
+    const replica = await redis({ config: { replicaof: `127.0.0.1 ${master.port}` } });
+    expect((await examined({ redis: master.url })).get("redis eviction")).toMatchObject({
+      level: "fail",
+      message: expect.stringMatching(/allkeys-lru: .*Set noeviction/),
+    });
+    expect((await examined({ redis: replica.url })).get("redis role")?.level).toBe("fail");
+    const gone = (await examined({ redis: `redis://:word-that-is-secret@127.0.0.1:${await freePort()}` })).get("redis");
+    expect(gone).toMatchObject({ level: "fail", message: expect.stringMatching(/ECONNREFUSED/) });
+    expect(gone?.message).not.toContain("word-that-is-secret");
+  });
+
+  it("looks at PostgreSQL: whether it can be written, and its clock", async () => {
+    const server = await startPostgres();
+    endings.push(() => server.stop());
+    const postgres = await server.database();
+    const well = await examined({ postgres });
+    expect(well.get("database")).toMatchObject({ level: "ok", message: "can be read and written" });
+    expect(well.get("postgres clock")?.level).toBe("ok");
+    await server.ask(`alter database ${new URL(postgres).pathname.slice(1)} set default_transaction_read_only = on`);
+    expect((await examined({ postgres })).get("database")?.level).toBe("fail");
+  });
+
+  it("tells of rules that are in each other's way, in the database and in a file", async () => {
+    const data = folder();
+    const database = await openDatabase({ data });
+    await database.close();
+    expect((await examined({ data })).get("rules")).toMatchObject({
+      level: "warn",
+      message: expect.stringMatching(/none/),
+    });
+    const rules = join(data, "rules.yaml");
+    const rule = (name: string, pattern: string, limit: number) =>
+      `  - {name: ${name}, dimension: ip, endpoint_pattern: ${pattern}, limit: ${limit}, window_seconds: 60}\n`;
+    writeFileSync(rules, `rules:\n${rule("all", "/**", 5)}${rule("one", "/one", 50)}`);
+    expect((await examined({ data, rules })).get("rules")?.level).toBe("warn");
+    writeFileSync(rules, `rules:\n${rule("all", "/**", 50)}`);
+    expect((await examined({ data, rules })).get("rules")?.level).toBe("ok");
+    writeFileSync(rules, "rules: 5");
+    expect((await examined({ data, rules })).get("rules")?.level).toBe("fail");
+  });
+
+  it("tells who can connect, and fails keys in the clear and certificates that cannot be used", async () => {
+    expect((await examined({})).get("listening")?.level).toBe("ok");
+    expect((await examined({ http: "0.0.0.0:80" })).get("listening")?.level).toBe("fail");
+    const open = await examined({ http: "0.0.0.0:80", insecure: true });
+    expect([open.get("listening")?.level, open.get("proxies")?.level]).toEqual(["warn", "warn"]);
+    const files = { "tls-cert": join(folder(), "none.pem"), "tls-key": "none.pem" };
+    expect((await examined({ http: "0.0.0.0:80", ...files })).get("certificate")?.level).toBe("fail");
+  });
+
+  it("tells of clocks that are apart, as far as the way there lets one know", () => {
+    expect(clockSkew("c", 1_000_000, 999_990, 1_000_010).level).toBe("ok");
+    expect(clockSkew("c", 1_000_400, 1_000_000, 1_000_000).level).toBe("ok");
+    expect(clockSkew("c", 1_002_000, 1_000_000, 1_000_000)).toMatchObject({
+      level: "warn",
+      message: expect.stringMatching(/2000 ms ahead of/),
+    });
+    expect(clockSkew("c", 998_000, 1_000_000, 1_000_000).message).toMatch(/2000 ms behind/);
+    expect(clockSkew("c", 1_002_000, 1_000_000, 1_004_000).level).toBe("ok");
+  });
+
+  it("tells of too few files", () => {
+    const limits = (soft: string) =>
+      `Limit   Soft Limit  Hard Limit  Units\nMax open files            ${soft}     9     files\n`;
+    expect(openFiles(() => limits("1024"))).toMatchObject({
+      level: "warn",
+      message: expect.stringMatching(/only 1024/),
+    });
+    expect(openFiles(() => limits("4096")).level).toBe("ok");
+    expect(openFiles(() => limits("unlimited")).level).toBe("ok");
+  });
+});

@@ -1,0 +1,139 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import { afterEach, describe, expect, it } from "vitest";
+import { eventually } from "../../../core/test/servers/eventually.ts";
+import type { Change } from "../../src/database/database.ts";
+import { DatabaseRules, FileRules } from "../../src/node/rules-in-force.ts";
+import type { RateLimitRule } from "../../src/rules/rule.ts";
+import { sampleRule } from "../rules/sample-rule.ts";
+
+const lines: { level: string; msg: string }[] = [];
+const log = pino({ formatters: { level: (level) => ({ level }) } }, { write: (line) => lines.push(JSON.parse(line)) });
+
+const endings: (() => unknown)[] = [];
+afterEach(() => {
+  lines.length = 0;
+  for (const end of endings.splice(0)) end();
+});
+
+/** The part of a database that rules need, as a test wants it. */
+class FakeDatabase {
+  stored: readonly RateLimitRule[] = [];
+  isGone = false;
+  reads = 0;
+  listeners: ((change: Change) => void)[] = [];
+
+  readonly rules = {
+    all: async () => {
+      this.reads += 1;
+      await null;
+      if (this.isGone) throw new Error("gone");
+      return this.stored;
+    },
+  } as never;
+
+  onChange(listener: (change: Change) => void): () => void {
+    this.listeners.push(listener);
+    return () => {
+      this.listeners = [];
+    };
+  }
+
+  tell(change: Change): void {
+    for (const listener of this.listeners) listener(change);
+  }
+}
+
+async function opened() {
+  const database = new FakeDatabase();
+  const rules = await DatabaseRules.open(database, log);
+  endings.push(() => rules.close());
+  return { database, rules };
+}
+
+describe("the rules of the database", () => {
+  it("are in force once somebody who changed them is answered", async () => {
+    const { database, rules } = await opened();
+    database.stored = [sampleRule()];
+    await rules.refresh();
+    expect(rules.catalogue.rules).toHaveLength(1);
+  });
+
+  it("are read anew when they change or may have changed, and for no other change", async () => {
+    const { database, rules } = await opened();
+    const { reads } = database;
+    database.tell({ kind: "keys" });
+    database.tell({ kind: "user", user_id: "1" });
+    expect(database.reads).toBe(reads);
+    for (const kind of ["rules", "all"] as const) {
+      database.stored = [...database.stored, sampleRule({ rule_id: kind, window_seconds: database.reads })];
+      database.tell({ kind });
+      await eventually("they are read", async () => rules.catalogue.rules.length === database.stored.length);
+    }
+  });
+
+  it("are read once for many changes at once", async () => {
+    const { database, rules } = await opened();
+    const { reads } = database;
+    await Promise.all(Array.from({ length: 100 }, () => rules.refresh()));
+    expect(database.reads - reads).toBeLessThanOrEqual(2);
+  });
+
+  it("stay as they are while they cannot be read or used, which is told once, and are found again", async () => {
+    const { database, rules } = await opened();
+    database.stored = [sampleRule()];
+    await rules.refresh();
+    const before = rules.catalogue;
+    database.isGone = true;
+    await rules.refresh();
+    await rules.refresh();
+    expect([rules.catalogue, rules.isStale]).toEqual([before, true]);
+    database.isGone = false;
+    database.stored = [sampleRule({ algorithm: "magic" })];
+    await rules.refresh();
+    expect([rules.catalogue, rules.isStale]).toEqual([before, true]);
+    expect(lines.map(({ level }) => level)).toEqual(["error"]);
+    database.stored = [];
+    await eventually("they are read again without a change", async () => !rules.isStale);
+    expect(rules.catalogue.rules).toEqual([]);
+    expect(lines.map(({ level }) => level)).toEqual(["error", "info"]);
+  });
+
+  it("are not read any more once they are closed", async () => {
+    const { database, rules } = await opened();
+    rules.close();
+    const { reads } = database;
+    await rules.refresh();
+    expect(database.reads).toBe(reads);
+  });
+});
+
+describe("the rules of a file", () => {
+  const text = (limit: number) =>
+    `rules: [{name: A, dimension: ip, endpoint_pattern: /a, limit: ${limit}, window_seconds: 60}]`;
+
+  it("follow the file, and stay as they were when it cannot be used", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "headgate-rules-"));
+    endings.push(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, "rules.yaml");
+    writeFileSync(file, text(1));
+    const rules = await FileRules.open(file, log);
+    endings.push(() => rules.close());
+    const limit = () => rules.catalogue.rules[0].limit;
+    expect(limit()).toBe(1);
+    writeFileSync(file, text(22));
+    await eventually("the new limit holds", async () => limit() === 22);
+    expect(rules.catalogue.rules[0].version).toBe(2);
+    writeFileSync(file, "rules: [oops]");
+    await eventually("it is told", async () => rules.isStale);
+    expect(limit()).toBe(22);
+    writeFileSync(file, text(333));
+    await eventually("the next one holds", async () => limit() === 333 && !rules.isStale);
+  });
+
+  it("must be usable when the node starts", async () => {
+    await expect(FileRules.open("/nowhere/rules.yaml", log)).rejects.toThrow(/ENOENT/);
+  });
+});

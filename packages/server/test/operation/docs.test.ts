@@ -1,0 +1,57 @@
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { Standings } from "../../src/check/standings.ts";
+import { allSettings, fields, flagOf, variableOf } from "../../src/config/fields.ts";
+import { NodeTelemetry } from "../../src/metrics/node-telemetry.ts";
+import { prometheus } from "../../src/metrics/prometheus.ts";
+import { addFigures } from "../../src/node/node-figures.ts";
+
+function page(name: string): string {
+  return readFileSync(new URL(`../../../../docs/${name}`, import.meta.url), "utf8");
+}
+
+it("docs/service.md has every setting, its flag, its variable and its default", () => {
+  const rows = page("service.md")
+    .split("\n")
+    .filter((line) => line.startsWith("| `"));
+  for (const setting of allSettings) {
+    const row = rows.find((line) => line.split("|")[1].includes(`\`${setting.name}\``));
+    expect(row, setting.name).toBeDefined();
+    if (setting.takes !== undefined && setting.name !== "tls_key") expect(row).toContain(`\`${flagOf(setting)}\``);
+    if (setting.name !== "tls_key") expect(row).toContain(`\`${variableOf(setting)}\``);
+  }
+  const { http, grpc, data, nodes, skewBoundMs, logLevel } = fields;
+  const defaults = [
+    http.show(http.initial),
+    grpc.show(grpc.initial),
+    data.initial,
+    nodes.initial,
+    skewBoundMs.show(skewBoundMs.initial),
+    logLevel.initial,
+  ];
+  for (const value of defaults)
+    expect(
+      rows.some((row) => row.split("|")[3].includes(String(value))),
+      String(value),
+    ).toBe(true);
+});
+
+it("docs/operation.md has every metric, and no other", async () => {
+  const registry = prometheus(new NodeTelemetry(), "1");
+  const numbers = () => new Proxy({} as never, { get: () => 0 });
+  addFigures(registry, {
+    rules: { catalogue: { rules: [] } as never, isStale: false },
+    stores: { stats: { memoryKeys: () => 0, resilient: numbers(), cached: numbers, leased: numbers } },
+    standings: new Standings({ get: () => Promise.reject() }),
+    rollups: { dropped: 0 },
+  });
+  const exported = registry
+    .getMetricsAsArray()
+    .map(({ name }) => name)
+    .filter((name) => name.startsWith("headgate_"));
+  const documented = page("operation.md")
+    .split("\n")
+    .filter((line) => line.startsWith("| `headgate_"));
+  const names = documented.flatMap((line) => line.split("|")[1].match(/headgate_\w+/g) ?? []);
+  expect(names.sort()).toEqual(exported.sort());
+});

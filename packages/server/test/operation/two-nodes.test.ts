@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { eventually } from "../../../core/test/servers/eventually.ts";
+import { type RedisServer, startRedis } from "../../../core/test/servers/redis-server.ts";
+import { type PostgresServer, startPostgres } from "../servers/postgres-server.ts";
+import { type NodeProcess, startNode } from "./node-process.ts";
+
+const PASSWORD = "redis-word-that-nobody-may-see";
+const ADMIN_KEY = "admin-word-that-nobody-may-see";
+
+describe("two nodes on one Redis and one PostgreSQL", () => {
+  let redis: RedisServer;
+  let postgres: PostgresServer;
+  let left: NodeProcess;
+  let right: NodeProcess;
+
+  beforeAll(async () => {
+    [redis, postgres] = await Promise.all([startRedis({ password: PASSWORD }), startPostgres()]);
+    const env = {
+      HEADGATE_REDIS: redis.url,
+      HEADGATE_POSTGRES: await postgres.database(),
+      HEADGATE_ADMIN_KEY: ADMIN_KEY,
+    };
+    // One after the other: both would make the tables.
+    left = await startNode({ env, flags: ["--nodes", "2"] });
+    right = await startNode({ env, flags: ["--nodes", "2"] });
+  });
+  afterAll(async () => {
+    await Promise.all([left?.end(), right?.end()]);
+    await Promise.all([redis?.stop(), postgres?.stop()]);
+  });
+
+  /** The seconds until the other node decides as it should. */
+  async function secondsUntil(answer: () => Promise<boolean>): Promise<number> {
+    const begin = performance.now();
+    await eventually("the change is in force", answer);
+    return (performance.now() - begin) / 1000;
+  }
+
+  async function limitOn(node: NodeProcess, user: string, endpoint: string): Promise<unknown> {
+    const response = await node.request("GET", `/api/v1/explain?identifier=${user}&endpoint=${endpoint}`);
+    const { answer } = (await response.json()) as { answer: { limit: unknown } };
+    return answer.limit;
+  }
+
+  it("see each other's rules, tiers and overrides within a second", async () => {
+    expect((await left.addRule("shared", "/shared", 10)).status).toBe(201);
+    await secondsUntil(async () => (await limitOn(right, "a", "/shared")) === 10);
+    expect((await right.addRule("shared-premium", "/shared", 50, { tier: "premium" })).status).toBe(201);
+    const seconds: number[] = [];
+    // The best of three: how long it takes is the nodes' matter, how busy the machine is not.
+    for (const user of ["a", "b", "c"]) {
+      expect((await left.request("PUT", `/api/v1/users/${user}/tier`, { tier: "premium" })).status).toBe(200);
+      seconds.push(await secondsUntil(async () => (await limitOn(right, user, "/shared")) === 50));
+    }
+    expect(Math.min(...seconds)).toBeLessThan(1);
+    const override = { limit: 70, reason: "a launch", duration_seconds: 60 };
+    expect((await right.request("POST", "/api/v1/users/a/override", override)).status).toBe(201);
+    await secondsUntil(async () => (await limitOn(left, "a", "/shared")) === 70);
+  });
+
+  it("share counts exactly", async () => {
+    // What Redis does not answer in time, on a machine that is busy, is refused and not decided here.
+    await left.addRule("exact", "/exact", 40, { window_seconds: 3600, on_error: "deny" });
+    await eventually("both know the rule", async () => (await limitOn(right, "b", "/exact")) === 40);
+    const statuses = await Promise.all(
+      Array.from({ length: 100 }, (_, i) => (i % 2 === 0 ? left : right).check("b", "/exact")),
+    );
+    const [passed, refused, unanswered] = [200, 429, 503].map((each) => statuses.filter((s) => s === each).length);
+    expect(passed).toBeLessThanOrEqual(40);
+    expect(passed + unanswered).toBeGreaterThanOrEqual(40);
+    expect(passed + unanswered + refused).toBe(100);
+  });
+
+  it("go on deciding by the last known rules while PostgreSQL is restarted under load", async () => {
+    await left.addRule("steady", "/steady", 1_000_000);
+    expect(await left.check("c", "/steady")).toBe(200);
+    const statuses = new Map<number, number>();
+    let isOver = false;
+    const load = Promise.all(
+      Array.from({ length: 4 }, async (_, i) => {
+        while (!isOver) {
+          const status = await left.check(i % 2 === 0 ? "c" : `new-${Math.random()}`, "/steady");
+          statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        }
+      }),
+    );
+    await postgres.kill();
+    await eventually("checks are decided without it", async () => (statuses.get(200) ?? 0) > 50);
+    expect((await left.addRule("late", "/late", 1)).status).toBe(503);
+    expect((await fetch(`${left.url}/readyz`)).status).toBe(200);
+    await postgres.start();
+    await eventually("rules can be changed again", async () => (await left.addRule("late", "/late", 1)).status === 201);
+    await secondsUntil(async () => (await limitOn(right, "d", "/late")) === 1);
+    isOver = true;
+    await load;
+    expect([...statuses.keys()]).toEqual([200]);
+  });
+
+  it("do as on_error says while Redis is gone, say so, and are back by themselves", async () => {
+    await left.addRule("closed", "/closed", 5, { on_error: "deny" });
+    await left.addRule("open", "/open", 5, { on_error: "allow" });
+    const before = left.log.length;
+    const since = (start: string) => left.log.slice(before).some(({ msg }) => String(msg).startsWith(start));
+    await redis.kill();
+    await eventually("the store is given up", async () => {
+      await left.check("e", "/open");
+      return since("the store of counters is given up");
+    });
+    expect(await left.check("e", "/closed")).toBe(503);
+    expect(await left.check("e", "/open")).toBe(200);
+    const metrics = await (await left.request("GET", "/metrics")).text();
+    expect(metrics).toMatch(/^headgate_store_breaker_open 1$/m);
+    expect(metrics).toMatch(/^headgate_store_errors_total\{code="HG_STORE_UNREACHABLE"\} [1-9]/m);
+    await redis.start();
+    await eventually("the store is back", async () => (await left.check("e", "/closed")) === 200);
+    expect(since("the store of counters is back")).toBe(true);
+  });
+
+  it("end with 0, and have told nobody a secret", async () => {
+    const codes = await Promise.all([left.stop(), right.stop()]);
+    expect(codes).toEqual([0, 0]);
+    for (const node of [left, right]) {
+      expect(node.log.length).toBeGreaterThan(3);
+      expect(node.stderr.split("\n").every((line) => line === "" || line.startsWith("{"))).toBe(true);
+      for (const secret of [PASSWORD, ADMIN_KEY, postgres.password]) {
+        expect(`${node.stdout}${node.stderr}`).not.toContain(secret);
+      }
+    }
+  });
+});

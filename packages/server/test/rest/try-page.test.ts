@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type Service, startService } from "./service.ts";
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.stop());
+
+it("leads to a page to try the routes on", async () => {
+  const root = await service.ask("GET", "/", { key: null });
+  expect([root.status, root.headers.get("location")]).toEqual([302, "/docs"]);
+  const { status, headers, text } = await service.ask("GET", "/docs", { key: null });
+  expect(status).toBe(200);
+  expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
+  expect(text).toContain('<html lang="en">');
+});
+
+it("loads nothing from elsewhere and runs nothing that stands in the page", async () => {
+  const { headers, text } = await service.ask("GET", "/docs", { key: null });
+  expect(headers.get("content-security-policy")).toBe(
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
+      "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  );
+  expect(headers.get("x-content-type-options")).toBe("nosniff");
+  expect(text).not.toMatch(/https?:|<script>|<style|style=|\son\w+=/);
+  const files = [...text.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, file]) => file);
+  expect(files.sort()).toEqual(["/docs/page.css", "/docs/page.js", "/openapi.json"]);
+  for (const file of files) expect((await service.ask("GET", file, { key: null })).status).toBe(200);
+});
+
+it("has a script that can be read", async () => {
+  const { text } = await service.ask("GET", "/docs/page.js", { key: null });
+  expect(() => new Function(text)).not.toThrow();
+  expect(text).not.toMatch(/localStorage|sessionStorage|document\.cookie|innerHTML/);
+});

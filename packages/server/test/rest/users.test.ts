@@ -1,0 +1,142 @@
+import { afterEach, expect, it } from "vitest";
+import { eventually, ruleOf, type Service, startService } from "./service.ts";
+
+let service: Service;
+afterEach(() => service.stop());
+
+const TIERS = [
+  ruleOf({ limit: 10 }),
+  ruleOf({ rule_id: "orders-premium", tier: "premium", limit: 100 }),
+  ruleOf({ rule_id: "search", endpoint_pattern: "/search/:term", window_seconds: 1, limit: 5 }),
+  ruleOf({ rule_id: "beta", endpoint_pattern: "/beta/**", tier: "enterprise", limit: 7 }),
+  ruleOf({ rule_id: "by-ip", dimension: "ip", endpoint_pattern: "/**", limit: 1_000 }),
+];
+
+async function limitsOf(user: string): Promise<Record<string, [number, string]>> {
+  const { body } = await service.ask("GET", `/api/v1/users/${user}/limits`);
+  return Object.fromEntries(
+    body.limits.map((each: { rule_id: string; limit: number; origin: string }) => [
+      each.rule_id,
+      [each.limit, each.origin],
+    ]),
+  );
+}
+
+it("tells the limits of somebody unknown: the defaults", async () => {
+  service = await startService({ rules: TIERS });
+  const { body, headers } = await service.ask("GET", "/api/v1/users/42/limits");
+  expect(body).toMatchObject({ user_id: "42", tier: null, version: 0 });
+  expect(headers.get("etag")).toBe('"0"');
+  expect(await limitsOf("42")).toEqual({ orders: [10, "rule"], search: [5, "rule"] });
+});
+
+it("puts a user into a tier, and takes him out of it", async () => {
+  service = await startService({ rules: TIERS });
+  const put = await service.ask("PUT", "/api/v1/users/42/tier", { body: { tier: "premium" } });
+  expect([put.status, put.headers.get("etag")]).toEqual([200, '"1"']);
+  expect(await limitsOf("42")).toEqual({ "orders-premium": [100, "tier"], search: [5, "rule"] });
+  await service.ask("PUT", "/api/v1/users/42/tier", { body: { tier: "enterprise" } });
+  expect(await limitsOf("42")).toEqual({ orders: [10, "rule"], search: [5, "rule"], beta: [7, "tier"] });
+  await service.ask("PUT", "/api/v1/users/42/tier", { body: { tier: null } });
+  expect(await limitsOf("42")).toEqual({ orders: [10, "rule"], search: [5, "rule"] });
+});
+
+it("takes any name for a tier that is a name", async () => {
+  service = await startService({ rules: TIERS });
+  expect((await service.ask("PUT", "/api/v1/users/42/tier", { body: { tier: "gold" } })).status).toBe(200);
+  for (const body of [{ tier: "" }, { tier: "two words" }, { tier: 3 }, {}]) {
+    expect((await service.ask("PUT", "/api/v1/users/42/tier", { body })).status).toBe(400);
+  }
+});
+
+it("gives a user limits of his own, before those of his tier", async () => {
+  service = await startService({ rules: TIERS });
+  await service.ask("PUT", "/api/v1/users/42/tier", { body: { tier: "premium" } });
+  const body = { custom_limits: { "orders-premium": { limit: 250 }, search: { limit: 6, burst: null } } };
+  const put = await service.ask("PUT", "/api/v1/users/42/limits", { body });
+  expect(put.status).toBe(200);
+  expect(await limitsOf("42")).toEqual({ "orders-premium": [250, "custom"], search: [6, "custom"] });
+  await service.ask("PUT", "/api/v1/users/42/limits", { body: { custom_limits: {} } });
+  expect(await limitsOf("42")).toEqual({ "orders-premium": [100, "tier"], search: [5, "rule"] });
+});
+
+it("refuses limits of rules that there are not, and prototypes", async () => {
+  service = await startService({ rules: TIERS });
+  const unknown = { custom_limits: { nothing: { limit: 1 } } };
+  const { status, body } = await service.ask("PUT", "/api/v1/users/42/limits", { body: unknown });
+  expect([status, body.errors[0].field]).toEqual([400, "custom_limits.nothing"]);
+  const poison = '{"custom_limits":{"__proto__":{"limit":1}}}';
+  expect((await service.ask("PUT", "/api/v1/users/42/limits", { body: poison })).status).toBe(400);
+});
+
+it("overrides for a time, and says why in the audit log", async () => {
+  service = await startService({ rules: TIERS });
+  const body = { rule_id: "orders", limit: 500, reason: "load test", duration_seconds: 60 };
+  const made = await service.ask("POST", "/api/v1/users/42/override", { body, key: service.keys.write });
+  expect(made.status).toBe(201);
+  expect(made.body).toMatchObject({ user_id: "42", rule_id: "orders", limit: 500, reason: "load test" });
+  expect(made.headers.get("location")).toBe(`/api/v1/users/42/override/${made.body.override_id}`);
+  expect(await limitsOf("42")).toMatchObject({ orders: [500, "override"] });
+  const check = { identifier: "42", endpoint: "/api/v1/orders" };
+  await eventually(async () =>
+    expect((await service.ask("POST", "/api/v1/check", { body: check })).body.limit).toBe(500),
+  );
+  const audit = await service.ask("GET", "/api/v1/audit?user=42&action=override.create");
+  expect(audit.body.entries).toMatchObject([{ actor_name: "write", after: { reason: "load test", limit: 500 } }]);
+  await service.clock.advance(60_000);
+  expect(await limitsOf("42")).toMatchObject({ orders: [10, "rule"] });
+  expect((await service.ask("GET", "/api/v1/users/42")).body.overrides).toEqual([]);
+});
+
+it("overrides all rules where none is named, until a moment", async () => {
+  service = await startService({ rules: TIERS });
+  const expires_at = new Date(service.clock.now() / 1000 + 5_000).toISOString();
+  const body = { limit: 77, reason: "sale", expires_at };
+  expect((await service.ask("POST", "/api/v1/users/42/override", { body })).body).toMatchObject({ expires_at });
+  expect(await limitsOf("42")).toEqual({ orders: [77, "override"], search: [77, "override"] });
+});
+
+it("ends an override before its time", async () => {
+  service = await startService({ rules: TIERS });
+  const body = { limit: 77, reason: "sale", duration_seconds: 60 };
+  const { headers } = await service.ask("POST", "/api/v1/users/42/override", { body });
+  const path = headers.get("location") ?? "";
+  expect((await service.ask("DELETE", path)).status).toBe(204);
+  expect(await limitsOf("42")).toMatchObject({ orders: [10, "rule"] });
+  const again = await service.ask("DELETE", path);
+  expect([again.status, again.body.code]).toEqual([404, "override_not_found"]);
+});
+
+it.each([
+  ["no end", { limit: 5, reason: "x" }, "expires_at"],
+  ["two ends", { limit: 5, reason: "x", duration_seconds: 5, expires_at: "2100-01-01T00:00:00Z" }, "expires_at"],
+  ["an end that is past", { limit: 5, reason: "x", expires_at: "2020-01-01T00:00:00Z" }, "expires_at"],
+  ["an end that is none", { limit: 5, reason: "x", expires_at: "soon" }, "expires_at"],
+  ["no reason", { limit: 5, duration_seconds: 5 }, "reason"],
+  ["a blank reason", { limit: 5, duration_seconds: 5, reason: "  " }, "reason"],
+  ["no limit", { reason: "x", duration_seconds: 5 }, "limit"],
+  ["a rule that there is not", { rule_id: "nothing", limit: 5, reason: "x", duration_seconds: 5 }, "rule_id"],
+])("refuses an override with %s", async (_, body, field) => {
+  service = await startService({ rules: TIERS });
+  const answer = await service.ask("POST", "/api/v1/users/42/override", { body });
+  expect([answer.status, answer.body.errors[0].field]).toEqual([400, field]);
+});
+
+it("refuses to lose an update of a user", async () => {
+  service = await startService({ rules: TIERS });
+  const put = (tier: string, tag: string) =>
+    service.ask("PUT", "/api/v1/users/42/tier", { body: { tier }, headers: { "if-match": tag } });
+  expect((await put("premium", '"0"')).status).toBe(200);
+  expect((await put("free", '"0"')).status).toBe(412);
+  expect((await put("free", '"1"')).status).toBe(200);
+});
+
+it("takes any text for a user: slashes, prototypes, other scripts", async () => {
+  service = await startService({ rules: TIERS });
+  for (const user of ["a/b", "../../etc", "__proto__", "constructor", "用户", "%2e%2e%2f", "a b?c#d"]) {
+    const path = `/api/v1/users/${encodeURIComponent(user)}`;
+    expect((await service.ask("PUT", `${path}/tier`, { body: { tier: "premium" } })).status).toBe(200);
+    const { body } = await service.ask("GET", path);
+    expect(body).toMatchObject({ user_id: user, tier: "premium", version: 1 });
+  }
+});
