@@ -1,6 +1,6 @@
 import { http } from "./http/suite.ts";
 import { keys } from "./keys/suite.ts";
-import { leases } from "./leases/suite.ts";
+import { leases, leasesOnZooKeeper } from "./leases/suite.ts";
 import { memory } from "./memory/suite.ts";
 import { redis } from "./redis/suite.ts";
 import { rules } from "./rules/suite.ts";
@@ -8,7 +8,7 @@ import { grpc } from "./service/grpc-suite.ts";
 import { rest } from "./service/rest-suite.ts";
 import type { Suite } from "./suite.ts";
 
-export const suites: readonly Suite[] = [memory, keys, redis, leases, http, rules, rest, grpc];
+export const suites: readonly Suite[] = [memory, keys, redis, leases, leasesOnZooKeeper, http, rules, rest, grpc];
 
 export function findSuite(name: string): Suite | undefined {
   return suites.find((suite) => suite.name === name);

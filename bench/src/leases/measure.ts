@@ -1,12 +1,14 @@
-import { fork } from "node:child_process";
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
 import type { Figures, Task } from "../suite.ts";
 import { traffics } from "./traffics.ts";
 
-/** Until all processes have started and found how much to take at a time. */
+/** Until all processes have found how much to take at a time. */
 const WARM_UP_MS = 2_000;
 
 /** What one process is told to do: plain data. */
 export interface NodeOrders {
+  readonly suite: string;
   readonly subject: string;
   readonly address: string;
   readonly keys: number;
@@ -18,35 +20,48 @@ export interface NodeOrders {
 /** What one process saw. */
 export interface NodeFigures {
   readonly checks: number;
+  readonly elapsedMs: number;
   readonly p99: number;
   readonly roundTrips: number;
 }
 
-export async function measureNodes({ experiment, subject, timedMs, address }: Task): Promise<Figures> {
+export async function measureNodes({ suite, experiment, subject, timedMs, address }: Task): Promise<Figures> {
   const traffic = traffics.find(({ name }) => name === experiment);
   if (traffic === undefined || address === undefined) throw new Error(`there is no ${experiment} to measure`);
   const { keys, processes } = traffic;
-  const nodes = await Promise.all(
-    Array.from({ length: processes }, (_, place) =>
-      runNode({ subject, address, keys, place, warmUpMs: WARM_UP_MS, timedMs }),
-    ),
+  const nodes = Array.from({ length: processes }, (_, place) =>
+    start({ suite, subject, address, keys, place, warmUpMs: WARM_UP_MS, timedMs }),
   );
-  const checks = nodes.reduce((sum, node) => sum + node.checks, 0);
-  const roundTrips = nodes.reduce((sum, node) => sum + node.roundTrips, 0);
+  // All begin together, when the last has connected.
+  await Promise.all(nodes.map(message));
+  for (const node of nodes) node.send("begin");
+  const figures: NodeFigures[] = await Promise.all(nodes.map(message));
+  // What the last of them gives back is not to weigh on the next subject.
+  await Promise.all(nodes.map((node) => node.exitCode ?? once(node, "exit")));
+  const sum = (of: (node: NodeFigures) => number) => figures.reduce((total, node) => total + of(node), 0);
   return {
-    [experiment]: checks / timedMs,
-    [`${experiment}-p99`]: Math.max(...nodes.map(({ p99 }) => p99)),
-    [`${experiment}-trips`]: (1_000 * roundTrips) / checks,
+    [experiment]: sum(({ checks, elapsedMs }) => checks / elapsedMs),
+    [`${experiment}-p99`]: Math.max(...figures.map(({ p99 }) => p99)),
+    [`${experiment}-trips`]: (1_000 * sum(({ roundTrips }) => roundTrips)) / sum(({ checks }) => checks),
   };
 }
 
-function runNode(orders: NodeOrders): Promise<NodeFigures> {
-  return new Promise((resolve, reject) => {
-    const child = fork(new URL("./node.js", import.meta.url), [JSON.stringify(orders)], {
-      stdio: ["ignore", 2, 2, "ipc"],
-    });
-    child.on("message", (figures) => resolve(figures as NodeFigures));
-    child.on("error", reject);
-    child.on("exit", (code, signal) => reject(new Error(`a process ended with ${signal ?? code} and no figures`)));
-  });
+function start(orders: NodeOrders): ChildProcess {
+  return fork(new URL("./node.js", import.meta.url), [JSON.stringify(orders)], { stdio: ["ignore", 2, 2, "ipc"] });
+}
+
+/** The next one. Processes end with this one, so none is left behind by one that fails. */
+async function message(node: ChildProcess) {
+  const gone = new AbortController();
+  const ended = (code: number | null, signal: string | null) =>
+    gone.abort(new Error(`a process ended with ${signal ?? code} and no figures`));
+  node.once("exit", ended);
+  try {
+    const [said] = await once(node, "message", { signal: gone.signal });
+    return said;
+  } catch (error) {
+    throw gone.signal.reason ?? error;
+  } finally {
+    node.off("exit", ended);
+  }
 }

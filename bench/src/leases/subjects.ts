@@ -1,22 +1,34 @@
-import { leased, type Store } from "headgate";
-import { RedisStore } from "headgate/redis";
+import type { AsyncChecker } from "../subjects/subject.ts";
 import { HEADGATE } from "../suite.ts";
 
 export const LEASED = `${HEADGATE}-leased`;
-export const ONE_CALL = `${HEADGATE}-one-call`;
+export const ONE_CALL = "one-call-per-check";
+export const LOCK = "lock-update-unlock";
 
-/** A store, and how often it was asked. */
+/** A limiter on a server that several processes share, and how often it has asked that server. */
 export interface Subject {
-  readonly store: Store;
-  /** How often Redis was asked so far, where that is not once for each check. */
-  roundTrips?(): number;
+  readonly checker: AsyncChecker;
+  roundTrips(): number;
   close(): Promise<void>;
 }
 
-export async function openSubject(name: string, url: string): Promise<Subject> {
-  const redis = new RedisStore(url, name === ONE_CALL ? { maxBatch: 1 } : {});
-  await redis.ready();
-  if (name !== LEASED) return { store: redis, close: () => redis.close() };
-  const store = leased(redis);
-  return { store, roundTrips: () => store.stats.roundTrips, close: () => store.close() };
+/** Where to count, and for whom: those who need something on the server for each key make it beforehand. */
+export interface Place {
+  readonly address: string;
+  readonly keys: readonly string[];
+}
+
+interface Backend {
+  openSubject(name: string, place: Place): Promise<Subject>;
+}
+
+/** By suite. Each process loads only what it measures. */
+const backends: Readonly<Record<string, () => Promise<Backend>>> = {
+  leases: () => import("./redis-subjects.ts"),
+  "leases-zookeeper": () => import("./zookeeper-subjects.ts"),
+};
+
+export async function openSubject(suite: string, name: string, place: Place): Promise<Subject> {
+  const { openSubject } = await backends[suite]();
+  return openSubject(name, place);
 }

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fastify } from "fastify";
-import { makeLog, type Settings, serve } from "headgate-server";
+import { makeLog, readSettings, serve } from "headgate-server";
 import { CHECK, KEY, RULE } from "./rest-requests.ts";
 import { ECHO, type FromService } from "./rest-served.ts";
 
@@ -30,22 +30,8 @@ async function echo(): Promise<number> {
 
 /** The service as `headgate serve` starts it, with counters in memory. */
 async function checks(): Promise<number> {
-  const settings: Settings = {
-    http: { host: "127.0.0.1", port: 0 },
-    grpc: undefined,
-    data,
-    redis: undefined,
-    postgres: undefined,
-    zookeeper: undefined,
-    rules: undefined,
-    adminKey: KEY,
-    tls: undefined,
-    insecure: false,
-    logLevel: "error",
-    skewBoundMs: 1_000,
-    nodes: 1,
-    trustedProxies: [],
-  };
+  const flags = { http: "127.0.0.1:0", grpc: "off", data, "log-level": "error" };
+  const { settings } = await readSettings({ flags, env: { HEADGATE_ADMIN_KEY: KEY } });
   const { url } = await serve(settings, await makeLog(settings, (line) => process.stderr.write(line)));
   for (const rule of [RULE, { ...RULE, rule_id: "denied", endpoint_pattern: CHECK.denied, limit: 1 }]) {
     const headers = { authorization: `Bearer ${KEY}`, "content-type": "application/json" };

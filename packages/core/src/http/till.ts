@@ -70,13 +70,12 @@ export class Till<R extends Rules> {
       keeper.leave(held);
       throw error;
     }
-    // What stood in for the store has charged nothing there.
-    const isHeld = outcome.allowed && outcome.source === "store";
-    if (!isHeld) keeper.drop(held);
-    return {
-      outcome,
-      charge: new Charge(limiter, taken, held.at, now, notices, isHeld ? { held, keeper } : undefined),
-    };
+    // What stood in for the store has charged nothing there, as far as is known.
+    const isAsked = outcome.source === "store";
+    if (!isAsked) keeper.leave(held);
+    else if (!outcome.allowed) keeper.drop(held);
+    const kept = isAsked ? { held, keeper } : undefined;
+    return { outcome, charge: new Charge(limiter, taken, held.at, now, notices, kept) };
   }
 
   private taken({ rule, key, cost = 1 }: Check<RuleName<R>>, reserved: boolean): Taken<RuleName<R>> {

@@ -32,7 +32,7 @@ export function sourceFiles(folder: string): string[] {
 export function importsOf(file: string): string[] {
   const text = readFileSync(file, "utf8").replace(/^\s*(\/\/|\*|\/\*).*$/gm, "");
   const forms = [
-    /\bfrom\s*["']([^"']+)["']/g,
+    /\bfrom\s+["']([^"'\s]+)["']/g,
     /\bimport\s*["']([^"']+)["']/g,
     /\bimport\s*\(\s*["'`]([^"'`]+)["'`]/g,
     /\brequire(?:\.resolve)?\s*\(\s*["'`]([^"'`]+)["'`]/g,

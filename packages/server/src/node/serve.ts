@@ -6,7 +6,7 @@ import { makeCheckService } from "../check/check-service.ts";
 import { Standings } from "../check/standings.ts";
 import { openStores, type Stores } from "../check/stores.ts";
 import { refuseExposure } from "../config/exposure.ts";
-import type { Settings } from "../config/settings.ts";
+import type { Address, Settings } from "../config/settings.ts";
 import { addressText } from "../config/values.ts";
 import type { Database } from "../database/database.ts";
 import { openDatabase } from "../database/open-database.ts";
@@ -122,7 +122,7 @@ async function start(settings: Settings, log: Log, closing: Closing): Promise<Ru
   const onError = (error: unknown): void => log.error({ err: error }, "a call failed");
   let rpc: Awaited<ReturnType<typeof startGrpc>> | undefined;
   // Who is answered while the node stops is told to go elsewhere next time.
-  rest.addHook("onRequest", (_request, reply, done) => {
+  rest.addHook("preHandler", (_request, reply, done) => {
     if (waitingFor.length > 0) reply.header("connection", "close");
     done();
   });
@@ -133,7 +133,7 @@ async function start(settings: Settings, log: Log, closing: Closing): Promise<Ru
     await Promise.all([drained(rest), rpc?.stop(GRACE_MS)]);
   });
   const { http, grpc } = settings;
-  const url = await listening("--http", http, () => rest.listen(http));
+  await listening("--http", http, () => rest.listen(http));
   if (grpc !== undefined) {
     rpc = await listening("--grpc", grpc, () =>
       startGrpc({ service, keyRing, settings, telemetry, selfLimits, onError }),
@@ -143,12 +143,25 @@ async function start(settings: Settings, log: Log, closing: Closing): Promise<Ru
   const firstKey = await keyRing.makeFirstKey();
   waitingFor = [];
   return {
-    url,
-    grpcAddress: rpc && addressText(rpc.address),
+    url: `${settings.tls === undefined ? "http" : "https"}://${addressText(reachable(http.host, portOf(rest)))}`,
+    grpcAddress: rpc && addressText(reachable(rpc.address.host, rpc.address.port)),
     firstKey,
     rules: rules.catalogue.rules.length,
     stop: () => closing.close(),
   };
+}
+
+/** Where it can be asked from this machine. */
+function reachable(host: string, port: number): Address {
+  if (host === "0.0.0.0") return { host: "127.0.0.1", port };
+  return { host: host === "::" ? "::1" : host, port };
+}
+
+/** The one that was free, if it was asked for any. */
+function portOf({ server }: FastifyInstance): number {
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("REST listens on no port");
+  return address.port;
 }
 
 /** Of REST only what goes wrong: that it listens is told once, with all the rest. */

@@ -18,8 +18,10 @@ export function sendText(
   fields: readonly HeaderField[],
   text: string,
 ): void {
-  const headers = ["Content-Type", type, "Content-Length", String(Buffer.byteLength(text))];
+  const length = Buffer.byteLength(text);
+  const headers = ["Content-Type", type, "Content-Length", String(length)];
   for (const { name, value } of fields) headers.push(name, value);
   reply.hijack();
-  reply.raw.writeHead(status, headers).end(text);
+  // Where each character is a byte, the two encodings are one, and this is the quicker.
+  reply.raw.writeHead(status, headers).end(text, length === text.length ? "latin1" : "utf8");
 }

@@ -1,6 +1,6 @@
 import { tokenBucket } from "headgate";
 import { type HeaderField, HeaderWriter, Policy, type Standing, stateHeader, type Told } from "headgate/http";
-import type { CheckResult, LimitResult } from "../check/check.ts";
+import type { CheckResult, LimitResult, UsageState } from "../check/check.ts";
 
 /** Of a limit, headers tell its units and its window: this lends the rest. */
 const ANY = tokenBucket("1/s");
@@ -11,6 +11,8 @@ const MOST_POLICIES = 10_000;
 interface Stated {
   readonly policy: Policy;
   readonly writer: HeaderWriter;
+  /** By the state that it is in; none if that is normal. */
+  readonly states: Readonly<Record<UsageState, HeaderField | undefined>>;
 }
 
 /** Writes what the middleware would: RateLimit-Policy, RateLimit, Retry-After, Headgate-State. */
@@ -21,9 +23,10 @@ export class CheckHeaders {
     const { limits, decisive } = result;
     if (decisive === undefined) return [];
     if (limits.length > 1) return this.several(limits, decisive);
-    const { policy, writer } = this.statedOf(decisive);
+    const { writer, states } = this.statedOf(decisive);
     const headers = writer.write(standingOf(decisive));
-    if (decisive.state !== "normal") headers.push(stateHeader([{ policy, state: decisive.state }]));
+    const state = states[decisive.state];
+    if (state !== undefined) headers.push(state);
     return headers;
   }
 
@@ -44,7 +47,12 @@ export class CheckHeaders {
       if (told.limit === limit && told.window === window && told.burst === burst) return known;
     }
     const policy = new Policy(rule_id, { ...ANY, limit, window, burst });
-    const stated = { policy, writer: writerOf([policy]) };
+    const states = {
+      normal: undefined,
+      warning: stateHeader([{ policy, state: "warning" }]),
+      throttled: stateHeader([{ policy, state: "throttled" }]),
+    };
+    const stated = { policy, writer: writerOf([policy]), states };
     if (this.stated.size >= MOST_POLICIES) this.stated.clear();
     this.stated.set(rule_id, stated);
     return stated;

@@ -3,7 +3,7 @@ import type { RouteName } from "../access/permissions.ts";
 import { listed } from "./guard.ts";
 
 /** A route that will go. */
-export interface Deprecation {
+interface Deprecation {
   /** Since when nobody should begin to use it. */
   readonly since: Date;
   /** When it goes: six months after `since` at the earliest. */

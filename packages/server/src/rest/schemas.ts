@@ -10,7 +10,7 @@ const id = z.string().min(1).max(LONGEST_ID);
 const count = z.number().int().min(0);
 const time = z.iso.datetime({ offset: true }).describe("ISO 8601");
 
-export const dimension = z.enum(DIMENSIONS);
+const dimension = z.enum(DIMENSIONS);
 
 // What requests have.
 
@@ -62,7 +62,7 @@ export const keyParams = z.object({ key_id: id });
 const limitUnits = z.int().min(1).describe("How many units each window may pass");
 const burstUnits = z.int().min(1).nullable().describe("How many units can be held at once; null: as many as the limit");
 
-export const customLimits = z.record(
+const customLimits = z.record(
   z.string().min(1).max(255),
   z.strictObject({ limit: limitUnits, burst: burstUnits.default(null) }),
 );

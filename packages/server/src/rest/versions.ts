@@ -25,7 +25,7 @@ export async function expectedVersion(
     throw fieldProblem("header", "If-Match", 'must be * or ETags in quotes, as in "3"');
   }
   // Weak tags never match here: they are not of this service.
-  const versions = ifMatch.split(",").map((tag) => Number(/^"(\d{1,15})"$/.exec(tag.trim())?.[1] ?? 1));
+  const versions = ifMatch.split(",").map((tag) => Number(/^"(\d{1,15})"$/.exec(tag.trim())?.[1] ?? -1));
   if (versions.length === 1) return versions[0];
   const version = await current();
   return version !== undefined && versions.includes(version) ? version : -1;

@@ -30,6 +30,14 @@ it("tells the limits of somebody unknown: the defaults", async () => {
   expect(await limitsOf("42")).toEqual({ orders: [10, "rule"], search: [5, "rule"] });
 });
 
+it("tells each limit once, also where a pattern is within another", async () => {
+  const wide = ruleOf({ rule_id: "wide", endpoint_pattern: "/api/**" });
+  const hour = ruleOf({ rule_id: "hour", window_seconds: 3_600, limit: 50 });
+  service = await startService({ rules: [ruleOf(), wide, hour] });
+  const { body } = await service.ask("GET", "/api/v1/users/42/limits");
+  expect(body.limits.map(({ rule_id }: { rule_id: string }) => rule_id).sort()).toEqual(["hour", "orders", "wide"]);
+});
+
 it("puts a user into a tier, and takes him out of it", async () => {
   service = await startService({ rules: TIERS });
   const put = await service.ask("PUT", "/api/v1/users/42/tier", { body: { tier: "premium" } });

@@ -11,6 +11,7 @@ import { release } from "./release.ts";
 /** How often a process looks for holds of the dead, at the least, in milliseconds; and for how many at a time. */
 const LOOK_EVERY = 5_000;
 const MOST_AT_ONCE = 100;
+const MOST_ENDED = 10_000;
 /** So often a hold is extended before its time is over. */
 const BEATS = 4;
 
@@ -36,6 +37,7 @@ export class Keeper {
   private readonly open = new Map<string, Held>();
   /** What could not be done because the store failed. */
   private readonly undone = new Set<() => Promise<void>>();
+  /** Holds that have ended, and that the journal could not be told of. */
   private readonly ended = new Set<string>();
 
   constructor(store: Store, holds: Holds, options: KeeperOptions) {
@@ -59,11 +61,10 @@ export class Keeper {
     this.open.delete(id);
   }
 
-  /** A hold that has ended, or never began. */
+  /** A hold that has ended, or that was refused. */
   drop({ id }: Held): void {
     this.open.delete(id);
-    this.ended.add(id);
-    void this.removeEnded();
+    void this.remove([id]);
   }
 
   /** Does what ends a hold; if the store fails, again with each beat until it is done. */
@@ -88,7 +89,9 @@ export class Keeper {
       await (clock === undefined || clock instanceof SystemClock ? quietSleep(everyMs) : clock.sleep(everyMs));
       await this.quietly(() => this.extendOpen());
       await this.finishUndone();
-      await this.removeEnded();
+      const ended = [...this.ended];
+      this.ended.clear();
+      if (ended.length > 0) await this.remove(ended);
       await this.quietly(() => this.releaseOverdue());
     }
   }
@@ -119,12 +122,15 @@ export class Keeper {
     }
   }
 
-  private async removeEnded(): Promise<void> {
-    const ids = [...this.ended];
-    if (ids.length === 0) return;
+  private async remove(ids: readonly string[]): Promise<void> {
     await this.quietly(async () => {
-      await this.holds.remove(ids);
-      for (const id of ids) this.ended.delete(id);
+      try {
+        await this.holds.remove(ids);
+      } catch (error) {
+        // One that stays there does no harm: whoever releases it finds that it has ended.
+        if (this.ended.size < MOST_ENDED) for (const id of ids) this.ended.add(id);
+        throw error;
+      }
     });
   }
 

@@ -4,6 +4,7 @@ import type { Limit } from "../../limit/limit.ts";
 import type { Row } from "../transact.ts";
 import type { KeyHash } from "./key-hash.ts";
 import { KeyTable } from "./key-table.ts";
+import { LimitsInUse } from "./limits-in-use.ts";
 import { RowPool } from "./row-pool.ts";
 
 const FEWEST_SLOTS = 64;
@@ -47,6 +48,7 @@ export class Ledger implements Row {
   private readonly hash: KeyHash;
   private readonly maxKeys: number;
   private readonly sweeps: boolean;
+  private readonly limits: LimitsInUse;
   private readonly blank: Float64Array;
   private readonly pool: RowPool | undefined;
   /** The row that keys share when there is no room for them, laid out as in the table. */
@@ -64,6 +66,7 @@ export class Ledger implements Row {
   constructor(limit: Limit, hash: KeyHash, options: LedgerOptions) {
     this.limit = limit;
     this.algorithm = algorithmOf(limit);
+    this.limits = new LimitsInUse(limit);
     this.hash = hash;
     this.maxKeys = options.maxKeys;
     this.sweeps = options.sweep;
@@ -78,6 +81,7 @@ export class Ledger implements Row {
   use(limit: Limit): void {
     this.limit = limit;
     this.algorithm = algorithmOf(limit);
+    this.limits.use(limit);
   }
 
   get keys(): number {
@@ -223,6 +227,7 @@ export class Ledger implements Row {
 
   private tend(now: number): void {
     this.due = now + INTERVAL;
+    this.limits.forget(now, this.limit);
     this.step(STEPS_PER_INTERVAL, now);
     const { size, slots } = this.table;
     if (this.retiring === undefined && slots > FEWEST_SLOTS && size < EMPTIEST * slots)
@@ -254,9 +259,9 @@ export class Ledger implements Row {
   }
 
   private blankFrom(table: KeyTable, row: number): number {
-    const { algorithm, limit, pool } = this;
-    if (pool === undefined) return algorithm.blankFrom(limit, table.cells, row);
+    const { limits, pool } = this;
+    if (pool === undefined) return limits.blankFrom(table.cells, row);
     const pooled = table.cells[row];
-    return algorithm.blankFrom(limit, pool.cells(pooled), pool.at(pooled));
+    return limits.blankFrom(pool.cells(pooled), pool.at(pooled));
   }
 }

@@ -334,6 +334,18 @@ describe("a journal that fails", () => {
     expect(running.notices.map(({ code }) => code)).toEqual(["HG_HOLDS_FAILED"]);
   });
 
+  it("is told later of what has ended", async () => {
+    const world = new World();
+    const running = world.start();
+    const admission = await running.reserve();
+    world.store.holds.failure = down;
+    await admission.settle(10);
+    world.store.holds.failure = undefined;
+    expect(world.store.holds.size).toBe(1);
+    await world.pass(6_000);
+    expect(world.store.holds.size).toBe(0);
+  });
+
   it("is not waited for", async () => {
     const world = new World();
     const running = world.start();
@@ -424,6 +436,7 @@ describe("over resilient, while the store is gone", () => {
     world.store.failure = undefined;
     await world.pass(100_000);
     expect(await world.used()).toBe(20);
+    expect(world.store.holds.size).toBe(0);
   });
 });
 

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { startCutProxy } from "../../../servers/cut-proxy.ts";
 import { useRedis } from "../../redis/redis.ts";
 import { admittedInWholeWindows, expectNoneOver, sleep, windowWithRoom } from "./admissions.ts";
 import { type NodeSettings, useNodes } from "./node-process.ts";
@@ -41,6 +42,27 @@ it("a node that was frozen past the end of its lease spends nothing of it", asyn
   for (const units of whole) expect(units).toBe(LIMIT);
   const [stats] = await frozen.stats();
   expect(stats.burnt).toBeGreaterThanOrEqual((lease?.held ?? 0) - 1);
+});
+
+it("a node that hears late what it was granted spends nothing of it after the window", async () => {
+  const proxy = await startCutProxy(redis.server.port);
+  try {
+    const shared = greedy();
+    const slow = { ...shared, server: { redis: proxy.url }, options: { base: LIMIT / 5, promoteAfter: 1 } };
+    const [[late], [other]] = await Promise.all([start(slow), start(shared)]);
+    proxy.delayMs = 400;
+    const window = await windowWithRoom(WINDOW_MS, WINDOW_MS);
+    const told = [late.pace({ perMs: 0.1, forMs: 1.5 * WINDOW_MS })];
+    await sleep(1_000);
+    const [lease] = await late.leases();
+    expect(lease?.held).toBeGreaterThan(LIMIT / 10);
+    // From then on nothing is left for it, and in the next window neither.
+    told.push(other.hammer({ inFlight: 8, forMs: 1.5 * WINDOW_MS }));
+    const admitted = expectNoneOver(await Promise.all(told), LIMIT);
+    expect(admitted.get(window + 1)).toBe(LIMIT);
+  } finally {
+    await proxy.stop();
+  }
 });
 
 it("what a node held that was killed is back with the next window, and the others go on", async () => {
