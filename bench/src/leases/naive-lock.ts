@@ -47,7 +47,7 @@ class NaiveLock {
   /** Answers the znode to remove. */
   private async lock(locks: string): Promise<string> {
     const mine = await this.call<string>((done) =>
-      this.client.create(`${locks}/`, CreateMode.EPHEMERAL_SEQUENTIAL, done),
+      this.client.create(`${locks}/check-`, CreateMode.EPHEMERAL_SEQUENTIAL, done),
     );
     const name = mine.slice(locks.length + 1);
     for (;;) {

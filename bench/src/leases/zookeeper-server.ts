@@ -12,6 +12,9 @@ import type { Surroundings } from "../suite.ts";
 /** Debian's jar names all that it needs in its manifest. */
 const JAR = "/usr/share/java/zookeeper.jar";
 
+/** How long it may take to say which version it is. */
+const SILENCE_MS = 500;
+
 /** Starts the ZooKeeper that all subjects of a run share: one server, that does not wait for its disk. */
 export async function startZooKeeper(): Promise<Surroundings> {
   const port = await freePort();
@@ -67,10 +70,11 @@ export async function startZooKeeper(): Promise<Surroundings> {
   };
 }
 
-/** Until it serves it refuses the connection, or says nothing of the kind. */
+/** Until it serves it refuses the connection, says nothing of the kind, or nothing at all. */
 async function versionAt(port: number): Promise<string | undefined> {
   const socket = connect(port, "127.0.0.1");
-  socket.end("srvr");
+  socket.setTimeout(SILENCE_MS, () => socket.destroy());
+  socket.write("srvr");
   return /^Zookeeper version: ([\d.]+)/m.exec(await text(socket))?.[1];
 }
 

@@ -28,7 +28,7 @@ or from the file that --config names (http: 127.0.0.1:8080). A flag wins over th
  */
 export function makeProgram(finish: (code: ExitCode) => void): Command {
   const program = new Command("headgate")
-    .description("Rate-limit decisions on the command line")
+    .description("Rate limits: decide on the command line, or run the service")
     .version(readVersion())
     .helpCommand(false)
     .exitOverride()

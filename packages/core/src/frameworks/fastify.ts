@@ -43,8 +43,6 @@ export function rateLimitPlugin<R extends Rules>(
 ): FastifyPluginCallback {
   const hook = rateLimit(limiter, asked);
   const plugin: FastifyPluginCallback = (instance, _options, done) => {
-    // So that each request has room for it from the start.
-    if (!instance.hasRequestDecorator("rateLimit")) instance.decorateRequest("rateLimit", undefined);
     instance.addHook("onRequest", hook);
     done();
   };

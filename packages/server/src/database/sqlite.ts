@@ -1,5 +1,5 @@
 import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Kysely, SqliteAdapter, SqliteDialect, SqliteDriver, sql, type Transaction } from "kysely";
 import Sqlite from "libsql";
@@ -44,6 +44,19 @@ async function patiently<Result>(work: () => Promise<Result>): Promise<Result> {
   }
 }
 
+/** With those above it. Node's own way never ends where a system has folders that nobody can make, as in /proc. */
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST") return;
+    if (code !== "ENOENT" || dirname(path) === path) throw error;
+    makeFolder(dirname(path));
+    mkdirSync(path, { mode: 0o700 });
+  }
+}
+
 class SqliteEngine implements Engine {
   readonly db: Kysely<Tables>;
   readonly pollMs = 300;
@@ -54,7 +67,7 @@ class SqliteEngine implements Engine {
 
   constructor(path: string) {
     this.path = path;
-    mkdirSync(join(path, ".."), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(path));
     // It holds the audit log, and who may do what: for the owner only. SQLite gives its other files the same mode.
     closeSync(openSync(path, "a", 0o600));
     this.inode = inodeOf(path);

@@ -31,6 +31,7 @@ const ROLLUP_MS = 10_000;
 const HOUR_MS = 3_600_000;
 /** How long new requests are answered once the node is to stop. */
 const LAST_CALL_MS = 250;
+const IDLE_MS = 50;
 /** How long those that are being answered may take when the node stops. */
 const GRACE_MS = 10_000;
 
@@ -121,14 +122,10 @@ async function start(settings: Settings, log: Log, closing: Closing): Promise<Ru
   );
   const onError = (error: unknown): void => log.error({ err: error }, "a call failed");
   let rpc: Awaited<ReturnType<typeof startGrpc>> | undefined;
-  // Who is answered while the node stops is told to go elsewhere next time.
-  rest.addHook("preHandler", (_request, reply, done) => {
-    if (waitingFor.length > 0) reply.header("connection", "close");
-    done();
-  });
   closing.add(async () => {
     waitingFor = ["stop"];
-    // Those who had begun to send before they could know are still let in.
+    // Those who had begun to send before they could know are still let in, and told to go elsewhere next time.
+    rest.server.prependListener("request", (_request, response) => response.setHeader("connection", "close"));
     await delay(LAST_CALL_MS);
     await Promise.all([drained(rest), rpc?.stop(GRACE_MS)]);
   });
@@ -216,9 +213,12 @@ function keepHouse(timetable: Timetable, { database, telemetry, rollups, log }: 
 /** Lets those that are being answered have their answer, and cuts those that take too long. */
 async function drained(rest: FastifyInstance): Promise<void> {
   const cut = setTimeout(() => rest.server.closeAllConnections(), GRACE_MS);
+  // Who was being answered keeps his connection, for requests that are not let in any more.
+  const idle = setInterval(() => rest.server.closeIdleConnections(), IDLE_MS);
   try {
     await rest.close();
   } finally {
     clearTimeout(cut);
+    clearInterval(idle);
   }
 }

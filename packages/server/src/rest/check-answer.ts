@@ -69,9 +69,7 @@ export function answerText(result: CheckResult, withLimits: boolean): string {
 
 /** A denial is an answer, and a problem in the words of RFC 9457 for those who read no more than that. */
 export function denialText(result: CheckResult, withLimits: boolean): string {
-  const { limits, decisive } = result;
-  const isOnly = limits.length === 1 && decisive !== undefined && !decisive.allowed;
-  const violated = isOnly ? `[${JSON.stringify(decisive.rule_id)}]` : JSON.stringify(violatedIn(result));
+  const violated = JSON.stringify(violatedIn(result));
   return `${PROBLEM_TEXTS[denialCode(result)]},"violated-policies":${violated},${answerText(result, withLimits).slice(1)}`;
 }
 

@@ -41,7 +41,7 @@ export function request(fields: Partial<CheckRequest> = {}): CheckRequest {
 }
 
 /** Everything that was told, in the order of the telling. */
-export class Told implements Telemetry {
+class Told implements Telemetry {
   readonly decisions: { readonly request: CheckRequest; readonly result: CheckResult }[] = [];
   readonly transitions: string[] = [];
   readonly skews: number[] = [];

@@ -28,6 +28,10 @@ describe("an embedded database", () => {
     await database.close();
   });
 
+  it("says so where no folder can be made", async () => {
+    await expect(openDatabase({ data: "/proc/headgate" })).rejects.toMatchObject({ name: "DatabaseError" });
+  });
+
   it("waits for another process that writes, without holding up this one, and reads meanwhile", async () => {
     const { options, file } = places.next();
     const database = await openDatabase(options);

@@ -10,7 +10,8 @@ function clientOf(address: string): Client {
 }
 
 function health(client: Client, service: string): Promise<unknown> {
-  const { path, requestSerialize, responseDeserialize } = healthService["Check"];
+  const { Check } = healthService;
+  const { path, requestSerialize, responseDeserialize } = Check;
   return new Promise((resolve, reject) => {
     client.makeUnaryRequest(
       path,

@@ -13,7 +13,7 @@ import type { RateLimitRule } from "../../src/rules/rule.ts";
 import { type World, world } from "../check/fixtures.ts";
 
 /** Keys by their secrets, as a key ring knows them. */
-export class Keys {
+class Keys {
   readonly known = new Map<string, Principal>();
 
   constructor() {

@@ -14,7 +14,8 @@ beforeAll(() => {
 afterAll(() => rmSync(dir, { recursive: true }));
 
 function buf(...args: string[]): string {
-  const env = { ...process.env, PATH: `${BIN}:${process.env["PATH"]}` };
+  const { PATH } = process.env;
+  const env = { ...process.env, PATH: `${BIN}:${PATH}` };
   return execFileSync(join(BIN, "buf"), args, { cwd: SERVER, env, encoding: "utf8", stdio: "pipe" });
 }
 

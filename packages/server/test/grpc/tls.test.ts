@@ -7,6 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RateLimiterClient } from "../../src/grpc/generated/headgate/v1/rate_limiter.ts";
 import { call, check, finallyDo, served } from "./fixtures.ts";
 
+const OPENSSL = "openssl";
+
 let dir: string;
 const at = (name: string): string => join(dir, name);
 const read = (name: string): Buffer => readFileSync(at(name));
@@ -15,7 +17,7 @@ const read = (name: string): Buffer => readFileSync(at(name));
 beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), "headgate-tls-"));
   const openssl = (...args: string[]): void => {
-    execFileSync("openssl", args, { cwd: dir, stdio: "ignore" });
+    execFileSync(OPENSSL, args, { cwd: dir, stdio: "ignore" });
   };
   const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
   for (const ca of ["ca", "other-ca"]) {

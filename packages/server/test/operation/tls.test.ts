@@ -8,6 +8,7 @@ import { afterAll, expect, it } from "vitest";
 import { Dimension, RateLimiterClient } from "../../src/grpc/generated/headgate/v1/rate_limiter.ts";
 import { startNode } from "./node-process.ts";
 
+const OPENSSL = "/usr/bin/openssl";
 const folder = mkdtempSync(join(tmpdir(), "headgate-tls-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -15,7 +16,7 @@ it("listens for others with TLS, for REST and gRPC, and wants certificates of cl
   const [cert, key] = [join(folder, "cert.pem"), join(folder, "key.pem")];
   const made = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"];
   const subject = ["-subj", "/CN=headgate", "-addext", "subjectAltName=IP:127.0.0.1"];
-  execFileSync("openssl", [...made, "-keyout", key, "-out", cert, ...subject], { stdio: "ignore" });
+  execFileSync(OPENSSL, [...made, "-keyout", key, "-out", cert, ...subject], { stdio: "ignore" });
   const tls = ["--tls-cert", cert, "--tls-key", key, "--tls-client-ca", cert];
   const node = await startNode({ flags: ["--http", "0.0.0.0:0", "--grpc", "0.0.0.0:0", ...tls] });
   try {

@@ -105,7 +105,7 @@ it("a smaller limit holds for both nodes from then on, and what was held of the 
 it("what was held of a longer window is no quota of a shorter one", async () => {
   await take(0, 10);
   await take(1, 10);
-  const windowMs = 5_000;
+  const windowMs = 2_000;
   for (const { limiter } of nodes) limiter.setLimit("api", fixedWindow({ limit: 50, windowMs }));
   // In a new window, for the one in which the limit changes counts all that was taken of the old.
   const window = await windowWithRoom(windowMs, windowMs);

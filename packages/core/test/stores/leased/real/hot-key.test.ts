@@ -17,36 +17,27 @@ function settings(limit: number, windowMs: number): NodeSettings {
 }
 
 describe("processes that hammer one key", () => {
-  it("are let in exactly as often as each window's total, all together", async () => {
+  it("are let in exactly as often as each window's total, all together, with clocks that are minutes apart", async () => {
     const [limit, windowMs] = [2_000, 1_000];
-    const nodes = await start(settings(limit, windowMs), 4);
-    const tallies = await Promise.all(nodes.map((node) => node.hammer({ inFlight: 64, forMs: 3_500 })));
-    for (const { errors } of tallies) expect(errors).toEqual({});
-    const whole = admittedInWholeWindows(tallies, limit);
-    expect(whole.length).toBeGreaterThanOrEqual(2);
-    for (const units of whole) expect(units).toBe(limit);
-  });
-
-  it("are so too when their clocks are minutes apart", async () => {
-    const [limit, windowMs] = [1_000, 1_000];
     const shared = settings(limit, windowMs);
-    const started = await Promise.all(
-      [-60_000, 0, 60_000].map((aheadMs) => start({ ...shared, aheadMs, options: { base: 50 } })),
-    );
-    const tallies = await Promise.all(started.flat().map((node) => node.hammer({ inFlight: 8, forMs: 3_500 })));
+    const started = await Promise.all([-60_000, 0, 0, 60_000].map((aheadMs) => start({ ...shared, aheadMs })));
+    const tallies = await Promise.all(started.flat().map((node) => node.hammer({ inFlight: 64, forMs: 3_500 })));
+    for (const { errors, at } of tallies) {
+      expect(errors).toEqual({});
+      expect(at.length).toBeGreaterThan(0);
+    }
     const whole = admittedInWholeWindows(tallies, limit);
     expect(whole.length).toBeGreaterThanOrEqual(2);
     for (const units of whole) expect(units).toBe(limit);
-    for (const { at } of tallies) expect(at.length).toBeGreaterThan(0);
   });
 
   it("find the pool refreshed once by both who ask at the same instant", async () => {
     const [limit, windowMs] = [100, 250];
     const nodes = await start({ ...settings(limit, windowMs), options: { base: 10 } }, 2);
     const startAt = (Math.floor(Date.now() / windowMs) + 2) * windowMs * 1000;
-    const tallies = await Promise.all(nodes.map((node) => node.hammer({ inFlight: 4, forMs: 10 * windowMs, startAt })));
+    const tallies = await Promise.all(nodes.map((node) => node.hammer({ inFlight: 4, forMs: 8 * windowMs, startAt })));
     const whole = admittedInWholeWindows(tallies, limit);
-    expect(whole.length).toBeGreaterThanOrEqual(6);
+    expect(whole.length).toBeGreaterThanOrEqual(5);
     // A busy machine may stop a node that holds some until the window is over.
     expect(Math.min(...whole)).toBeGreaterThan(limit / 2);
     expect(Math.max(...whole)).toBe(limit);
@@ -54,10 +45,11 @@ describe("processes that hammer one key", () => {
 });
 
 it("fifty nodes that start at once on one key are let in exactly as often as its total", async () => {
-  const [limit, windowMs] = [1_000, 4_000];
+  const [limit, windowMs] = [1_000, 3_600_000];
   const nodes = await start({ ...settings(limit, windowMs), nodes: 10, options: { promoteAfter: 1 } }, 5);
-  const startAt = (Math.floor(Date.now() / windowMs) + 1) * windowMs * 1000;
-  const tallies = await Promise.all(nodes.map((node) => node.hammer({ inFlight: 2, forMs: 1_500, startAt })));
+  await windowWithRoom(windowMs, 10_000);
+  const startAt = (Date.now() + 200) * 1000;
+  const tallies = await Promise.all(nodes.map((node) => node.hammer({ inFlight: 2, forMs: 2_000, startAt })));
   for (const { errors } of tallies) expect(errors).toEqual({});
   expect([...expectNoneOver(tallies, limit).values()]).toEqual([limit]);
 });
@@ -69,7 +61,7 @@ describe("when somebody is denied for the first time", () => {
     traffic: (nodes: readonly NodeProcess[]) => Promise<Tally>[],
   ): Promise<number> {
     const windowMs = 3_600_000;
-    const nodes = await start({ ...settings(limit, windowMs), nodes: 2 }, 4);
+    const nodes = await start({ ...settings(limit, windowMs), nodes: 4 }, 2);
     const window = await windowWithRoom(windowMs, 20_000);
     const tallies = await Promise.all(traffic(nodes));
     expectNoneOver(tallies, limit);

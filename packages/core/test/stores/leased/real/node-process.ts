@@ -119,10 +119,12 @@ export class NodeProcess {
   }
 }
 
-/** Starts processes for a test, and ends them with it. */
-export function useNodes(): (settings: NodeSettings, processes?: number) => Promise<NodeProcess[]> {
+/** Starts processes for tests, and ends them with each; or after all, where tests run at the same time. */
+export function useNodes(
+  after: (end: () => void) => void = afterEach,
+): (settings: NodeSettings, processes?: number) => Promise<NodeProcess[]> {
   const started: NodeProcess[] = [];
-  afterEach(() => {
+  after(() => {
     for (const node of started.splice(0)) node.kill();
   });
   return async (settings, processes = 1) => {

@@ -9,14 +9,14 @@ import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import {
   type CallOptions,
   type ChannelCredentials,
-  type Client,
+  Client,
   type ClientDuplexStream,
   type ClientOptions,
   type ClientUnaryCall,
   type handleBidiStreamingCall,
   type handleUnaryCall,
-  type Metadata,
   makeGenericClientConstructor,
+  type Metadata,
   type ServiceError,
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
@@ -29,7 +29,7 @@ export const Dimension = {
   DIMENSION_API_KEY: 3,
 } as const;
 
-export type Dimension = (typeof Dimension)[keyof typeof Dimension];
+export type Dimension = typeof Dimension[keyof typeof Dimension];
 
 export namespace Dimension {
   export type DIMENSION_UNSPECIFIED = typeof Dimension.DIMENSION_UNSPECIFIED;
@@ -46,7 +46,7 @@ export const UsageState = {
   USAGE_STATE_THROTTLED: 3,
 } as const;
 
-export type UsageState = (typeof UsageState)[keyof typeof UsageState];
+export type UsageState = typeof UsageState[keyof typeof UsageState];
 
 export namespace UsageState {
   export type USAGE_STATE_UNSPECIFIED = typeof UsageState.USAGE_STATE_UNSPECIFIED;
@@ -64,7 +64,7 @@ export const Source = {
   SOURCE_FALLBACK: 4,
 } as const;
 
-export type Source = (typeof Source)[keyof typeof Source];
+export type Source = typeof Source[keyof typeof Source];
 
 export namespace Source {
   export type SOURCE_UNSPECIFIED = typeof Source.SOURCE_UNSPECIFIED;
@@ -83,7 +83,7 @@ export const Origin = {
   ORIGIN_OVERRIDE: 4,
 } as const;
 
-export type Origin = (typeof Origin)[keyof typeof Origin];
+export type Origin = typeof Origin[keyof typeof Origin];
 
 export namespace Origin {
   export type ORIGIN_UNSPECIFIED = typeof Origin.ORIGIN_UNSPECIFIED;
@@ -100,9 +100,13 @@ export interface CheckRateLimitRequest {
   /** The path that is asked for, such as /api/v1/orders. */
   endpoint: string;
   /** How many units it takes; 1 if absent, and 0 only looks. */
-  cost?: number | undefined;
+  cost?:
+    | number
+    | undefined;
   /** The client's time in milliseconds since 1970. It decides nothing: it shows by how much its clock is off. */
-  timestamp?: number | undefined;
+  timestamp?:
+    | number
+    | undefined;
   /** The same check under the same key within five minutes is charged once and answered the same; another one fails. */
   idempotencyKey: string;
   /** Whether the answer shall list all limits, and not only tell of the one that decided. */
@@ -133,7 +137,9 @@ export interface CheckRateLimitResponse {
   /** Whether the store was not asked, so that the answer may be off. */
   degraded: boolean;
   /** The client's clock less the store's, if the client told its time. */
-  skewMs?: number | undefined;
+  skewMs?:
+    | number
+    | undefined;
   /** Whether that is more than the service is set up to bear. */
   skewed: boolean;
   /** All limits that are enforced, if with_limits was set. */

@@ -1,0 +1,32 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startZooKeeper, type ZooKeeperServer } from "../../../core/test/servers/zookeeper-server.ts";
+import { readSettings } from "../../src/config/read-settings.ts";
+import { doctor } from "../../src/node/doctor/doctor.ts";
+import { type NodeProcess, startNode } from "./node-process.ts";
+
+let server: ZooKeeperServer;
+let node: NodeProcess | undefined;
+beforeAll(async () => {
+  server = await startZooKeeper();
+});
+afterAll(async () => {
+  await node?.end();
+  await server?.stop();
+});
+
+it("keeps counters in ZooKeeper, also over a restart of the node", async () => {
+  const hosts = `127.0.0.1:${server.port}`;
+  const { settings } = readSettings({ flags: { zookeeper: hosts }, env: {} });
+  expect(await doctor(settings)).toContainEqual({ about: "zookeeper", level: "ok", message: "answers" });
+  const env = { HEADGATE_ADMIN_KEY: "admin-of-this-test", HEADGATE_ZOOKEEPER: hosts };
+  const first = await startNode({ env });
+  node = first;
+  await first.addRule("two", "/two", 2, { window_seconds: 3600, on_error: "deny" });
+  expect(await first.check("a", "/two")).toBe(200);
+  expect(await first.stop()).toBe(0);
+  node = await startNode({ env, data: first.data });
+  expect(await node.check("a", "/two")).toBe(200);
+  expect(await node.check("a", "/two")).toBe(429);
+  expect(await node.stop()).toBe(0);
+  await first.end();
+});
