@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { rmSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { freePort } from "../../../core/test/servers/free-port.ts";
@@ -44,7 +45,8 @@ it.concurrent.each([
       const verified = execFileSync(process.execPath, [program, "audit", "verify", "--data", data]);
       expect(String(verified)).toMatch(/^whole: \d+ entries\n$/);
     } finally {
-      await node.end();
+      await node.kill();
+      rmSync(data, { recursive: true, force: true });
     }
   },
 );

@@ -25,7 +25,7 @@ export interface Scenario {
   readonly options: LeasedOptions;
 }
 
-export function scenarioOf(seed: number): Scenario {
+function scenarioOf(seed: number): Scenario {
   const random = new Random(seed);
   const isRough = random.chance(0.7);
   const rough = (most: number): number => (isRough && random.chance(0.6) ? random.next() * most : 0);
