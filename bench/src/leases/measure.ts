@@ -3,9 +3,6 @@ import { once } from "node:events";
 import type { Figures, Task } from "../suite.ts";
 import { traffics } from "./traffics.ts";
 
-/** Until all processes have found how much to take at a time. */
-const WARM_UP_MS = 2_000;
-
 /** What one process is told to do: plain data. */
 export interface NodeOrders {
   readonly suite: string;
@@ -28,9 +25,9 @@ export interface NodeFigures {
 export async function measureNodes({ suite, experiment, subject, timedMs, address }: Task): Promise<Figures> {
   const traffic = traffics.find(({ name }) => name === experiment);
   if (traffic === undefined || address === undefined) throw new Error(`there is no ${experiment} to measure`);
-  const { keys, processes } = traffic;
+  const { keys, processes, warmUpMs } = traffic;
   const nodes = Array.from({ length: processes }, (_, place) =>
-    start({ suite, subject, address, keys, place, warmUpMs: WARM_UP_MS, timedMs }),
+    start({ suite, subject, address, keys, place, warmUpMs, timedMs }),
   );
   // All begin together, when the last has connected.
   await Promise.all(nodes.map(message));

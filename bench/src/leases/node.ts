@@ -8,13 +8,15 @@ import { openSubject } from "./subjects.ts";
 const IN_FLIGHT = 64;
 /** Whoever is answered without a round trip lets the network have a turn now and then. */
 const CHECKS_PER_TURN = 64;
+/** Not all processes begin with the same key. */
+const PLACES_APART = 97;
 
 // Not to be left behind when the process that measures is killed.
 process.once("disconnect", () => process.exit());
 
 const { suite, subject, address, keys, place, warmUpMs, timedMs }: NodeOrders = JSON.parse(process.argv[2] ?? "{}");
 const names = Array.from({ length: keys }, (_, i) => `user:${i}`);
-let at = place * 97;
+let at = place * PLACES_APART;
 const nextKey = (): string => {
   at = (at + 1) % names.length;
   return names[at];

@@ -2,6 +2,7 @@ import type { AsyncChecker } from "../subjects/subject.ts";
 import { HEADGATE } from "../suite.ts";
 
 export const LEASED = `${HEADGATE}-leased`;
+export const EAGER = `${LEASED}-eagerly`;
 export const ONE_CALL = "one-call-per-check";
 export const LOCK = "lock-update-unlock";
 

@@ -1,8 +1,12 @@
 import { HEADGATE, type Suite } from "../suite.ts";
-import { LEASED, LOCK, ONE_CALL } from "./subjects.ts";
-import { traffics } from "./traffics.ts";
+import { EAGER, LEASED, LOCK, ONE_CALL } from "./subjects.ts";
+import { type Traffic, traffics } from "./traffics.ts";
 
-type Own = Pick<Suite, "name" | "reading" | "open"> & { readonly server: string; readonly subjects: readonly string[] };
+interface Own extends Pick<Suite, "name" | "reading"> {
+  readonly server: string;
+  readonly open: NonNullable<Suite["open"]>;
+  subjects(traffic: Traffic): readonly string[];
+}
 
 function suiteOn({ name, server, reading, subjects, open }: Own): Suite {
   return {
@@ -11,7 +15,7 @@ function suiteOn({ name, server, reading, subjects, open }: Own): Suite {
     about: `checks per second in several processes that share one quota in one ${server}, decided there or by leased quota`,
     reading: [
       "4 processes (`nodes-N`: N of them) with 64 checks in flight each, under one fixed window that nobody exhausts. " +
-        "All begin together, and are warmed up for two seconds.",
+        "All begin together, and are warmed up for some seconds.",
       ...reading,
       `All of them share two processor cores with ${server}, and times are plain times: who waits for whom is what is ` +
         "measured. Rates are the sum over the processes, latencies those of the worst of them.",
@@ -26,14 +30,14 @@ function suiteOn({ name, server, reading, subjects, open }: Own): Suite {
         about: `${about} Requests to ${server} for 1,000 checks.`,
       },
     ]),
-    experiments: traffics.map(({ name }) => ({
-      name,
-      workloads: [name, `${name}-p99`, `${name}-trips`],
-      subjects,
+    experiments: traffics.map((traffic) => ({
+      name: traffic.name,
+      workloads: [traffic.name, `${traffic.name}-p99`, `${traffic.name}-trips`],
+      subjects: subjects(traffic),
     })),
     full: { rounds: 5, timedMs: 2_000, lifetimeMs: 0, stopAfterMs: Number.POSITIVE_INFINITY },
     quick: { rounds: 1, timedMs: 1_000, lifetimeMs: 0, stopAfterMs: 0 },
-    ...(open === undefined ? {} : { open }),
+    open,
     measure: async (task) => (await import("./measure.ts")).measureNodes(task),
   };
 }
@@ -41,7 +45,7 @@ function suiteOn({ name, server, reading, subjects, open }: Own): Suite {
 export const leases = suiteOn({
   name: "leases",
   server: "Redis",
-  subjects: [LEASED, HEADGATE, ONE_CALL],
+  subjects: () => [LEASED, HEADGATE, ONE_CALL],
   reading: [
     `\`${HEADGATE}\` sends the checks of a tick together; \`${ONE_CALL}\` is the same store told to send each by ` +
       "itself, as most limiters do.",
@@ -52,11 +56,13 @@ export const leases = suiteOn({
 export const leasesOnZooKeeper = suiteOn({
   name: "leases-zookeeper",
   server: "ZooKeeper",
-  subjects: [LEASED, HEADGATE, LOCK],
+  subjects: ({ keys }) => [LEASED, ...(keys > 1 ? [EAGER] : []), HEADGATE, LOCK],
   reading: [
     `\`${HEADGATE}\` decides the checks of one key that wait in a process together, by compare-and-set; \`${LOCK}\` ` +
       "takes a lock on the key for each check (ephemeral znodes with numbers, each watching the one before it), reads " +
       "what may be used, writes it less the cost and unlocks.",
+    `Callers that wait for each answer cannot ask ZooKeeper for 1,000 keys often enough for any of them to be leased for: \`${EAGER}\` ` +
+      "leases at the first request, and keeps what it holds for 10 s (`promoteAfter: 1, idleMs: 10_000`).",
   ],
   open: async () => (await import("./zookeeper-server.ts")).startZooKeeper(),
 });

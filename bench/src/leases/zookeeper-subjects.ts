@@ -1,8 +1,8 @@
-import { leased } from "headgate";
+import { type LeasedStore, leased } from "headgate";
 import { ZooKeeperStore } from "headgate/zookeeper";
 import { openNaiveLock } from "./naive-lock.ts";
 import { storeChecker } from "./store-checker.ts";
-import { LEASED, LOCK, type Place, type Subject } from "./subjects.ts";
+import { EAGER, LEASED, LOCK, type Place, type Subject } from "./subjects.ts";
 
 /** Whoever waits long is to be seen in the figures, and not to fail. */
 const PATIENCE = { timeoutMs: 10_000, sessionTimeoutMs: 30_000 };
@@ -11,10 +11,16 @@ export async function openSubject(name: string, place: Place): Promise<Subject> 
   if (name === LOCK) return openNaiveLock(place);
   const zookeeper = new ZooKeeperStore(place.address, PATIENCE);
   await zookeeper.ready();
-  const store = name === LEASED ? leased(zookeeper) : zookeeper;
+  const store = storeOf(name, zookeeper);
   return {
     checker: storeChecker(store),
     roundTrips: () => zookeeper.stats.reads + zookeeper.stats.writes,
     close: () => store.close(),
   };
+}
+
+function storeOf(name: string, zookeeper: ZooKeeperStore): LeasedStore | ZooKeeperStore {
+  if (name === LEASED) return leased(zookeeper);
+  if (name === EAGER) return leased(zookeeper, { promoteAfter: 1, idleMs: 10_000 });
+  return zookeeper;
 }

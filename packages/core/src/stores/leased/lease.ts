@@ -36,6 +36,8 @@ export interface Surroundings {
 export class Lease {
   /** When it was last asked, by our clock. */
   usedAt: number;
+  /** Whether nobody will pay from it any more. */
+  isLeft = false;
   private held = 0;
   /** From then on what is held is worth nothing. */
   private deadline = Number.NEGATIVE_INFINITY;
@@ -113,7 +115,7 @@ export class Lease {
     const { counts } = this.around;
     this.spent -= cost;
     counts.spent -= cost;
-    if (epoch !== this.epoch) {
+    if (epoch !== this.epoch || this.isLeft) {
       counts.burnt += cost;
       return;
     }
@@ -211,7 +213,7 @@ export class Lease {
       this.around.counts.roundTrips += 1;
       const cleared = await this.bank.clearDoubt();
       if (cleared === undefined) return;
-      if (cleared.answer.allowed) this.receive(cleared.amount, cleared.amount, cleared);
+      if (cleared.answer.allowed) this.receive(cleared.amount, cleared);
     }
   }
 
@@ -295,7 +297,9 @@ export class Lease {
       }
       if (granted.answer.allowed) {
         for (const { resolve } of waiting) resolve(this.paidByGrant(granted.answer));
-        this.receive(amount, amount - need, granted);
+        this.receive(amount - need, granted);
+        this.learn(granted.answer);
+        this.size.granted(amount, granted.answer.remaining);
         void this.clearDoubts();
         return;
       }
@@ -393,7 +397,7 @@ export class Lease {
   }
 
   /** `kept`: what is not spent already. */
-  private receive(amount: number, kept: number, { answer, deadline }: Granted): void {
+  private receive(kept: number, { amount, deadline }: Granted): void {
     const { counts, settings } = this.around;
     const now = settings.clock.now();
     if (now >= this.deadline) {
@@ -402,8 +406,6 @@ export class Lease {
       this.debt = 0;
       this.size.renewed();
     }
-    this.learn(answer);
-    this.size.granted(amount, answer.remaining);
     const owed = Math.min(this.debt, kept);
     this.debt -= owed;
     counts.granted += amount;

@@ -1,4 +1,5 @@
 import { HeadgateError, shown } from "../../errors.ts";
+import type { Limit } from "../../limit/limit.ts";
 import type { Clock } from "../../time/clock.ts";
 import type { Holds } from "../holds.ts";
 import type { Action, Answer, ApplyOptions, LeaseView, Operation, Rule, Store } from "../store.ts";
@@ -62,9 +63,13 @@ export class LeasedStore implements Store {
     return this.leaseNamed(rule, key)?.view(this.time.now());
   }
 
-  /** Refuses a rule of which no quota can be held, before the first request. */
+  /** Refuses a rule of which no quota can be held, before the first request. What was held under another limit of its name may be of no use now. */
   open(rule: Rule): void {
-    if (this.rules.has(rule)) requireLeasable(rule.name, rule.limit);
+    if (!this.rules.has(rule)) return;
+    requireLeasable(rule.name, rule.limit);
+    for (const other of this.rules.named(rule.name)) {
+      if (!sameWindows(other.limit, rule.limit)) for (const key of other.leases.keys()) this.letGo(other, key)?.drop();
+    }
   }
 
   apply(action: Action, operations: readonly Operation[], options?: ApplyOptions): Answers | Promise<Answers> {
@@ -124,19 +129,20 @@ export class LeasedStore implements Store {
   /** Under another limit there may be another lease of the key. Nobody pays from that any more. */
   private retire({ name, limit }: Rule, key: string): void {
     for (const other of this.rules.named(name)) {
-      const lease = other.leases.get(key);
-      if (lease === undefined) continue;
-      this.letGo(other, key);
-      // What is left of a window of another length would be taken for quota of the window that counts now.
-      if (other.limit.window === limit.window && other.limit.anchor === limit.anchor) void lease.end();
-      else lease.drop();
+      const lease = this.letGo(other, key);
+      if (sameWindows(other.limit, limit)) void lease?.end();
+      else lease?.drop();
     }
   }
 
-  private letGo({ name, leases }: LeasedRule, key: string): void {
+  private letGo({ name, leases }: LeasedRule, key: string): Lease | undefined {
+    const lease = leases.get(key);
+    if (lease === undefined) return undefined;
+    lease.isLeft = true;
     leases.delete(key);
     this.counts.leases -= 1;
     this.news.leave(name, key);
+    return lease;
   }
 
   private leaseNamed(name: string, key: string): Lease | undefined {
@@ -260,6 +266,11 @@ export class LeasedStore implements Store {
     if (isIdle) void lease.giveBack(0, now);
     else if (isRelief) void lease.giveBack(lease.enough, now);
   }
+}
+
+/** If not, what is left of a window of the one would be taken for quota of one of the other. */
+function sameWindows(one: Limit, other: Limit): boolean {
+  return one.window === other.window && one.anchor === other.anchor;
 }
 
 function alone(answer: Answer): Answers {

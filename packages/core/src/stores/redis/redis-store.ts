@@ -24,7 +24,7 @@ import { NO_TIMES, type Plan, Planner, planOf, type Request, type Times } from "
 import { RedisBulletin } from "./redis-bulletin.ts";
 import { Reply } from "./reply.ts";
 import { HOLDS, SHORT } from "./script.ts";
-import { isElsewhere, isScriptMissing, storeError } from "./server-errors.ts";
+import { isElsewhere, isRedirection, isScriptMissing, storeError } from "./server-errors.ts";
 import { slotOf } from "./slots.ts";
 import { warnOfServer } from "./warnings.ts";
 
@@ -169,11 +169,12 @@ export class RedisStore implements Store {
     return { now: "", voidFrom: Math.ceil(due) + ahead, ahead };
   }
 
-  /** `due`: a request that is sent again has no more time than at first. */
+  /** `due`: a request that is sent again has no more time than at first. `hasMoved`: its node is not known any more. */
   private async send(
     requests: readonly Request[],
     node: string,
     due = localTime() + this.timeoutMs * 1_000,
+    hasMoved = false,
   ): Promise<void> {
     const call = new Call(requests, due, this.timeoutMs);
     const times = this.times(this.clockOf(node), due);
@@ -184,9 +185,9 @@ export class RedisStore implements Store {
         // Whoever waited so long for the connection has gone on: what was not sent yet is not sent any more.
         if (localTime() >= due || requests.some((request) => this.isVoid(request))) throw tooLate();
       }
-      await this.ask(requests, times, node, due);
+      await this.ask(requests, times, node, due, hasMoved);
     } catch (error) {
-      this.fail(requests, error, node, due);
+      this.fail(requests, error, node, due, hasMoved);
     }
     this.deadlines.delete(call);
   }
@@ -195,9 +196,15 @@ export class RedisStore implements Store {
     return this.ownClock === undefined && voidFrom > 0 && localTime() >= voidFrom;
   }
 
-  private async ask(requests: readonly Request[], times: Times, node: string, due: number): Promise<void> {
+  private async ask(
+    requests: readonly Request[],
+    times: Times,
+    node: string,
+    due: number,
+    hasMoved: boolean,
+  ): Promise<void> {
     const keys = requests.length === 1 ? requests[0].keys : requests.flatMap(({ keys }) => keys);
-    const { server, declared } = this.route(keys, requests.length);
+    const { server, declared } = this.route(keys, requests.length, hasMoved);
     const sent = localTime();
     const reply = new Reply(await run(server, planOf(requests, times, declared > 0), keys, declared));
     const time = reply.number();
@@ -207,14 +214,19 @@ export class RedisStore implements Store {
   }
 
   /**
-   * Whom to call, and how many keys to declare. In a cluster a batch goes to its node directly and declares none: to
-   * follow a redirection would be right for the key that it is about, and wrong for the others. Each that has moved
-   * comes back, and is sent alone.
+   * Whom to call, and how many keys to declare. In a cluster requests go to their node directly, so that its time is
+   * known; a batch declares no keys, for to follow a redirection would be right for the key that it is about, and
+   * wrong for the others. What has moved comes back, and is sent alone by the client, which follows it.
    */
-  private route(keys: readonly string[], requests: number): { server: RedisClient; declared: number } {
+  private route(
+    keys: readonly string[],
+    requests: number,
+    hasMoved: boolean,
+  ): { server: RedisClient; declared: number } {
     const { client } = this;
-    if (!isCluster(client) || requests === 1) return { server: client, declared: keys.length };
-    return { server: connectionTo(client, slotOf(keys[0])) ?? client, declared: 0 };
+    const direct = isCluster(client) && !hasMoved ? connectionTo(client, slotOf(keys[0])) : undefined;
+    if (direct === undefined) return { server: client, declared: isCluster(client) && requests > 1 ? 0 : keys.length };
+    return { server: direct, declared: requests === 1 ? keys.length : 0 };
   }
 
   /** The journal has as much time as a call. */
@@ -239,8 +251,8 @@ export class RedisStore implements Store {
     }
   }
 
-  private fail(requests: readonly Request[], error: unknown, node: string, due: number): void {
-    if (requests.length > 1 && isCluster(this.client) && isElsewhere(error)) {
+  private fail(requests: readonly Request[], error: unknown, node: string, due: number, hasMoved: boolean): void {
+    if (!hasMoved && isCluster(this.client) && (isRedirection(error) || (requests.length > 1 && isElsewhere(error)))) {
       for (const request of requests) this.sendAgain(request, node, due);
       return;
     }
@@ -253,7 +265,7 @@ export class RedisStore implements Store {
   }
 
   private sendAgain(request: Request, node: string, due: number): void {
-    if (localTime() < due) void this.send([request], node, due);
+    if (localTime() < due) void this.send([request], node, due, true);
     else request.reject(tooLate());
   }
 }

@@ -54,3 +54,8 @@ export function isScriptMissing(error: unknown): boolean {
 export function isElsewhere(error: unknown): boolean {
   return error instanceof Error && /non local key|READONLY/.test(error.message);
 }
+
+/** A node of a cluster that has given the key's slot away, or is about to. */
+export function isRedirection(error: unknown): boolean {
+  return error instanceof Error && /^(MOVED|ASK|TRYAGAIN) /.test(error.message);
+}

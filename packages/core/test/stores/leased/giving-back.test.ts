@@ -51,6 +51,18 @@ describe("a leased store, giving back", () => {
     expect(node.pool.left(lowered, KEY)).toBe(0);
   });
 
+  it("throws away what it holds of windows that are of another length now, at once", async () => {
+    const node = new LeasedNode({ base: 10, idleMs: 500 });
+    await node.take(rule);
+    const hourly = { name: "api", limit: fixedWindow("50/h") };
+    node.store.open(hourly);
+    await node.pool.apply("take", [{ rule: hourly, key: KEY, cost: 5 }]);
+    const used = 50 - node.pool.left(hourly, KEY);
+    await node.pool.clock.advance(5_000);
+    expect(node.store.stats).toMatchObject({ held: 0, burnt: 10, returned: 0 });
+    expect(50 - node.pool.left(hourly, KEY)).toBe(used);
+  });
+
   it("throws away what it holds when a key is reset: the pool is full again", async () => {
     const node = new LeasedNode({ base: 10 });
     await node.take(rule);

@@ -59,6 +59,11 @@ export async function windowWithRoom(windowMs: number, roomMs: number): Promise<
   return Math.floor(Date.now() / windowMs);
 }
 
+/** When a window will begin, soon enough to wait for and late enough to tell processes so. */
+export function nextStart(windowMs: number): number {
+  return Math.ceil((Date.now() + 100) / windowMs) * windowMs * 1000;
+}
+
 export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -56,8 +56,8 @@ function scenarioOf(seed: number): Scenario {
 }
 
 /** Runs a seed. Throws, with the seed, as soon as an invariant does not hold. */
-export async function simulate(seed: number, scenario: Scenario = scenarioOf(seed)): Promise<World> {
-  const world = new World(seed, scenario);
+export async function simulate(seed: number): Promise<World> {
+  const world = new World(seed, scenarioOf(seed));
   await world.run();
   return world;
 }
