@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 // Tests run the sources of every workspace, never a build that may be stale; those that need the
@@ -10,6 +11,8 @@ export default defineConfig({
     // A slow machine is no failure: properties and real processes take what they take.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    // Many tests wait for real servers: by default one of two cores would stand idle.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     globalSetup: "scripts/build-for-tests.mjs",
     include: [
       "packages/*/src/**/*.test.ts",

@@ -18,7 +18,8 @@ function suiteOn({ name, server, reading, subjects, open }: Own): Suite {
         "All begin together, and are warmed up for some seconds.",
       ...reading,
       `All of them share two processor cores with ${server}, and times are plain times: who waits for whom is what is ` +
-        "measured. Rates are the sum over the processes, latencies those of the worst of them.",
+        "measured. Rates are the sum over the processes, latencies those of the worst of them. A batch of leased quota " +
+        "lasts for about two seconds, so there may be no round trip at all while it is timed.",
     ],
     workloads: traffics.flatMap(({ name, about }) => [
       { name, unit: "k checks/s", better: "more" as const, about },

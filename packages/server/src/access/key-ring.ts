@@ -32,13 +32,14 @@ const BEARER = /^bearer +/i;
 /** A revoked key must be out within a second. */
 const RETRY_MS = 250;
 
+/** As many headers as are remembered: one for each key, nearly always. */
+const MOST_HEADERS = 1_000;
+
 /** A key that may be used, ready to compare. */
 class Known {
   readonly principal: Principal;
   readonly expiresAt: number;
   private readonly hash: Buffer;
-  // Hashing is the dearest part of a check: what was found to be right once is compared as it is.
-  private right: Buffer | undefined;
 
   constructor(principal: Principal, hash: Buffer, expiresAt = Number.POSITIVE_INFINITY) {
     this.principal = principal;
@@ -47,11 +48,7 @@ class Known {
   }
 
   isOpenedBy(secret: string): boolean {
-    const bytes = Buffer.from(secret);
-    if (this.right?.length === bytes.length && timingSafeEqual(bytes, this.right)) return true;
-    if (!timingSafeEqual(hashOf(secret), this.hash)) return false;
-    this.right = bytes;
-    return true;
+    return timingSafeEqual(hashOf(secret), this.hash);
   }
 }
 
@@ -69,6 +66,12 @@ export class KeyRing {
   private readonly now: () => number;
   private readonly stopListening: () => void;
   private known: ReadonlyMap<string, Known> = new Map();
+  /**
+   * Whose key a header was found to have, for as long as the keys are the same: hashing is the dearest part of a
+   * check. Only right ones get in here. A guess is not compared with them character by character, but by a hash that
+   * is seeded anew in each process: how long that takes says nothing of how near the guess was.
+   */
+  private right = new Map<string, Known>();
   private retry: NodeJS.Timeout | undefined;
   private closed = false;
   private asked = 0;
@@ -89,15 +92,16 @@ export class KeyRing {
     const mine = this.asked;
     const records = await this.store.keys.all();
     // Two reads may end in the other order: the one that began last saw the most.
-    if (mine === this.asked) this.known = new Map(records.flatMap(knownOf));
+    if (mine !== this.asked) return;
+    this.known = new Map(records.flatMap(knownOf));
+    this.right = new Map();
   }
 
   /** Whose key an Authorization header has; undefined if it is none that is in force. */
   authenticate(authorization: string | undefined): Principal | undefined {
-    const secret = secretIn(authorization);
-    if (secret === undefined) return undefined;
-    const known = this.known.get(keyIdIn(secret)) ?? this.admin ?? NOBODY;
-    return known.isOpenedBy(secret) && this.now() < known.expiresAt ? known.principal : undefined;
+    if (authorization === undefined) return undefined;
+    const known = this.right.get(authorization) ?? this.openedBy(authorization);
+    return known !== undefined && this.now() < known.expiresAt ? known.principal : undefined;
   }
 
   /**
@@ -116,6 +120,16 @@ export class KeyRing {
     this.closed = true;
     clearTimeout(this.retry);
     this.stopListening();
+  }
+
+  private openedBy(authorization: string): Known | undefined {
+    const secret = secretIn(authorization);
+    if (secret === undefined) return undefined;
+    const known = this.known.get(keyIdIn(secret)) ?? this.admin ?? NOBODY;
+    if (!known.isOpenedBy(secret)) return undefined;
+    if (this.right.size >= MOST_HEADERS) this.right.clear();
+    this.right.set(authorization, known);
+    return known;
   }
 
   private hasAdmin(): boolean {
@@ -143,10 +157,8 @@ function knownOf({ key_id, name, roles, hash, expires_at, revoked_at }: ApiKeyRe
   return [[key_id, new Known({ id: key_id, name, roles }, Buffer.from(hash, "hex"), expiresAt)]];
 }
 
-function secretIn(authorization: string | undefined): string | undefined {
-  if (authorization === undefined || authorization.length > LONGEST_HEADER) return undefined;
-  // As nearly everybody writes it.
-  if (authorization.startsWith("Bearer ") && authorization[7] !== " ") return authorization.slice(7);
+function secretIn(authorization: string): string | undefined {
+  if (authorization.length > LONGEST_HEADER) return undefined;
   const secret = authorization.replace(BEARER, "");
   return secret === authorization ? undefined : secret;
 }

@@ -11,6 +11,7 @@ import { AuditTrail } from "./audit-trail.ts";
 import type { CheckRequest, CheckResult, CheckService, LimitResult, UsageState } from "./check.ts";
 import { decisiveOf, limitResult, usageOf } from "./limit-result.ts";
 import { LimitRule } from "./limit-rule.ts";
+import { type Plan, Plans } from "./plans.ts";
 import { keyOf, requireEndpoint, requireRequest } from "./request.ts";
 import type { Standings } from "./standings.ts";
 import { KeyStates } from "./states.ts";
@@ -48,8 +49,7 @@ interface Asked {
   readonly request: CheckRequest;
   readonly key: string;
   readonly action: Asking;
-  readonly enforced: readonly LimitOperation[];
-  readonly shadow: readonly LimitOperation[];
+  readonly plan: Plan;
   readonly started: number;
 }
 
@@ -61,6 +61,8 @@ class Checks implements CheckService {
   private readonly clock: Clock;
   private readonly trail: AuditTrail;
   private readonly rules = new WeakMap<Applied, LimitRule>();
+  private readonly plans = new Plans((applied) => this.ruleOf(applied));
+  private readonly nowMs = (): number => this.clock.now() / 1000;
   /** By dimension and family. */
   private readonly states = new Map<string, KeyStates>();
 
@@ -126,16 +128,12 @@ class Checks implements CheckService {
     standing: Standing | undefined,
     started: number,
   ): Eventually<CheckResult> {
-    const { dimension, endpoint, cost } = request;
-    const applied = this.options.catalogue().limitsFor({ dimension, endpoint, standing }, this.clock.now() / 1000);
-    const enforced: LimitOperation[] = [];
-    const shadow: LimitOperation[] = [];
-    for (let i = 0; i < applied.length; i += 1) {
-      const limits = applied[i].definition.mode === "enforce" ? enforced : shadow;
-      limits.push({ rule: this.ruleOf(applied[i]), key, cost });
-    }
-    const asked: Asked = { request, key, action, enforced, shadow, started };
-    const answers = this.apply(action, enforced, once(request, action));
+    const plan = this.plans.of(this.options.catalogue(), request, standing, this.nowMs);
+    const asked: Asked = { request, key, action, plan, started };
+    const { enforced, consistency } = plan;
+    if (enforced.length === 0) return this.withShadow(asked, NO_ANSWERS);
+    const operations = enforced.map((rule): LimitOperation => ({ rule, key, cost: request.cost }));
+    const answers = this.options.stores[consistency].apply(action, operations, once(request, action));
     return isPromise(answers)
       ? answers.then((answers) => this.withShadow(asked, answers))
       : this.withShadow(asked, answers);
@@ -146,37 +144,31 @@ class Checks implements CheckService {
    * after those that are enforced, for what those refuse would not have been charged here either.
    */
   private withShadow(asked: Asked, answers: readonly Answer[]): Eventually<CheckResult> {
-    const { request, shadow } = asked;
-    if (shadow.length === 0) return this.result(asked, answers, NO_ANSWERS);
+    const { request, key, plan } = asked;
+    if (plan.shadow.length === 0) return this.result(asked, answers, NO_ANSWERS);
     const action = answers.every(({ allowed }) => allowed) ? asked.action : "peek";
-    const looks = shadow.map((operation) => this.apply(action, [operation], once(request, action, operation)));
+    const looks = plan.shadow.map((rule) =>
+      this.options.stores[rule.consistency].apply(
+        action,
+        [{ rule, key, cost: request.cost }],
+        once(request, action, rule),
+      ),
+    );
     return after(all(looks), (looks) => this.result(asked, answers, looks.flat()));
-  }
-
-  private apply(
-    action: Asking,
-    operations: readonly LimitOperation[],
-    options: ApplyOptions | undefined,
-  ): Eventually<readonly Answer[]> {
-    if (operations.length === 0) return NO_ANSWERS;
-    const consistency = consistencyOf(operations[0]);
-    // All or nothing needs one store.
-    const agreed = operations.every((operation) => consistencyOf(operation) === consistency);
-    return this.options.stores[agreed ? consistency : "strict"].apply(action, operations, options);
   }
 
   private result(asked: Asked, answers: readonly Answer[], shadowAnswers: readonly Answer[]): CheckResult {
     const { telemetry, skewBoundMs } = this.options;
-    const { request, enforced, shadow } = asked;
+    const { request, plan } = asked;
     const now = this.clock.now();
-    const limits = this.results(asked, enforced, answers, now);
+    const limits = this.results(asked, plan.enforced, answers, now);
     const decisive = decisiveOf(limits);
     const skew = request.timestamp === undefined ? undefined : request.timestamp - now / 1000;
     const result: CheckResult = {
       allowed: decisive === undefined || decisive.allowed,
       decisive,
       limits,
-      shadow: shadow.length === 0 ? NO_RESULTS : this.results(asked, shadow, shadowAnswers, now),
+      shadow: plan.shadow.length === 0 ? NO_RESULTS : this.results(asked, plan.shadow, shadowAnswers, now),
       time_ms: now / 1000,
       skew_ms: skew,
       skewed: skew !== undefined && Math.abs(skew) > skewBoundMs,
@@ -188,11 +180,11 @@ class Checks implements CheckService {
 
   private results(
     { key, action }: Asked,
-    operations: readonly LimitOperation[],
+    rules: readonly LimitRule[],
     answers: readonly Answer[],
     now: number,
   ): readonly LimitResult[] {
-    return operations.map(({ rule }, i) => {
+    return rules.map((rule, i) => {
       const usage = usageOf(rule, answers[i], now);
       const state =
         action === "peek"
@@ -230,7 +222,7 @@ class Checks implements CheckService {
   ): Promise<readonly Applied[]> {
     const { dimension, endpoint } = request;
     const standing = await this.standingOf({ ...request, cost: 0 });
-    return this.options.catalogue().limitsFor({ dimension, endpoint, standing }, this.clock.now() / 1000);
+    return this.options.catalogue().limitsFor({ dimension, endpoint, standing }, this.nowMs());
   }
 
   /** All limits of a dimension, of whatever tier: stores need to know no more than the name and the algorithm. */
@@ -270,10 +262,9 @@ function distinct(operations: readonly LimitOperation[]): readonly LimitOperatio
 }
 
 /** A shadow limit is a request of its own, under a name of its own. */
-function once({ idempotencyKey }: CheckRequest, action: Asking, shadow?: LimitOperation): ApplyOptions | undefined {
+function once({ idempotencyKey }: CheckRequest, action: Asking, shadow?: LimitRule): ApplyOptions | undefined {
   if (idempotencyKey === undefined || action === "peek") return undefined;
   return {
-    idempotencyKey:
-      shadow === undefined ? idempotencyKey : `${idempotencyKey} shadow ${shadow.rule.definition.rule_id}`,
+    idempotencyKey: shadow === undefined ? idempotencyKey : `${idempotencyKey} shadow ${shadow.definition.rule_id}`,
   };
 }

@@ -7,9 +7,8 @@ export class Renamed implements Store {
   readonly holds?: NonNullable<Store["holds"]>;
   private readonly store: Store;
   private readonly pick: (rule: Rule) => Rule;
-  /** Stores tell a changed rule by its identity: each has one name for good. */
-  private readonly names = new WeakMap<Rule, Rule>();
 
+  /** `pick`: the same each time for the same rule, since stores tell a changed one by its identity. */
   constructor(store: Store, pick: (rule: Rule) => Rule) {
     this.store = store;
     this.pick = pick;
@@ -27,12 +26,6 @@ export class Renamed implements Store {
   }
 
   private readonly renamed = ({ rule, key, cost }: Operation): Operation => {
-    return { rule: this.names.get(rule) ?? this.name(rule), key, cost };
+    return { rule: this.pick(rule), key, cost };
   };
-
-  private name(rule: Rule): Rule {
-    const named = this.pick(rule);
-    this.names.set(rule, named);
-    return named;
-  }
 }

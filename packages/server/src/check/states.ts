@@ -38,15 +38,16 @@ export class KeyStates {
 
   /** The state that a key has come to, which is not kept. */
   peek(key: string, usage: Usage, now: number): UsageState {
-    return after(this.before(key, now), usage);
+    return after(stateOf(this.kept.get(key), now), usage);
   }
 
   /** The same, and keeps it; `onChange` is told if the key was in another state before. */
   enter(key: string, usage: Usage, now: number, onChange: (from: UsageState, to: UsageState) => void): UsageState {
-    const from = this.before(key, now);
+    const kept = this.kept.size === 0 ? undefined : this.kept.get(key);
+    const from = stateOf(kept, now);
     const to = after(from, usage);
-    if (to !== "normal") this.keep(key, to, usage.fullAt);
-    else if (this.kept.size > 0) this.kept.delete(key);
+    if (to !== "normal") this.keep(key, kept, to, usage.fullAt);
+    else if (kept !== undefined) this.kept.delete(key);
     if (from !== to) onChange(from, to);
     return to;
   }
@@ -56,14 +57,7 @@ export class KeyStates {
     this.kept.delete(key);
   }
 
-  private before(key: string, now: number): UsageState {
-    if (this.kept.size === 0) return "normal";
-    const kept = this.kept.get(key);
-    return kept !== undefined && now < kept.until ? kept.state : "normal";
-  }
-
-  private keep(key: string, state: UsageState, until: number): void {
-    const kept = this.kept.get(key);
+  private keep(key: string, kept: Kept | undefined, state: UsageState, until: number): void {
     if (kept !== undefined) {
       kept.state = state;
       kept.until = until;
@@ -75,6 +69,10 @@ export class KeyStates {
     }
     this.kept.set(key, { state, until });
   }
+}
+
+function stateOf(kept: Kept | undefined, now: number): UsageState {
+  return kept !== undefined && now < kept.until ? kept.state : "normal";
 }
 
 function after(from: UsageState, { used, refused }: Usage): UsageState {

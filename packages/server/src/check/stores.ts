@@ -105,8 +105,17 @@ function shared(store: SharedStore, deadlineMs: number, { nodes }: StoreSettings
   };
 }
 
+/** Of what wrappers make, each has one name for good. */
+const families = new WeakMap<Rule, Rule>();
+
 function ofFamily(rule: Rule): Rule {
-  return rule instanceof LimitRule ? rule.family : { name: familyIn(rule.name), limit: rule.limit };
+  if (rule instanceof LimitRule) return rule.family;
+  let family = families.get(rule);
+  if (family === undefined) {
+    family = { name: familyIn(rule.name), limit: rule.limit };
+    families.set(rule, family);
+  }
+  return family;
 }
 
 /** A store that others close. */

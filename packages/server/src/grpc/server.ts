@@ -35,8 +35,6 @@ export async function startGrpc({ settings, onError = warn, ...options }: GrpcOp
     "grpc.max_concurrent_streams": MOST_STREAMS_OF_A_CONNECTION,
     "grpc.keepalive_time_ms": KEEPALIVE_MS,
     "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,
-    // A book of every call that nobody here reads.
-    "grpc.enable_channelz": 0,
   });
   const handlers = new Handlers({ ...options, onError });
   server.addService(rateLimiter, handlers.methods);
@@ -71,12 +69,18 @@ function bind(server: Server, host: string, port: number, credentials: ServerCre
   });
 }
 
-async function drained(server: Server, graceMs: number): Promise<void> {
-  const timer = setTimeout(() => server.forceShutdown(), graceMs);
-  await new Promise<void>((resolve) => {
-    server.tryShutdown(() => resolve());
+function drained(server: Server, graceMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => {
+      server.forceShutdown();
+      // What was cut off tells nobody that it has ended.
+      resolve();
+    }, graceMs);
+    server.tryShutdown(() => {
+      clearTimeout(timer);
+      resolve();
+    });
   });
-  clearTimeout(timer);
 }
 
 function warn(error: unknown): void {

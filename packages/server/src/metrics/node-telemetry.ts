@@ -11,8 +11,10 @@ const SKEW_SECONDS = [0.001, 0.01, 0.1, 0.5, 1, 5, 30, 300, 3600, 86_400];
 /** A caller could make up routes: past so many kinds of calls, the rest counts as one. */
 const MOST_CALLS = 1_000;
 
+type Transport = "rest" | "grpc";
+
 interface Calls {
-  readonly transport: string;
+  readonly transport: Transport;
   readonly route: string;
   readonly status: string;
   readonly seconds: Spread;
@@ -29,7 +31,11 @@ export class NodeTelemetry implements Telemetry {
   readonly storeErrors = new Map<string, number>();
   /** By rule, then by `from to`. */
   readonly transitions = new Map<string, Map<string, number>>();
-  readonly calls = new Map<string, Calls>();
+  readonly calls = new Set<Calls>();
+  private readonly byRoute: Readonly<Record<Transport, Map<string, Map<string, Calls>>>> = {
+    rest: new Map(),
+    grpc: new Map(),
+  };
 
   decided(request: CheckRequest, result: CheckResult, seconds: number): void {
     const { checks, tally } = this;
@@ -65,19 +71,25 @@ export class NodeTelemetry implements Telemetry {
     else this.behind.add(-ms / 1000);
   }
 
-  called(transport: "rest" | "grpc", route: string, status: string, seconds: number): void {
-    const name = `${transport} ${status} ${route}`;
-    const calls = this.calls.get(name) ?? this.begin(name, transport, route, status);
+  called(transport: Transport, route: string, status: string, seconds: number): void {
+    // Names are not put together here: every check comes this way.
+    const calls = this.byRoute[transport].get(route)?.get(status) ?? this.begin(transport, route, status);
     calls.seconds.add(seconds);
   }
 
-  private begin(name: string, transport: string, route: string, status: string): Calls {
+  private begin(transport: Transport, route: string, status: string): Calls {
+    const routes = this.byRoute[transport];
     if (this.calls.size >= MOST_CALLS && route !== "other") {
-      const rest = `${transport} ${status} other`;
-      return this.calls.get(rest) ?? this.begin(rest, transport, "other", status);
+      return routes.get("other")?.get(status) ?? this.begin(transport, "other", status);
     }
     const calls: Calls = { transport, route, status, seconds: new Spread(CALL_SECONDS) };
-    this.calls.set(name, calls);
+    this.calls.add(calls);
+    let statuses = routes.get(route);
+    if (statuses === undefined) {
+      statuses = new Map();
+      routes.set(route, statuses);
+    }
+    statuses.set(status, calls);
     return calls;
   }
 }

@@ -81,7 +81,7 @@ function* shadowDenied({ tally }: NodeTelemetry): Iterable<Series> {
 }
 
 function* calls(telemetry: NodeTelemetry): Iterable<SpreadSeries> {
-  for (const { transport, route, status, seconds } of telemetry.calls.values()) {
+  for (const { transport, route, status, seconds } of telemetry.calls) {
     yield [{ transport, route, status }, seconds];
   }
 }

@@ -52,25 +52,46 @@ export function answerOf(result: CheckResult, withLimits: boolean): CheckAnswer 
 
 /** An answer as JSON: what JSON.stringify makes of `answerOf`, put together by hand, since nothing is sent more often. */
 export function answerText(result: CheckResult, withLimits: boolean): string {
+  return `{${fieldsText(result, withLimits)}`;
+}
+
+/** All of it but the first brace. */
+function fieldsText(result: CheckResult, withLimits: boolean): string {
   const { decisive, skew_ms } = result;
   // Rare, and not worth a second way.
   if (withLimits || decisive === undefined || skew_ms !== undefined)
-    return JSON.stringify(answerOf(result, withLimits));
+    return JSON.stringify(answerOf(result, withLimits)).slice(1);
   const resetAt = Math.ceil(result.time_ms + decisive.reset_after_ms);
   const retryAfter = wait(decisive.retry_after_ms);
   return (
-    `{"allowed":${result.allowed},"current_count":${decisive.current_count},"limit":${decisive.limit},` +
+    `"allowed":${result.allowed},"current_count":${decisive.current_count},"limit":${decisive.limit},` +
     `"remaining":${decisive.remaining},"reset_at":${Math.ceil(resetAt / 1000)},` +
     `"retry_after":${seconds(retryAfter)},"reset_at_ms":${resetAt},"retry_after_ms":${retryAfter},` +
-    `"rule_id":${JSON.stringify(decisive.rule_id)},"state":"${decisive.state}","source":"${decisive.source}",` +
+    `"rule_id":${quoted(decisive.rule_id)},"state":"${decisive.state}","source":"${decisive.source}",` +
     `"degraded":${decisive.degraded},"skewed":${result.skewed}}`
   );
 }
 
 /** A denial is an answer, and a problem in the words of RFC 9457 for those who read no more than that. */
 export function denialText(result: CheckResult, withLimits: boolean): string {
-  const violated = JSON.stringify(violatedIn(result));
-  return `${PROBLEM_TEXTS[denialCode(result)]},"violated-policies":${violated},${answerText(result, withLimits).slice(1)}`;
+  const { limits } = result;
+  // Of one limit that refused, nothing need be searched for.
+  const violated = limits.length === 1 ? `[${quoted(limits[0].rule_id)}]` : JSON.stringify(violatedIn(result));
+  return `${PROBLEM_TEXTS[denialCode(result)]},"violated-policies":${violated},${fieldsText(result, withLimits)}`;
+}
+
+/** As many as most services have rules; beyond it, texts are made anew. */
+const MOST_QUOTED = 10_000;
+const QUOTED = new Map<string, string>();
+
+/** A rule's id as JSON. */
+function quoted(ruleId: string): string {
+  const known = QUOTED.get(ruleId);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(ruleId);
+  if (QUOTED.size >= MOST_QUOTED) QUOTED.clear();
+  QUOTED.set(ruleId, text);
+  return text;
 }
 
 type DenialCode = Extract<ProblemCode, "quota_exceeded" | "reduced_capacity">;

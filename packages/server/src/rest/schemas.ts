@@ -5,6 +5,8 @@ import { PROBLEM_TYPE, PROBLEMS, type ProblemCode } from "./problem.ts";
 
 /** What the database can find a row by. */
 const LONGEST_ID = 512;
+export const LONGEST_IDENTIFIER = 1_024;
+export const LONGEST_ENDPOINT = 8_192;
 
 const id = z.string().min(1).max(LONGEST_ID);
 const count = z.number().int().min(0);
@@ -18,14 +20,14 @@ export const checkBody = z.strictObject({
   identifier: z
     .string()
     .min(1)
-    .max(1_024)
+    .max(LONGEST_IDENTIFIER)
     .meta({ examples: ["12345"] })
     .describe("Whose request it is: a user, an address, an API key"),
   dimension: dimension.default("user"),
   endpoint: z
     .string()
     .min(1)
-    .max(8_192)
+    .max(LONGEST_ENDPOINT)
     .meta({ examples: ["/api/v1/orders"] })
     .describe("The path that is asked for"),
   cost: z.int().min(0).default(1).describe("How many units it takes; 0 only looks"),

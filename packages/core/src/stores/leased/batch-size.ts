@@ -21,6 +21,8 @@ export class BatchSize {
   private share = FIRST_SHARE;
   /** Units for each microsecond. */
   private rate = 0;
+  /** How much the last batch was. */
+  private last = 0;
   private since: number;
   private taken = 0;
   private readonly fixed: number | undefined;
@@ -36,8 +38,12 @@ export class BatchSize {
     const elapsed = Math.max(1, now - this.since);
     this.since = now;
     this.rate = Math.max(spent / elapsed, this.rate / 2);
-    const size = Math.floor(Math.min(Math.max(FIRST, this.rate * LASTS), left * OUTSTANDING * this.share));
-    return size < LEAST ? 0 : size;
+    // Twice as much as what did not last: who waits for each batch would else never seem fast.
+    const more = elapsed < LASTS ? 2 * this.last : 0;
+    const wanted = Math.max(FIRST, this.rate * LASTS, more);
+    const size = Math.floor(Math.min(wanted, left * OUTSTANDING * this.share));
+    this.last = size < LEAST ? 0 : size;
+    return this.last;
   }
 
   /** Takes in what a grant has shown: so many units were left after it. */

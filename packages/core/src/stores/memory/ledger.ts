@@ -12,11 +12,13 @@ const FEWEST_SLOTS = 64;
 const FULLEST = 0.8;
 const EMPTIEST = 0.125;
 
-/** Slots looked at for each key that is new, for each millisecond that passes, and to make room for a key. */
+/** Slots looked at for each key that is new, for each millisecond that passes at the most, and to make room for a key. */
 const STEPS_PER_NEW_KEY = 16;
 const STEPS_PER_INTERVAL = 1024;
 const STEPS_FOR_ROOM = 64;
 const INTERVAL = 1_000;
+/** A small table is not looked through more often than this, in microseconds: it would cost more than the checks. */
+const ROUND = 50_000;
 /** How long a blank row is kept, in microseconds: a key that comes again soon keeps its place. */
 const MARGIN = 5_000_000;
 
@@ -226,9 +228,12 @@ export class Ledger implements Row {
   }
 
   private tend(now: number): void {
+    const round = (now - this.due + INTERVAL) / ROUND;
     this.due = now + INTERVAL;
     this.limits.forget(now, this.limit);
-    this.step(STEPS_PER_INTERVAL, now);
+    // A table that is being emptied costs every look-up a second probe: it has no time.
+    const steps = this.retiring === undefined ? Math.ceil(this.table.slots * round) : STEPS_PER_INTERVAL;
+    this.step(Math.min(steps, STEPS_PER_INTERVAL), now);
     const { size, slots } = this.table;
     if (this.retiring === undefined && slots > FEWEST_SLOTS && size < EMPTIEST * slots)
       this.retire(Math.max(FEWEST_SLOTS, slots / 4));

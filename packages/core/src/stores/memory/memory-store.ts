@@ -1,3 +1,4 @@
+import { Outcome } from "../../algorithms/algorithm.ts";
 import { HeadgateError, StoreError, shown } from "../../errors.ts";
 import { type Limit, sameLimit } from "../../limit/limit.ts";
 import { requireOptions } from "../../options.ts";
@@ -34,6 +35,7 @@ export class MemoryStore implements Store {
   private readonly hash = new KeyHash();
   private readonly ledgers = new Map<string, Ledger>();
   private readonly answered: AnsweredRequests;
+  private readonly out = new Outcome();
   /** Grows whenever the limit of a rule changes. */
   version = 0;
 
@@ -98,14 +100,34 @@ export class MemoryStore implements Store {
     return ledger;
   }
 
-  apply(action: Action, operations: readonly Operation[], options: ApplyOptions = {}): readonly Answer[] {
+  apply(action: Action, operations: readonly Operation[], options?: ApplyOptions): readonly Answer[] {
     const now = this.clock.now();
+    if (options !== undefined) return this.applyWith(action, operations, now, options);
+    // Nearly every request is this one.
+    if (action === "take" && operations.length === 1) return [this.take(operations[0], now)];
+    return this.decide(action, operations, now);
+  }
+
+  private applyWith(
+    action: Action,
+    operations: readonly Operation[],
+    now: number,
+    options: ApplyOptions,
+  ): readonly Answer[] {
     const { idempotencyKey, voidFrom = Number.POSITIVE_INFINITY } = options;
     if (now >= voidFrom) throw new StoreError("HG_STORE_TIMEOUT", "was asked too late: the request's time is over");
     if (idempotencyKey === undefined) return this.decide(action, operations, now);
     const { rememberFor = IDEMPOTENCY_WINDOW } = options;
     const decide = (): readonly Answer[] => this.decide(action, operations, now);
     return this.answered.once(idempotencyKey, action, operations, now, rememberFor, decide);
+  }
+
+  /** What `transact` would do, with its row located once. */
+  private take({ rule, key, cost }: Operation, now: number): Answer {
+    const { out } = this;
+    this.ledger(rule).take(rule.limit, key, cost, now, out);
+    const { allowed, remaining, retryAfter, resetAfter } = out;
+    return { allowed, remaining, retryAfter, resetAfter, source: "store", degraded: false };
   }
 
   private decide(action: Action, operations: readonly Operation[], now: number): readonly Answer[] {

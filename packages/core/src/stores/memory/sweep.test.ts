@@ -89,6 +89,18 @@ describe("one check", () => {
   });
 });
 
+describe("a small table", () => {
+  it("is looked through some twenty times a second, however many requests come", () => {
+    const { limiter, clock } = testLimiter({ api: gcra("10/d") });
+    for (let i = 0; i < 99; i += 1) limiter.checkSync("api", `limited ${i}`);
+    work(limiter, clock, 100);
+    const looks = vi.spyOn(algorithms.gcra, "blankFrom");
+    work(limiter, clock, 1_000);
+    expect(looks.mock.calls.length / 100).toBeGreaterThan(15);
+    expect(looks.mock.calls.length / 100).toBeLessThan(35);
+  });
+});
+
 interface SweptLimiter {
   readonly store: { readonly stats: Readonly<Record<string, { readonly keys: number }>> };
   checkSync(rule: "api", key: string): unknown;

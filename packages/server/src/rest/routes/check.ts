@@ -4,6 +4,7 @@ import { sendText } from "../answers.ts";
 import type { App } from "../app.ts";
 import type { Calls } from "../calls.ts";
 import { answerText, denialCode, denialText } from "../check-answer.ts";
+import { checkValidator } from "../check-body.ts";
 import { CheckHeaders } from "../check-headers.ts";
 import { principalOf } from "../guard.ts";
 import { idempotencyKeyOf } from "../idempotency.ts";
@@ -32,6 +33,7 @@ export function checkRoutes(app: App, { service }: RestParts, calls: Calls): voi
     "/check",
     {
       config: { countsItself: true },
+      validatorCompiler: checkValidator,
       schema: {
         tags: ["checks"],
         summary: "Whether a request may pass; it is charged if it may",

@@ -1,0 +1,52 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  bucketedWindow,
+  fixedWindow,
+  gcra,
+  leakyBucket,
+  slidingWindow,
+  slidingWindowLog,
+  tokenBucket,
+} from "../../limit/builders.ts";
+import { ManualClock } from "../../testing/index.ts";
+import { MemoryStore } from "./memory-store.ts";
+
+const limits = [
+  tokenBucket("5/s"),
+  leakyBucket("5/s"),
+  gcra("5/s", { burst: 8 }),
+  gcra("1000003/h"),
+  fixedWindow("5/s"),
+  slidingWindow("5/s"),
+  slidingWindowLog("5/s"),
+  bucketedWindow("5/s"),
+];
+
+const requests = fc.array(
+  fc.record({
+    limit: fc.constantFrom(...limits),
+    key: fc.constantFrom("a", "b", "c", "d"),
+    cost: fc.oneof(fc.integer({ min: 0, max: 9 }), fc.constant(2_000_000)),
+    afterMs: fc.oneof(fc.constant(0), fc.nat(700)),
+  }),
+  { maxLength: 60 },
+);
+
+describe("a request of one operation, which has a way of its own", () => {
+  it("is answered and charged as one among several is", () => {
+    const property = fc.property(requests, fc.constantFrom(2, 100), (requests, maxKeys) => {
+      const clock = new ManualClock();
+      const quick = new MemoryStore({ clock, maxKeys });
+      const whole = new MemoryStore({ clock, maxKeys });
+      for (const { limit, key, cost, afterMs } of requests) {
+        clock.set(clock.now() / 1000 + afterMs);
+        const operation = { rule: { name: `${limit.algorithm} ${limit.limit}`, limit }, key, cost };
+        // What comes with options goes the way of all.
+        expect(quick.apply("take", [operation])).toEqual(whole.apply("take", [operation], {}));
+      }
+      expect(quick.stats).toEqual(whole.stats);
+    });
+    fc.assert(property, { numRuns: 300 });
+  });
+});
