@@ -5,15 +5,21 @@ const FLUSH_MS = 1_000;
 /** Written at once at the most. */
 const BATCH = 500;
 const MOST_WAITING = 10_000;
+/** Whoever has many addresses could else fill the disk with being throttled. */
+const MOST_A_MINUTE = 1_000;
+const MINUTE_MS = 60_000;
 
 /**
  * Writes what checks are to be remembered for, a little later and in batches: no check waits for the database.
- * While that is gone, events wait; those for which there is no room are counted, and the count is written.
+ * While that is gone, events wait; those for which there is no room, and those of a minute that had too many, are
+ * counted, and the count is written.
  */
 export class AuditTrail {
   private readonly table: Pick<AuditTable, "append">;
   private waiting: AuditEvent[] = [];
   private lost = 0;
+  private minute = 0;
+  private ofMinute = 0;
   private timer: NodeJS.Timeout | undefined;
   private writing: Promise<void> | undefined;
 
@@ -27,6 +33,20 @@ export class AuditTrail {
   }
 
   add(event: AuditEvent): void {
+    const minute = Math.floor(Date.parse(event.at) / MINUTE_MS);
+    if (minute !== this.minute) {
+      this.minute = minute;
+      this.ofMinute = 0;
+    }
+    if (this.ofMinute >= MOST_A_MINUTE) {
+      this.lost += 1;
+      return;
+    }
+    this.ofMinute += 1;
+    this.keep(event);
+  }
+
+  private keep(event: AuditEvent): void {
     if (this.waiting.length >= MOST_WAITING) {
       this.lost += 1;
       return;
@@ -40,7 +60,7 @@ export class AuditTrail {
     try {
       await this.table.append([event]);
     } catch {
-      this.add(event);
+      this.keep(event);
     }
   }
 
@@ -78,7 +98,7 @@ export class AuditTrail {
 }
 
 function lossOf(lost: number, at: string): AuditEvent {
-  const after = { lost, reason: "the database was gone, and there was no room for more" };
+  const after = { lost, reason: "too many in a minute, or too many while the database was gone" };
   return {
     at,
     actor_id: "system",

@@ -1,5 +1,6 @@
 import type { Change, UserTable } from "../database/database.ts";
 import type { Standing } from "../rules/standing.ts";
+import type { StoredUsers } from "./stored-users.ts";
 
 const MOST_USERS = 250_000;
 /** How long a check waits for the database. */
@@ -12,6 +13,8 @@ export interface StandingsOptions {
   readonly maxUsers?: number;
   readonly patienceMs?: number;
   readonly retryMs?: number;
+  /** Of whom anything is stored. Without it, everybody is looked up when he first comes. */
+  readonly stored?: StoredUsers;
 }
 
 interface Known {
@@ -43,6 +46,7 @@ export class Standings {
   private readonly maxUsers: number;
   private readonly patienceMs: number;
   private readonly retryMs: number;
+  private readonly stored: StoredUsers | undefined;
   private goneUntil = 0;
   /** How often the database did not answer, and how often somebody was answered without it. */
   readonly stats = { failures: 0, lastKnown: 0, unknown: 0 };
@@ -53,10 +57,12 @@ export class Standings {
     this.maxUsers = maxUsers;
     this.patienceMs = patienceMs;
     this.retryMs = retryMs;
+    this.stored = options.stored;
   }
 
   /** undefined: nothing is stored of him, or nothing can be known. */
   of(userId: string): Standing | undefined | Promise<Standing | undefined> {
+    if (this.stored?.lack(userId) === true) return undefined;
     const known = this.known.get(userId);
     if (known !== undefined && !known.stale) return known.standing;
     if (this.goneUntil > 0 && performance.now() < this.goneUntil) return this.withoutDatabase(known);
@@ -65,6 +71,7 @@ export class Standings {
 
   /** To be told of every change that the database tells of. */
   changed(change: Change): void {
+    this.stored?.changed(change);
     if (change.kind === "user") this.outdate(change.user_id);
     if (change.kind !== "all") return;
     for (const known of this.known.values()) known.stale = true;

@@ -50,7 +50,8 @@ type StoreSettings = Pick<Settings, "redis" | "zookeeper" | "nodes">;
 
 /** ZooKeeper has each change on the disks of most of its servers before it answers. */
 const ZOOKEEPER_DEADLINE_MS = 250;
-const REDIS_DEADLINE_MS = 50;
+/** Ten times what a busy Redis takes. What is later is answered by on_error, which may let in too many. */
+const REDIS_DEADLINE_MS = 250;
 
 /** Opens the store that the settings name: Redis, ZooKeeper, else this process's memory. */
 export async function openStores(settings: StoreSettings, hooks: StoreHooks = {}, clock?: Clock): Promise<Stores> {

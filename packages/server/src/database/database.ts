@@ -83,6 +83,8 @@ export interface Conflict {
 export interface UserTable {
   /** Of somebody unknown: no tier, nothing custom, version 0. */
   get(id: string): Promise<Standing>;
+  /** Of all of whom anything is stored; undefined if they are more than so many. */
+  ids(most: number): Promise<readonly string[] | undefined>;
   setTier(id: string, tier: string | null, actor: Actor, version?: number): Promise<Standing | Conflict>;
   setCustomLimits(
     id: string,

@@ -7,6 +7,9 @@ import type { OverrideRow, Tables } from "./tables.ts";
 import { canBeId, requireStorable } from "./text.ts";
 import { millisecondsOf } from "./time.ts";
 
+/** In between, whoever waits for this thread has his turn. */
+const IDS_AT_ONCE = 5_000;
+
 export class SqlUsers implements UserTable {
   private readonly ledger: Ledger;
 
@@ -16,6 +19,18 @@ export class SqlUsers implements UserTable {
 
   async get(id: string): Promise<Standing> {
     return canBeId(id) ? this.ledger.read((db) => standingOf(db, id)) : unknownUser(id);
+  }
+
+  /** Part by part: who is added meanwhile may be missing, and is told by the change feed. */
+  async ids(most: number): Promise<readonly string[] | undefined> {
+    const ids: string[] = [];
+    for (;;) {
+      const some = await this.ledger.read((db) => idsAfter(db, ids.at(-1)));
+      for (const { user_id } of some) ids.push(user_id);
+      if (ids.length > most) return undefined;
+      if (some.length < IDS_AT_ONCE) return ids;
+      await new Promise(setImmediate);
+    }
   }
 
   setTier(id: string, tier: string | null, actor: Actor, version?: number): Promise<Standing | Conflict> {
@@ -91,6 +106,11 @@ export class SqlUsers implements UserTable {
       return after;
     });
   }
+}
+
+function idsAfter(db: Kysely<Tables>, last: string | undefined): Promise<readonly { readonly user_id: string }[]> {
+  const ids = db.selectFrom("headgate_users").select("user_id").orderBy("user_id").limit(IDS_AT_ONCE);
+  return (last === undefined ? ids : ids.where("user_id", ">", last)).execute();
 }
 
 async function standingOf(db: Kysely<Tables>, user_id: string): Promise<Standing> {

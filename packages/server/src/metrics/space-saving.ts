@@ -9,8 +9,9 @@ interface Entry {
   key: string;
   count: number;
   error: number;
-  /** Where in the heap it is. */
+  /** Where in the heap it is, and the count by which it is there. */
   place: number;
+  rank: number;
 }
 
 /**
@@ -22,7 +23,10 @@ export class SpaceSaving {
   total = 0;
   private readonly capacity: number;
   private readonly entries = new Map<string, Entry>();
-  /** The least frequent comes first: it makes room for a new one. */
+  /**
+   * The least frequent comes first: it makes room for a new one. One that comes again keeps its place until it is
+   * the first, so that a key that is known costs no more than a look.
+   */
   private readonly heap: Entry[] = [];
 
   constructor(capacity: number) {
@@ -34,7 +38,6 @@ export class SpaceSaving {
     const known = this.entries.get(key);
     if (known !== undefined) {
       known.count += 1;
-      this.sink(known);
     } else if (this.heap.length < this.capacity) {
       this.rise(key);
     } else {
@@ -51,17 +54,18 @@ export class SpaceSaving {
   }
 
   private rise(key: string): void {
-    const entry: Entry = { key, count: 1, error: 0, place: this.heap.length };
+    const entry: Entry = { key, count: 1, error: 0, place: this.heap.length, rank: 1 };
     this.entries.set(key, entry);
     this.heap.push(entry);
     while (entry.place > 0) {
       const parent = this.heap[(entry.place - 1) >> 1];
-      if (parent.count <= entry.count) return;
+      if (parent.rank <= entry.rank) return;
       this.swap(parent, entry);
     }
   }
 
   private replaceLeast(key: string): void {
+    while (this.heap[0].rank < this.heap[0].count) this.sink(this.heap[0]);
     const least = this.heap[0];
     this.entries.delete(least.key);
     // It may have come before and been replaced, at most as often as the least that is still known.
@@ -72,14 +76,16 @@ export class SpaceSaving {
     this.sink(least);
   }
 
+  /** Gives an entry the place that its count has by now. */
   private sink(entry: Entry): void {
     const { heap } = this;
+    entry.rank = entry.count;
     for (;;) {
       const left = 2 * entry.place + 1;
       if (left >= heap.length) return;
       const right = left + 1;
-      const child = right < heap.length && heap[right].count < heap[left].count ? heap[right] : heap[left];
-      if (child.count >= entry.count) return;
+      const child = right < heap.length && heap[right].rank < heap[left].rank ? heap[right] : heap[left];
+      if (child.rank >= entry.rank) return;
       this.swap(entry, child);
     }
   }

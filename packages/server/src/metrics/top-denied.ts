@@ -10,18 +10,24 @@ export interface DeniedKey {
 }
 
 const CAPACITY = 1_000;
+/** So many wait to be counted together: one by one, each would find the sketch gone from the processor's cache. */
+const BATCH = 256;
 
 /** Who was denied most in this period and the one before it, in bounded memory however many are denied. */
 export class TopDenied {
   private current = sketches();
   private last = sketches();
+  private readonly waiting: Readonly<Record<Dimension, string[]>> = { user: [], ip: [], apikey: [] };
 
   add(dimension: Dimension, identifier: string): void {
-    this.current[dimension].add(identifier);
+    const waiting = this.waiting[dimension];
+    waiting.push(identifier);
+    if (waiting.length >= BATCH) this.count(dimension);
   }
 
   /** Begins a new period: what is older than the one that ends now is forgotten. */
   rotate(): void {
+    for (const dimension of DIMENSIONS) this.count(dimension);
     this.last = this.current;
     this.current = sketches();
   }
@@ -32,7 +38,14 @@ export class TopDenied {
       .slice(0, limit);
   }
 
+  private count(dimension: Dimension): void {
+    const waiting = this.waiting[dimension];
+    for (const identifier of waiting) this.current[dimension].add(identifier);
+    waiting.length = 0;
+  }
+
   private merged(dimension: Dimension): DeniedKey[] {
+    this.count(dimension);
     const byKey = new Map<string, DeniedKey>();
     for (const sketch of [this.last[dimension], this.current[dimension]]) {
       for (const { key, count, error } of sketch.top(CAPACITY)) {

@@ -1,10 +1,11 @@
-import type { Database } from "../database/database.ts";
+import type { AuditTable, Database } from "../database/database.ts";
 import { Catalogue } from "../rules/catalogue.ts";
-import type { RuleInput } from "../rules/rule.ts";
+import type { RateLimitRule, RuleInput } from "../rules/rule.ts";
 import { readRulesFile } from "../rules/rules-file.ts";
 import { watchRulesFile } from "../rules/watch-rules-file.ts";
-import { rulesOfFile } from "./file-rules.ts";
+import { fileChange, isChanged, rulesOfFile } from "./file-rules.ts";
 import type { Log } from "./log.ts";
+import { OverlapWarnings } from "./overlap-warnings.ts";
 
 /** How long to wait before rules that could not be read are read again: a change is to be in force within a second. */
 const RETRY_MS = 250;
@@ -25,6 +26,7 @@ export class DatabaseRules implements RulesInForce {
   isStale = false;
   private readonly table: Pick<Database["rules"], "all">;
   private readonly log: Log;
+  private readonly overlaps: OverlapWarnings;
   private readonly stop: () => void;
   private retry: NodeJS.Timeout | undefined;
   private reading: Promise<void> = Promise.resolve();
@@ -35,6 +37,7 @@ export class DatabaseRules implements RulesInForce {
     this.table = database.rules;
     this.catalogue = catalogue;
     this.log = log;
+    this.overlaps = new OverlapWarnings(log);
     this.stop = database.onChange(({ kind }) => {
       if (kind === "rules" || kind === "all") void this.refresh();
     });
@@ -68,6 +71,7 @@ export class DatabaseRules implements RulesInForce {
     clearTimeout(this.retry);
     try {
       this.catalogue = Catalogue.of(await this.table.all());
+      this.overlaps.tell(this.catalogue);
       if (this.isStale) this.log.info({ rules: this.catalogue.rules.length }, "the rules can be read again");
       this.isStale = false;
     } catch (error) {
@@ -85,13 +89,23 @@ export class FileRules implements RulesInForce {
   isStale = false;
   private readonly stop: () => void;
 
-  private constructor(file: string, inputs: readonly RuleInput[], log: Log) {
+  private constructor(file: string, inputs: readonly RuleInput[], log: Log, audit: Pick<AuditTable, "append">) {
+    const overlaps = new OverlapWarnings(log);
+    const remember = (before: readonly RateLimitRule[]): void => {
+      overlaps.tell(this.catalogue);
+      audit.append([fileChange(file, before, this.catalogue.rules, new Date())]).catch((error: unknown) => {
+        log.warn({ err: error }, "the audit log could not be told of the file of rules");
+      });
+    };
     this.catalogue = Catalogue.of(rulesOfFile(inputs, [], new Date()));
+    remember([]);
     this.stop = watchRulesFile(
       file,
       (read) => {
-        this.catalogue = Catalogue.of(rulesOfFile(read, this.catalogue.rules, new Date()));
+        const before = this.catalogue.rules;
+        this.catalogue = Catalogue.of(rulesOfFile(read, before, new Date()));
         this.isStale = false;
+        if (isChanged(before, this.catalogue.rules)) remember(before);
         log.info({ file, rules: read.length }, "the rules of the file are in force");
       },
       (error) => {
@@ -101,8 +115,8 @@ export class FileRules implements RulesInForce {
     );
   }
 
-  static async open(file: string, log: Log): Promise<FileRules> {
-    return new FileRules(file, await readRulesFile(file), log);
+  static async open(file: string, log: Log, audit: Pick<AuditTable, "append">): Promise<FileRules> {
+    return new FileRules(file, await readRulesFile(file), log, audit);
   }
 
   /** It is looked at all the time. */

@@ -4,6 +4,7 @@ import type { FastifyInstance } from "fastify";
 import { KeyRing } from "../access/key-ring.ts";
 import { makeCheckService } from "../check/check-service.ts";
 import { Standings } from "../check/standings.ts";
+import { StoredUsers } from "../check/stored-users.ts";
 import { openStores, type Stores } from "../check/stores.ts";
 import { refuseExposure } from "../config/exposure.ts";
 import type { Address, Settings } from "../config/settings.ts";
@@ -27,6 +28,7 @@ import { Timetable } from "./timetable.ts";
 import { tlsOptions } from "./tls.ts";
 import { version } from "./version.ts";
 
+const PING_MS = 2_000;
 const ROLLUP_MS = 10_000;
 const HOUR_MS = 3_600_000;
 /** How long new requests are answered once the node is to stop. */
@@ -78,8 +80,10 @@ async function start(settings: Settings, log: Log, closing: Closing): Promise<Ru
   });
   closing.add(() => keyRing.close());
   await keyRing.refresh();
-  const standings = new Standings(database.users);
+  const stored = new StoredUsers(database.users);
+  const standings = new Standings(database.users, { stored });
   closing.add(database.onChange((change) => standings.changed(change)));
+  await stored.read();
   const service = traced(
     makeCheckService({
       stores,
@@ -98,7 +102,7 @@ async function start(settings: Settings, log: Log, closing: Closing): Promise<Ru
   );
   const timetable = new Timetable();
   closing.add(() => timetable.stop());
-  keepHouse(timetable, { database, telemetry, rollups, log });
+  keepHouse(timetable, { database, telemetry, rules, rollups, log });
 
   const registry = prometheus(telemetry, version);
   addFigures(registry, { rules, stores, standings, rollups });
@@ -178,18 +182,32 @@ function openCounters(settings: Settings, telemetry: NodeTelemetry, log: Log): P
 }
 
 function rulesOf({ rules }: Settings, database: Database, log: Log): Promise<RulesInForce> {
-  return rules === undefined ? DatabaseRules.open(database, log) : FileRules.open(rules, log);
+  return rules === undefined ? DatabaseRules.open(database, log) : FileRules.open(rules, log, database.audit);
 }
 
 interface House {
   readonly database: Database;
   readonly telemetry: NodeTelemetry;
+  readonly rules: RulesInForce;
   readonly rollups: RollupWriter;
   readonly log: Log;
 }
 
-/** What comes back by itself: rollups, purges, a new period of who is denied most. */
-function keepHouse(timetable: Timetable, { database, telemetry, rollups, log }: House): void {
+/** What comes back by itself: a look at the database, rollups, purges, a new period of who is denied most. */
+function keepHouse(timetable: Timetable, { database, telemetry, rules, rollups, log }: House): void {
+  let isGone = false;
+  timetable.every(PING_MS, async () => {
+    try {
+      await database.ping();
+      if (isGone) log.info("the database is back");
+      isGone = false;
+    } catch (error) {
+      if (!isGone) log.error({ err: error }, "the database is gone: checks go on, and nothing can be changed");
+      isGone = true;
+      // Finds that they cannot be read, and goes on trying until they can.
+      await rules.refresh();
+    }
+  });
   let isFailing = false;
   timetable.every(ROLLUP_MS, async () => {
     try {

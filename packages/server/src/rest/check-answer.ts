@@ -74,10 +74,11 @@ function fieldsText(result: CheckResult, withLimits: boolean): string {
 
 /** A denial is an answer, and a problem in the words of RFC 9457 for those who read no more than that. */
 export function denialText(result: CheckResult, withLimits: boolean): string {
-  const { limits } = result;
-  // Of one limit that refused, nothing need be searched for.
-  const violated = limits.length === 1 ? `[${quoted(limits[0].rule_id)}]` : JSON.stringify(violatedIn(result));
-  return `${PROBLEM_TEXTS[denialCode(result)]},"violated-policies":${violated},${fieldsText(result, withLimits)}`;
+  let violated = "";
+  for (const { allowed, rule_id } of result.limits) {
+    if (!allowed) violated += violated === "" ? quoted(rule_id) : `,${quoted(rule_id)}`;
+  }
+  return `${PROBLEM_TEXTS[denialCode(result)]},"violated-policies":[${violated}],${fieldsText(result, withLimits)}`;
 }
 
 /** As many as most services have rules; beyond it, texts are made anew. */

@@ -2,13 +2,13 @@ import type { FastifySchemaCompiler } from "fastify";
 import { validatorCompiler } from "fastify-type-provider-zod";
 import type { z } from "zod";
 import type { Dimension } from "../rules/rule.ts";
-import { type checkBody, LONGEST_ENDPOINT, LONGEST_IDENTIFIER } from "./schemas.ts";
+import { checkBody, LONGEST_ENDPOINT, LONGEST_IDENTIFIER } from "./schemas.ts";
 
 type CheckBody = z.output<typeof checkBody>;
 
 /** Knows at a glance what nearly all checks look like; the rest, and what is wrong, is the schema's. */
-export const checkValidator: FastifySchemaCompiler<z.ZodType> = (route) => {
-  const bySchema = validatorCompiler(route);
+export const checkValidator: FastifySchemaCompiler<unknown> = (route) => {
+  const bySchema = validatorCompiler({ ...route, schema: checkBody });
   return (body: unknown) => {
     const value = plainCheck(body);
     return value === undefined ? bySchema(body) : { value };

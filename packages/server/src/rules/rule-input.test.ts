@@ -95,6 +95,16 @@ describe("a rule that is given", () => {
     );
   });
 
+  it.each(["sliding_window_log", "sliding_window_counter", "bucketed_window", "leaky_bucket"])(
+    "is refused if quota of a %s is to be leased",
+    (algorithm) => {
+      expect(problems({ ...least, algorithm, consistency: "leased" })).toEqual([
+        `consistency: no quota of a ${algorithm} can be leased: use fixed_window, token_bucket or gcra, or strict`,
+      ]);
+      expect(problems({ ...least, algorithm: "fixed_window", consistency: "leased" })).toEqual([]);
+    },
+  );
+
   it("is refused with a burst where the algorithm keeps none", () => {
     expect(problems({ ...least, algorithm: "fixed_window", burst: 5 })).toEqual([
       "burst: is not a field of fixed_window (known: limit, window, anchor)",

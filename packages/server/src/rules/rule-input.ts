@@ -1,4 +1,4 @@
-import { type AlgorithmName, HeadgateError } from "headgate";
+import { type AlgorithmName, HeadgateError, isLeasable } from "headgate";
 import { z } from "zod";
 import { limitOf } from "./family.ts";
 import { readPattern } from "./pattern.ts";
@@ -66,7 +66,15 @@ export const ruleInput = fields
       refuse("tier", "only users have tiers: leave it out, or let the dimension be user");
     }
     attempt(() => readPattern(rule.endpoint_pattern), refuse);
-    attempt(() => limitOf(rule, rule.limit, rule.burst), refuse);
+    attempt(() => {
+      const limit = limitOf(rule, rule.limit, rule.burst);
+      if (rule.consistency === "leased" && !isLeasable(limit)) {
+        refuse(
+          "consistency",
+          `no quota of a ${rule.algorithm} can be leased: use fixed_window, token_bucket or gcra, or strict`,
+        );
+      }
+    }, refuse);
   })
   .transform((rule): RuleInput => ({ ...rule, rule_id: idOf(rule) }));
 

@@ -9,9 +9,16 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function event(subject: string): AuditEvent {
+function event(subject: string, minute = 0): AuditEvent {
   const by = { actor_id: "system", actor_name: "headgate" };
-  return { at: "2026-01-01T00:00:00.000Z", ...by, action: "state.throttled", subject, before: null, after: null };
+  return {
+    at: new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString(),
+    ...by,
+    action: "state.throttled",
+    subject,
+    before: null,
+    after: null,
+  };
 }
 
 /** A table that keeps what it gets, unless it is gone. */
@@ -45,7 +52,7 @@ describe("the audit trail of checks", () => {
   it("writes no more than 500 at once", async () => {
     const table = new Table();
     const trail = new AuditTrail(table);
-    for (let i = 0; i < 1_200; i += 1) trail.add(event(String(i)));
+    for (let i = 0; i < 1_200; i += 1) trail.add(event(String(i), i % 2));
     await trail.close();
     expect(table.batches.map(({ length }) => length)).toEqual([500, 500, 200]);
     expect(table.subjects).toEqual(Array.from({ length: 1_200 }, (_, i) => String(i)));
@@ -68,7 +75,7 @@ describe("the audit trail of checks", () => {
     const table = new Table();
     const trail = new AuditTrail(table);
     table.gone = true;
-    for (let i = 0; i < 10_007; i += 1) trail.add(event(String(i)));
+    for (let i = 0; i < 10_007; i += 1) trail.add(event(String(i), Math.floor(i / 1_000)));
     expect(trail.stats).toEqual({ waiting: 10_000, lost: 7 });
     table.gone = false;
     await trail.close();
@@ -76,6 +83,17 @@ describe("the audit trail of checks", () => {
     expect(lost).toMatchObject([{ after: { lost: 7 } }]);
     expect(table.subjects).toHaveLength(10_001);
     expect(trail.stats).toEqual({ waiting: 0, lost: 0 });
+  });
+
+  it("takes 1,000 of a minute at the most, so that nobody fills the disk by being throttled", async () => {
+    const table = new Table();
+    const trail = new AuditTrail(table);
+    for (let i = 0; i < 1_500; i += 1) trail.add(event(String(i)));
+    expect(trail.stats).toEqual({ waiting: 1_000, lost: 500 });
+    trail.add(event("next", 1));
+    await trail.close();
+    expect(table.subjects).toHaveLength(1_002);
+    expect(table.batches.flat().find(({ action }) => action === "audit.lost")).toMatchObject({ after: { lost: 500 } });
   });
 
   it("writes at once what must be, or lets it wait with the others if the database is gone", async () => {

@@ -204,6 +204,25 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
         expect(await database.users.setTier("u", null, admin)).toEqual({ ...all, tier: null, version: 4 });
       });
 
+      it("lists all of whom anything is stored, unless they are too many", async () => {
+        expect(await database.users.ids(0)).toEqual([]);
+        await database.users.setTier("a", "premium", admin);
+        await database.users.setCustomLimits("B", {}, admin);
+        await database.users.addOverride(anOverride({ user_id: "ä" }), admin);
+        await database.users.setTier("a", null, admin);
+        expect([...((await database.users.ids(3)) ?? [])].sort()).toEqual(["B", "a", "ä"]);
+        expect(await database.users.ids(2)).toBeUndefined();
+      });
+
+      it("lists thousands of them, each once", async () => {
+        const rows = Array.from({ length: 12_000 }, (_, i) => `('user ${i}', '{}', 1)`);
+        await here.sql(`INSERT INTO headgate_users (user_id, custom_limits, version) VALUES ${rows.join(", ")}`);
+        const ids = await database.users.ids(100_000);
+        expect(ids).toHaveLength(12_000);
+        expect(new Set(ids).size).toBe(12_000);
+        expect(await database.users.ids(11_999)).toBeUndefined();
+      });
+
       it("refuses a change that was made from an older version", async () => {
         expect(await database.users.setTier("u", "free", admin, 1)).toEqual({ conflict: "changed", current: 0 });
         await database.users.setTier("u", "free", admin, 0);
@@ -669,7 +688,7 @@ function anEvent(change: Partial<AuditEvent> = {}): AuditEvent {
   };
 }
 
-function anOverride(change: { readonly expires_at?: string } = {}) {
+function anOverride(change: { readonly user_id?: string; readonly expires_at?: string } = {}) {
   const expires_at = "2030-01-01T00:00:00.000Z";
   return { user_id: "u", rule_id: null, limit: 9, burst: null, reason: "launch", expires_at, ...change };
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { afterEach, describe, expect, it } from "vitest";
 import { eventually } from "../../../core/test/servers/eventually.ts";
+import type { AuditEvent } from "../../src/audit/audit.ts";
 import type { Change } from "../../src/database/database.ts";
 import { DatabaseRules, FileRules } from "../../src/node/rules-in-force.ts";
 import type { RateLimitRule } from "../../src/rules/rule.ts";
@@ -101,6 +102,17 @@ describe("the rules of the database", () => {
     expect(lines.map(({ level }) => level)).toEqual(["error", "info"]);
   });
 
+  it("that overlap are told once in the log", async () => {
+    const { database, rules } = await opened();
+    database.stored = [
+      sampleRule({ rule_id: "one", endpoint_pattern: "/api/orders", limit: 100 }),
+      sampleRule({ rule_id: "all", endpoint_pattern: "/api/**", limit: 50 }),
+    ];
+    await rules.refresh();
+    await rules.refresh();
+    expect(lines.filter(({ level }) => level === "warn")).toMatchObject([{ msg: expect.stringContaining("overlap") }]);
+  });
+
   it("are not read any more once they are closed", async () => {
     const { database, rules } = await opened();
     rules.close();
@@ -114,12 +126,14 @@ describe("the rules of a file", () => {
   const text = (limit: number) =>
     `rules: [{name: A, dimension: ip, endpoint_pattern: /a, limit: ${limit}, window_seconds: 60}]`;
 
-  it("follow the file, and stay as they were when it cannot be used", async () => {
+  it("follow the file, stay as they were when it cannot be used, and are told to the audit log", async () => {
     const folder = mkdtempSync(join(tmpdir(), "headgate-rules-"));
     endings.push(() => rmSync(folder, { recursive: true }));
     const file = join(folder, "rules.yaml");
     writeFileSync(file, text(1));
-    const rules = await FileRules.open(file, log);
+    const audited: AuditEvent[] = [];
+    const audit = { append: async (events: readonly AuditEvent[]) => void audited.push(...events) };
+    const rules = await FileRules.open(file, log, audit);
     endings.push(() => rules.close());
     const limit = () => rules.catalogue.rules[0].limit;
     expect(limit()).toBe(1);
@@ -131,9 +145,14 @@ describe("the rules of a file", () => {
     expect(limit()).toBe(22);
     writeFileSync(file, text(333));
     await eventually("the next one holds", async () => limit() === 333 && !rules.isStale);
+    expect(audited).toMatchObject([
+      { action: "rules.file", actor_id: "file", actor_name: file, before: { rules: 0 }, after: { rules: 1 } },
+      { before: { changed: [{ limit: 1 }] }, after: { changed: [{ limit: 22 }] } },
+      { before: { changed: [{ limit: 22 }] }, after: { changed: [{ limit: 333 }] } },
+    ]);
   });
 
   it("must be usable when the node starts", async () => {
-    await expect(FileRules.open("/nowhere/rules.yaml", log)).rejects.toThrow(/ENOENT/);
+    await expect(FileRules.open("/nowhere/rules.yaml", log, { append: async () => {} })).rejects.toThrow(/ENOENT/);
   });
 });

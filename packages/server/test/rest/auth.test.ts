@@ -45,10 +45,11 @@ it("counts by address", async () => {
   expect((await auth({ ...by, "x-headgate-identifier": "192.0.2.2" })).status).toBe(204);
 });
 
-it("charges once for an idempotency key", async () => {
-  for (let i = 0; i < 5; i += 1) expect((await auth({ "x-idempotency-key": "a" })).status).toBe(204);
-  expect((await auth({})).status).toBe(204);
-  expect((await auth({})).status).toBe(429);
+it("heeds no idempotency key: a client of the proxy may have sent it", async () => {
+  const key = { "x-idempotency-key": "a" };
+  expect((await auth(key)).status).toBe(204);
+  expect((await auth(key)).status).toBe(204);
+  expect((await auth(key)).status).toBe(429);
 });
 
 it("refuses what it cannot ask about", async () => {

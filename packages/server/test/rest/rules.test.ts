@@ -25,6 +25,13 @@ describe("a rule", () => {
     expect((await service.ask("GET", "/api/v1/rules/search")).body.code).toBe("rule_not_found");
   });
 
+  it("can be sent back as it was read", async () => {
+    service = await startService();
+    const { body } = await service.ask("GET", "/api/v1/rules/orders");
+    const put = await service.ask("PUT", "/api/v1/rules/orders", { body: { ...body, limit: 8 } });
+    expect([put.status, put.body.limit, put.body.version]).toEqual([200, 8, body.version + 1]);
+  });
+
   it("is in force at once", async () => {
     service = await startService();
     await service.ask("PUT", "/api/v1/rules/orders", { body: ruleOf({ limit: 1 }) });

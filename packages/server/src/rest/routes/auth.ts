@@ -4,7 +4,6 @@ import { sendHeaders } from "../answers.ts";
 import type { App } from "../app.ts";
 import { denialCode, violatedIn } from "../check-answer.ts";
 import { CheckHeaders } from "../check-headers.ts";
-import { idempotencyKeyOf } from "../idempotency.ts";
 import type { RestParts } from "../parts.ts";
 import { fieldProblem, PROBLEMS, Problem } from "../problem.ts";
 import { checkBody, problems } from "../schemas.ts";
@@ -36,11 +35,11 @@ export function authRoutes(app: App, { service }: RestParts): void {
         summary: "A check for proxies such as nginx: asks in headers, answers by status",
         querystring: authQuery,
         headers: authHeaders,
-        response: { 204: z.undefined().describe("May pass"), ...problems("idempotency_conflict", "reduced_capacity") },
+        response: { 204: z.undefined().describe("May pass"), ...problems("reduced_capacity") },
       },
     },
     async (request, reply) => {
-      const result: CheckResult = await service.check(checkOf(request.headers, idempotencyKeyOf(request)));
+      const result: CheckResult = await service.check(checkOf(request.headers));
       sendHeaders(reply, headers.write(result));
       if (result.allowed) {
         reply.code(204);
@@ -54,7 +53,8 @@ export function authRoutes(app: App, { service }: RestParts): void {
   );
 }
 
-function checkOf(headers: z.output<typeof authHeaders>, idempotencyKey: string | undefined): CheckRequest {
+/** A proxy may pass on what its client sent: an idempotency key would let that client pass again and again for one charge. */
+function checkOf(headers: z.output<typeof authHeaders>): CheckRequest {
   const endpoint = headers["x-headgate-endpoint"] ?? headers["x-original-uri"];
   if (endpoint === undefined) {
     throw fieldProblem("header", "X-Headgate-Endpoint", "must be given, or X-Original-URI: the path that is asked for");
@@ -64,6 +64,5 @@ function checkOf(headers: z.output<typeof authHeaders>, idempotencyKey: string |
     dimension: headers["x-headgate-dimension"],
     endpoint,
     cost: headers["x-headgate-cost"],
-    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
   };
 }

@@ -12,6 +12,9 @@ import { etagOf, expectedVersion, requireDone } from "../versions.ts";
 /** A hundred thousand rules fit. */
 const LARGEST_REPLACEMENT = 32 * 1024 * 1024;
 
+/** Of a rule as it is read, and not as it is written. */
+const KEPT_BY_US = ["created_at", "updated_at", "version"];
+
 /** Every change here may be refused for these reasons. */
 const WRITE_PROBLEMS = problems(
   "rules_from_file",
@@ -98,9 +101,12 @@ export function ruleRoutes(app: App, { database, catalogue, rulesFile }: RestPar
     "/rules/:rule_id",
     {
       preValidation: async (request) => {
-        // It is in the path already.
         const { body, params } = request;
-        if (typeof body === "object" && body !== null && !("rule_id" in body)) Object.assign(body, params);
+        if (typeof body !== "object" || body === null) return;
+        // It is in the path already.
+        if (!("rule_id" in body)) Object.assign(body, params);
+        // What was read can be sent back: these are ours to fill in.
+        for (const field of KEPT_BY_US) Reflect.deleteProperty(body, field);
       },
       schema: {
         tags: ["rules"],
