@@ -76,7 +76,8 @@ export const tierBody = z.strictObject({
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "must be a name such as premium: letters, digits, . _ -, at most 64")
     .nullable()
-    .describe("free, premium, enterprise or any other name; null: none"),
+    .describe("free, premium, enterprise or any other name; null: none")
+    .meta({ examples: ["premium"] }),
 });
 
 export const customBody = z.strictObject({ custom_limits: customLimits.describe("By rule_id; {} takes all away") });
@@ -98,7 +99,8 @@ export const overrideBody = z
   .refine(({ expires_at, duration_seconds }) => (expires_at === undefined) !== (duration_seconds === undefined), {
     error: "give expires_at or duration_seconds, one of the two",
     path: ["expires_at"],
-  });
+  })
+  .meta({ examples: [{ limit: 1_000, reason: "a sale", duration_seconds: 3_600 }] });
 
 export const keyBody = z
   .strictObject({
@@ -109,7 +111,8 @@ export const keyBody = z
   .refine(({ expires_at, duration_seconds }) => expires_at === undefined || duration_seconds === undefined, {
     error: "give expires_at or duration_seconds, not both; neither: it never expires",
     path: ["expires_at"],
-  });
+  })
+  .meta({ examples: [{ name: "shop", roles: ["check"] }] });
 
 export const auditQuery = pageQuery.extend({
   user: id.optional().describe("What was done to a user: the same as subject=user:<id>"),

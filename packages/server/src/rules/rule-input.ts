@@ -25,15 +25,21 @@ const ruleId = text(ID, "letters, digits, . _ and -, at most 128 of them");
 
 const shape = {
   rule_id: ruleId.optional().describe("What the rule is known by; without it, its name in small letters"),
-  name: text(NAME, "a text of at most 255 characters, without line breaks").describe("What people call it"),
+  name: text(NAME, "a text of at most 255 characters, without line breaks")
+    .describe("What people call it")
+    .meta({ examples: ["Orders"] }),
   dimension: oneOf(DIMENSIONS).describe("Whose requests it counts"),
   endpoint_pattern: z
     .string({ error: told('a path such as "/api/v1/orders"') })
-    .describe("Exact parts, :name or * for any one part, ** at the end for whatever follows"),
-  limit: whole("1 to 2^53 - 1").describe("How many units each window may pass"),
+    .describe("Exact parts, :name or * for any one part, ** at the end for whatever follows")
+    .meta({ examples: ["/api/v1/orders/*"] }),
+  limit: whole("1 to 2^53 - 1")
+    .describe("How many units each window may pass")
+    .meta({ examples: [100] }),
   window_seconds: whole("1 to 2251799813 (71 years)")
     .max(LONGEST_WINDOW, { error: told("at most 2251799813 (71 years)"), abort: true })
-    .describe("How long a window is"),
+    .describe("How long a window is")
+    .meta({ examples: [60] }),
   algorithm: oneOf(ALGORITHMS).default("token_bucket"),
   burst: whole("1 to 2^53 - 1, or null")
     .nullable()

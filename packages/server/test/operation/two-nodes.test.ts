@@ -88,6 +88,11 @@ describe("two nodes on one Redis and one PostgreSQL", () => {
     await eventually("checks are decided without it", async () => (statuses.get(200) ?? 0) > 50);
     expect((await left.addRule("late", "/late", 1)).status).toBe(503);
     expect((await fetch(`${left.url}/readyz`)).status).toBe(200);
+    // Nobody has changed or asked anything there.
+    await eventually("it says that the database is gone", async () => {
+      const metrics = await (await right.request("GET", "/metrics")).text();
+      return /^headgate_rules_stale 1$/m.test(metrics);
+    });
     await postgres.start();
     await eventually("rules can be changed again", async () => (await left.addRule("late", "/late", 1)).status === 201);
     await secondsUntil(async () => (await limitOn(right, "d", "/late")) === 1);

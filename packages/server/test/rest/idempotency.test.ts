@@ -54,6 +54,7 @@ it("says 409 while the first is under way", async () => {
         ...database,
         users: {
           get: (id) => database.users.get(id),
+          ids: (most) => database.users.ids(most),
           setCustomLimits: (...all) => database.users.setCustomLimits(...all),
           addOverride: (...all) => database.users.addOverride(...all),
           removeOverride: (...all) => database.users.removeOverride(...all),

@@ -34,3 +34,24 @@ it("has a script that can be read", async () => {
   expect(() => new Function(text)).not.toThrow();
   expect(text).not.toMatch(/localStorage|sessionStorage|document\.cookie|innerHTML/);
 });
+
+it("fills in bodies that are accepted as they are", async () => {
+  const { text } = await service.ask("GET", "/docs/page.js", { key: null });
+  const [source] = /function exampleOf[\s\S]*?\n}\n/.exec(text) ?? [];
+  const exampleOf = new Function(`${source}; return exampleOf;`)();
+  const { body: api } = await service.ask("GET", "/openapi.json");
+  const filled: [string, string, string][] = [
+    ["POST", "/api/v1/rules", "/api/v1/rules"],
+    ["PUT", "/api/v1/rules/{rule_id}", "/api/v1/rules/orders"],
+    ["PUT", "/api/v1/users/{user_id}/tier", "/api/v1/users/7/tier"],
+    ["POST", "/api/v1/users/{user_id}/override", "/api/v1/users/7/override"],
+    ["POST", "/api/v1/check", "/api/v1/check"],
+    ["POST", "/api/v1/keys", "/api/v1/keys"],
+  ];
+  for (const [method, route, path] of filled) {
+    const { schema } = api.paths[route][method.toLowerCase()].requestBody.content["application/json"];
+    const { status, body } = await service.ask(method, path, { body: exampleOf(schema) });
+    // There may be such a rule already.
+    expect([route, status < 300 ? "done" : body.code]).toEqual([route, expect.stringMatching(/^(done|rule_exists)$/)]);
+  }
+});
