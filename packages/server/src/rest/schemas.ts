@@ -85,7 +85,12 @@ export const customBody = z.strictObject({ custom_limits: customLimits.describe(
 /** When something ends: at a time, or after so long. */
 const ending = {
   expires_at: time.optional(),
-  duration_seconds: z.int().min(1).max(LONGEST_OVERRIDE_SECONDS).optional(),
+  duration_seconds: z
+    .int()
+    .min(1)
+    .max(LONGEST_OVERRIDE_SECONDS)
+    .optional()
+    .meta({ examples: [3_600] }),
 };
 
 export const overrideBody = z
@@ -93,26 +98,34 @@ export const overrideBody = z
     rule_id: id.nullable().default(null).describe("null: all rules that apply to the user"),
     limit: limitUnits,
     burst: burstUnits.default(null),
-    reason: z.string().trim().min(1, "must say why").max(1_000),
+    reason: z
+      .string()
+      .trim()
+      .min(1, "must say why")
+      .max(1_000)
+      .meta({ examples: ["a sale"] }),
     ...ending,
   })
   .refine(({ expires_at, duration_seconds }) => (expires_at === undefined) !== (duration_seconds === undefined), {
     error: "give expires_at or duration_seconds, one of the two",
     path: ["expires_at"],
-  })
-  .meta({ examples: [{ limit: 1_000, reason: "a sale", duration_seconds: 3_600 }] });
+  });
 
 export const keyBody = z
   .strictObject({
-    name: z.string().trim().min(1).max(255),
+    name: z
+      .string()
+      .trim()
+      .min(1)
+      .max(255)
+      .meta({ examples: ["shop"] }),
     roles: z.array(z.enum(ROLES)).min(1).max(ROLES.length),
     ...ending,
   })
   .refine(({ expires_at, duration_seconds }) => expires_at === undefined || duration_seconds === undefined, {
     error: "give expires_at or duration_seconds, not both; neither: it never expires",
     path: ["expires_at"],
-  })
-  .meta({ examples: [{ name: "shop", roles: ["check"] }] });
+  });
 
 export const auditQuery = pageQuery.extend({
   user: id.optional().describe("What was done to a user: the same as subject=user:<id>"),

@@ -76,7 +76,7 @@ const make = (tag, properties = {}, ...children) => {
   return element;
 };
 
-/** An example of what a schema describes: what must be there, with its examples and defaults. */
+/** An example of what a schema describes: what must be there, or has an example. */
 function exampleOf(schema = {}) {
   if (schema.examples) return schema.examples[0];
   if ("default" in schema) return schema.default;
@@ -86,8 +86,9 @@ function exampleOf(schema = {}) {
   if (variants) return exampleOf(variants[0]);
   if (schema.type === "array") return [exampleOf(schema.items)];
   if (schema.type === "object") {
-    const required = (schema.required || []).filter((name) => name in (schema.properties || {}));
-    return Object.fromEntries(required.map((name) => [name, exampleOf(schema.properties[name])]));
+    const properties = Object.entries(schema.properties || {});
+    const shown = properties.filter(([name, of]) => (schema.required || []).includes(name) || of.examples);
+    return Object.fromEntries(shown.map(([name, of]) => [name, exampleOf(of)]));
   }
   if (schema.type === "integer" || schema.type === "number") return Math.max(1, schema.minimum || 1);
   if (schema.type === "boolean") return false;
