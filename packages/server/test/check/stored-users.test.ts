@@ -89,12 +89,15 @@ describe("users of whom nothing is stored", () => {
   it("are not told by a reading that began before changes may have been missed", async () => {
     const users = new Users();
     const stored = new StoredUsers(users);
-    const release = users.hold();
+    const releaseFirst = users.hold();
     const reading = stored.read();
     users.stored.add("a");
+    const releaseSecond = users.hold();
     stored.changed({ kind: "all" });
-    release();
+    releaseFirst();
     await reading;
+    expect(stored.lack("a")).toBe(false);
+    releaseSecond();
     await vi.waitFor(() => expect(stored.lack("b")).toBe(true));
     expect(stored.lack("a")).toBe(false);
     expect(users.readings).toBe(2);
