@@ -45,15 +45,16 @@ async function patiently<Result>(work: () => Promise<Result>): Promise<Result> {
 }
 
 /** With those above it. Node's own way never ends where a system has folders that nobody can make, as in /proc. */
-function makeFolder(path: string): void {
+function makeFolder(path: string, isLastTry = false): void {
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
+    // Another process may have been quicker.
     if (code === "EEXIST") return;
-    if (code !== "ENOENT" || dirname(path) === path) throw error;
+    if (code !== "ENOENT" || isLastTry || dirname(path) === path) throw error;
     makeFolder(dirname(path));
-    mkdirSync(path, { mode: 0o700 });
+    makeFolder(path, true);
   }
 }
 

@@ -96,7 +96,7 @@ export const PROBLEMS = {
   quota_exceeded: {
     status: 429,
     title: "Quota exceeded",
-    advice: "Wait for Retry-After.",
+    advice: "Wait for Retry-After. Where there is none, ask for less: the limit never holds so much.",
     type: "https://iana.org/assignments/http-problem-types#quota-exceeded",
   },
   headers_too_large: { status: 431, title: "The headers are too large", advice: "Send fewer or shorter headers." },
