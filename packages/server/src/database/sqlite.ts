@@ -58,6 +58,19 @@ function makeFolder(path: string, isLastTry = false): void {
   }
 }
 
+/**
+ * It holds the audit log, and who may do what: for the owner only. SQLite gives its other files the same mode. One
+ * that is there is not touched: to close it would take the locks away that another connection of this process has on
+ * it, as the system counts them, and then two processes would write at once.
+ */
+function makeFile(path: string): void {
+  try {
+    closeSync(openSync(path, "ax", 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+}
+
 class SqliteEngine implements Engine {
   readonly db: Kysely<Tables>;
   readonly pollMs = 300;
@@ -69,8 +82,7 @@ class SqliteEngine implements Engine {
   constructor(path: string) {
     this.path = path;
     makeFolder(dirname(path));
-    // It holds the audit log, and who may do what: for the owner only. SQLite gives its other files the same mode.
-    closeSync(openSync(path, "a", 0o600));
+    makeFile(path);
     this.inode = inodeOf(path);
     this.file = new Sqlite(path);
     this.db = new Kysely<Tables>({ dialect: new ImmediateDialect(this.file) });
