@@ -1,6 +1,6 @@
+import { type Served, startServed } from "../run/served.ts";
 import type { Figures, Task } from "../suite.ts";
 import { Clients } from "./clients.ts";
-import { type Served, startServer } from "./served.ts";
 import { BARE } from "./servers/server.ts";
 import { costName } from "./workloads.ts";
 
@@ -39,7 +39,7 @@ class Contestant {
   }
 
   static async start(framework: string, subject: string): Promise<Contestant> {
-    const server = await startServer(framework, subject);
+    const server = await startServed(new URL("./server-process.js", import.meta.url), [framework, subject]);
     return new Contestant(server, await Clients.connect(server.port, CONNECTIONS, subject !== BARE));
   }
 

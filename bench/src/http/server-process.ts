@@ -1,6 +1,7 @@
 // Serves with one framework and one subject, in a process of its own: its processor time is the figure.
+
+import { serving } from "../run/serving.ts";
 import { frameworks } from "./frameworks.ts";
-import type { FromServer } from "./served.ts";
 
 /** Longer than any break between two loads, whatever the framework's own default. */
 const KEEP_ALIVE_MS = 120_000;
@@ -11,16 +12,4 @@ const server = await serve(subject);
 server.keepAliveTimeout = KEEP_ALIVE_MS;
 const address = server.address();
 if (typeof address !== "object" || address === null) throw new Error(`${framework} does not listen on a port`);
-tell({ port: address.port });
-
-// Any message asks for the processor time so far.
-process.on("message", () => {
-  const { user, system } = process.cpuUsage();
-  tell({ processorMs: (user + system) / 1000 });
-});
-// Who started it may have been killed.
-process.once("disconnect", () => process.exit());
-
-function tell(message: FromServer): void {
-  process.send?.(message);
-}
+serving(address.port);

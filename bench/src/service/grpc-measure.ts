@@ -1,8 +1,11 @@
 import { Client, type ClientDuplexStream, credentials, Metadata } from "@grpc/grpc-js";
+import { type Served, startServed } from "../run/served.ts";
 import type { Figures, Task } from "../suite.ts";
 import { CHECKS_IN_A_MESSAGE, checksOf, ENDPOINTS, isRight, METHODS, messagesOf, sameBytes } from "./grpc-requests.ts";
-import { ECHO, type ServedGrpc, serveGrpc } from "./grpc-served.ts";
 import { KEY } from "./rest-requests.ts";
+import { GRPC_ECHO as ECHO } from "./subjects.ts";
+
+const PROCESS = new URL("./grpc-process.js", import.meta.url);
 
 /** Calls that are under way at the same time; of messages with many checks, fewer. */
 const CALLERS = { unary: 64, batch: 8, stream: 8 } as const;
@@ -36,7 +39,7 @@ export async function measureGrpc({ experiment, subject, timedMs }: Task, load: 
 
 /** A server, and the calls that load it. */
 class Contestant {
-  private readonly server: ServedGrpc;
+  private readonly server: Served;
   private readonly client: Client;
   private readonly metadata = new Metadata();
   private readonly load: Load;
@@ -47,7 +50,7 @@ class Contestant {
   private checks = 0;
   private processorMs = 0;
 
-  private constructor(server: ServedGrpc, load: Load, isEcho: boolean) {
+  private constructor(server: Served, load: Load, isEcho: boolean) {
     this.server = server;
     this.client = new Client(`127.0.0.1:${server.port}`, credentials.createInsecure());
     this.metadata.set("authorization", `Bearer ${KEY}`);
@@ -60,7 +63,7 @@ class Contestant {
   }
 
   static async start(subject: string, load: Load): Promise<Contestant> {
-    const contestant = new Contestant(await serveGrpc(subject), load, subject === ECHO);
+    const contestant = new Contestant(await startServed(PROCESS, [subject]), load, subject === ECHO);
     // Who is to be denied must have been let in once.
     for (const message of contestant.messages) await contestant.unaryCall(message, load.shape === "unary");
     await contestant.ask((asked) => asked < WARM_UP_CHECKS[load.shape]);

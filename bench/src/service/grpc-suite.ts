@@ -2,7 +2,7 @@ import { onCore } from "../run/cores.ts";
 import { HEADGATE, type Suite } from "../suite.ts";
 import type { Load } from "./grpc-measure.ts";
 import { CHECKS_IN_A_MESSAGE } from "./grpc-requests.ts";
-import { ECHO } from "./grpc-served.ts";
+import { GRPC_ECHO as ECHO } from "./subjects.ts";
 
 /** Not that of the servers. */
 const CLIENT_CORE = 1;

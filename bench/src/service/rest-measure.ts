@@ -1,9 +1,10 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { isWhole } from "../http/responses.ts";
+import { type Served, startServed } from "../run/served.ts";
 import type { Figures, Task } from "../suite.ts";
 import { CHECK, checkRequest } from "./rest-requests.ts";
-import { ECHO, type ServedRest, serveRest } from "./rest-served.ts";
+import { REST_ECHO as ECHO } from "./subjects.ts";
 
 const CONNECTIONS = 64;
 const WARM_UP_REQUESTS = 30_000;
@@ -30,7 +31,7 @@ export async function measureRest({ experiment, subject, timedMs }: Task): Promi
 
 /** A server, and the connections that load it, each with one request at a time. */
 class Contestant {
-  private readonly server: ServedRest;
+  private readonly server: Served;
   private readonly sockets: readonly Socket[];
   private readonly endpoint: string;
   private readonly expected: number;
@@ -38,7 +39,7 @@ class Contestant {
   private processorMs = 0;
   private asked = 0;
 
-  private constructor(server: ServedRest, sockets: readonly Socket[], endpoint: string, expected: number) {
+  private constructor(server: Served, sockets: readonly Socket[], endpoint: string, expected: number) {
     this.server = server;
     this.sockets = sockets;
     this.endpoint = endpoint;
@@ -46,7 +47,7 @@ class Contestant {
   }
 
   static async start(subject: string, endpoint: string, expected: number): Promise<Contestant> {
-    const server = await serveRest(subject);
+    const server = await startServed(new URL("./rest-process.js", import.meta.url), [subject]);
     const sockets = Array.from({ length: CONNECTIONS }, () =>
       connect({ port: server.port, host: "127.0.0.1", noDelay: true }).setEncoding("latin1"),
     );

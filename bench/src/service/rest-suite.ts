@@ -1,6 +1,6 @@
 import { onCore } from "../run/cores.ts";
 import { type Experiment, HEADGATE, type Suite, type Workload } from "../suite.ts";
-import { ECHO } from "./rest-served.ts";
+import { REST_ECHO as ECHO } from "./subjects.ts";
 
 /** Not that of the servers. */
 const CLIENT_CORE = 1;

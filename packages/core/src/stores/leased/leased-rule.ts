@@ -21,7 +21,10 @@ export class LeasedRule {
   }
 }
 
-/** Rules by name. One name may stand for several limits at a time: before and after a change, or by the tier of a user. */
+/**
+ * Rules by name. One name may stand for several limits at a time: before and after a change, or by the tier of a user.
+ * None is forgotten, for whoever has one in hand may lease under it again.
+ */
 export class LeasedRules {
   private readonly settings: Settings;
   private readonly byName = new Map<string, LeasedRule[]>();
@@ -55,8 +58,7 @@ export class LeasedRules {
     let known = named.find(({ limit }) => sameLimit(limit, rule.limit));
     if (known === undefined) {
       known = new LeasedRule(rule, this.settings);
-      // Limits that nobody holds quota of any more have had their time.
-      this.byName.set(rule.name, [...named.filter(({ leases }) => leases.size > 0), known]);
+      this.byName.set(rule.name, [...named, known]);
     }
     this.byRule.set(rule, known);
     return known;

@@ -1,4 +1,4 @@
-import { HeadgateError, shown } from "../../errors.ts";
+import { HeadgateError, StoreError, shown } from "../../errors.ts";
 import type { Limit } from "../../limit/limit.ts";
 import type { Clock } from "../../time/clock.ts";
 import type { Holds } from "../holds.ts";
@@ -43,6 +43,7 @@ export class LeasedStore implements Store {
   private readonly node = crypto.randomUUID();
   private grants = 0;
   private stopTending: AbortController | undefined;
+  private isClosed = false;
 
   constructor(store: Store & Closable, options: LeasedOptions) {
     this.settings = readLeasedOptions(options);
@@ -73,6 +74,7 @@ export class LeasedStore implements Store {
   }
 
   apply(action: Action, operations: readonly Operation[], options?: ApplyOptions): Answers | Promise<Answers> {
+    if (this.isClosed) throw new StoreError("HG_STORE_UNREACHABLE", "this store was closed: make a new one");
     if (action !== "take") return this.correct(action, operations, options);
     // Only the store remembers requests by their idempotency keys.
     if (options?.idempotencyKey !== undefined) return this.straight("take", operations, options);
@@ -90,6 +92,7 @@ export class LeasedStore implements Store {
 
   /** Gives back all that is held, and closes the store if it can be closed. */
   async close(): Promise<void> {
+    this.isClosed = true;
     this.stopTending?.abort();
     const leases = this.rules.all().flatMap((rule) => [...rule.leases.values()]);
     await Promise.all(leases.map((lease) => lease.end()));

@@ -33,6 +33,24 @@ describe("a leased store, giving back", () => {
     expect(node.pool.left(rule, KEY)).toBe(99);
   });
 
+  it("decides nothing any more once it is closed", async () => {
+    const node = new LeasedNode({ base: 10 });
+    await node.take(rule);
+    await node.store.close();
+    await expect(node.take(rule)).rejects.toMatchObject({ code: "HG_STORE_UNREACHABLE" });
+  });
+
+  it("tends to each of the limits that one name stands for, also to one that had none leased for a while", async () => {
+    const node = new LeasedNode({ base: 10, idleMs: 500, promoteAfter: 2 });
+    const other = { name: "api", limit: fixedWindow("50/m") };
+    await node.take(rule);
+    await node.take(other);
+    await node.take(rule);
+    expect(node.store.leaseOf("api", KEY)).toMatchObject({ held: 10 });
+    await node.pool.clock.advance(2_000);
+    expect(node.store.stats).toMatchObject({ leases: 0, held: 0, returned: 10 });
+  });
+
   it("gives nothing back so late that it could reach the next window", async () => {
     const node = new LeasedNode({ base: 10, idleMs: 30_000 });
     await node.pool.clock.advance(59_970);

@@ -1,11 +1,9 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { onCore } from "../run/cores.ts";
+import { onCore } from "./cores.ts";
+import type { FromServer } from "./serving.ts";
 
 const SERVER_CORE = 0;
-
-/** What a server's process says. */
-export type FromServer = { readonly port: number } | { readonly processorMs: number };
 
 /** A server in another process. */
 export interface Served {
@@ -15,9 +13,10 @@ export interface Served {
   close(): Promise<void>;
 }
 
-export async function startServer(framework: string, subject: string): Promise<Served> {
+/** Starts a program that serves, as `serving.ts` has it. */
+export async function startServed(program: URL, args: readonly string[]): Promise<Served> {
   const [execPath, ...execArgv] = [...onCore(SERVER_CORE), process.execPath];
-  const child = fork(new URL("./server-process.js", import.meta.url), [framework, subject], {
+  const child = fork(program, args, {
     execPath,
     execArgv,
     env: { ...process.env, NODE_ENV: "production" },
