@@ -34,7 +34,7 @@ export class BatchSize {
 
   /** `spent`: in this node since the last time. */
   next(left: number, spent: number, now: number): number {
-    if (this.fixed !== undefined) return Math.min(this.fixed, Math.max(0, Math.floor(left)));
+    if (this.fixed !== undefined) return this.refused(left);
     const elapsed = Math.max(1, now - this.since);
     this.since = now;
     this.rate = Math.max(spent / elapsed, this.rate / 2);
@@ -56,6 +56,13 @@ export class BatchSize {
     }
     this.left = left;
     this.taken = amount;
+  }
+
+  /** How much to take beside what is needed, of the `spare` that a pool has: also of one that just refused a batch. */
+  refused(spare: number): number {
+    // One of our own making is small beside the pool, which must be all but empty. A fixed one may be larger than it:
+    // half, and half of the rest with the next, empties it in a few steps and leaves some to the others.
+    return this.fixed === undefined ? 0 : Math.min(this.fixed, Math.max(0, Math.floor(spare / 2)));
   }
 
   /** We gave some back. */

@@ -23,10 +23,10 @@ export interface Surroundings {
   readonly counts: Counts;
   /** Asks the store about one request, past all leases. */
   straight(cost: number): Promise<Answer>;
-  /** The pool refuses `from` units and more, until then by our clock: the others need not ask. */
-  tellShut(from: number, until: number): void;
-  /** The pool has some again. */
-  tellOpen(): void;
+  /** The pool refuses `from` units and more, until then by our clock: the others need not ask. It was so at `seenAt`. */
+  tellShut(from: number, until: number, seenAt: number): void;
+  /** The pool had some again at that time. */
+  tellOpen(at: number): void;
 }
 
 /**
@@ -48,6 +48,8 @@ export class Lease {
   /** So many units and more are refused by the pool, until then. */
   private shutFrom = Number.POSITIVE_INFINITY;
   private shutUntil = Number.NEGATIVE_INFINITY;
+  /** When somebody was last known to have put something into the pool. */
+  private openedAt = Number.NEGATIVE_INFINITY;
   /** At so much left the next batch is fetched. */
   private low = 0;
   private batch = 0;
@@ -168,9 +170,10 @@ export class Lease {
     counts.returned += amount;
     this.size.returned(amount);
     this.left += amount;
-    this.open();
+    const at = this.around.settings.clock.now();
+    this.open(at);
     // Also where nobody is known here to have been refused: who changes to another limit hears no news of the old one.
-    this.around.tellOpen();
+    this.around.tellOpen(at);
   }
 
   /** Gives back all, also what is on its way here. */
@@ -192,17 +195,29 @@ export class Lease {
     this.expire();
     // What is set aside just now is of the old pool, too.
     this.epoch += 1;
-    this.deadline = Number.NEGATIVE_INFINITY;
-    this.open();
+    this.open(this.around.settings.clock.now());
   }
 
-  /** Somebody has seen the pool refuse. */
-  shut(from: number, until: number): void {
+  /** Somebody has seen the pool refuse: whether that is the latest that is known of it. News may overtake each other. */
+  shut(from: number, until: number, seenAt: number): boolean {
+    if (seenAt < this.openedAt) return false;
     this.shutFrom = from;
     this.shutUntil = until;
+    return true;
   }
 
-  open(): void {
+  /** Somebody has put something into the pool. */
+  open(at: number): void {
+    if (at <= this.openedAt) return;
+    this.openedAt = at;
+    this.unshut();
+  }
+
+  get lastOpenedAt(): number {
+    return this.openedAt;
+  }
+
+  private unshut(): void {
     this.shutFrom = Number.POSITIVE_INFINITY;
     this.shutUntil = Number.NEGATIVE_INFINITY;
   }
@@ -235,7 +250,10 @@ export class Lease {
     return this.told(true, 0, now);
   }
 
+  /** What is held is worth nothing any more, and what was lent beside it is nobody's debt. */
   private expire(): void {
+    if (this.deadline > Number.NEGATIVE_INFINITY) this.debt = 0;
+    this.deadline = Number.NEGATIVE_INFINITY;
     if (this.held === 0) return;
     this.around.counts.burnt += this.held;
     this.around.counts.held -= this.held;
@@ -283,8 +301,8 @@ export class Lease {
     const { burst } = this.pool.rule.limit;
     let waiting = this.those(waiters, burst);
     let extra = batch;
-    while (waiting.length > 0 || extra > 0 || this.debt > 0) {
-      const { debt } = this;
+    let { debt } = this;
+    while (waiting.length > 0 || extra > 0 || debt > 0) {
       const need = sum(waiting);
       const amount = Math.min(need + extra + debt, burst);
       let granted: Granted;
@@ -304,7 +322,9 @@ export class Lease {
         return;
       }
       waiting = await this.refused(waiting, amount, granted);
-      extra = 0;
+      const spare = Math.max(0, Math.floor(granted.answer.remaining) - sum(waiting));
+      debt = Math.min(this.debt, spare);
+      extra = Math.min(extra, this.size.refused(spare - debt));
       // What the pool would not pay stays owed for this window, and nothing more is lent in it.
       if (waiting.length === 0) return;
     }
@@ -322,11 +342,19 @@ export class Lease {
     this.learn(answer);
     const left = Math.floor(answer.remaining);
     const [first, ...others] = waiting;
+    // It has got some since it was asked.
+    if (refusal.sentAt < this.openedAt) return waiting;
     if (first === undefined) {
       if (left < 1) this.shutAfter(amount, refusal);
       return [];
     }
     if (left >= first.cost && amount > first.cost) return this.those(waiting, left);
+    // What is missing may have been granted to us already, by a reply that was lost.
+    await this.clearDoubts();
+    if (first.cost <= this.held) {
+      this.later(waiting);
+      return [];
+    }
     // Alone: a bucket says how long to wait for what was asked, and this one is told its own wait.
     const isAlone = amount === first.cost;
     if (left + this.held >= first.cost && this.held > 0) {
@@ -387,8 +415,8 @@ export class Lease {
     const from = this.pool.isWindow ? Math.floor(answer.remaining) + 1 : amount;
     // From when the store said so. A reply may come late, and then nobody would ask a pool that is full again.
     const said = Math.min(this.around.settings.clock.now(), sentAt + QUICK_REPLY);
-    this.shut(from, said + answer.retryAfter);
-    this.around.tellShut(from, this.shutUntil);
+    const until = said + answer.retryAfter;
+    if (this.shut(from, until, sentAt)) this.around.tellShut(from, until, sentAt);
   }
 
   private learn(answer: Answer): void {
@@ -403,7 +431,6 @@ export class Lease {
     if (now >= this.deadline) {
       this.expire();
       this.epoch += 1;
-      this.debt = 0;
       this.size.renewed();
     }
     const owed = Math.min(this.debt, kept);
@@ -420,7 +447,7 @@ export class Lease {
     this.deadline = Math.max(this.deadline, deadline);
     this.held += kept - owed;
     counts.held += kept - owed;
-    if (this.held > 0) this.open();
+    if (this.held > 0) this.unshut();
   }
 
   /** Charged by the store for the request itself, whenever its reply came. */

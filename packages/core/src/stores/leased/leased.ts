@@ -119,8 +119,8 @@ export class LeasedStore implements Store {
       settings,
       counts,
       straight: async (cost) => only(await this.straight("take", [{ rule, key, cost }])),
-      tellShut: (from, until) => this.news.shut(rule.name, key, from, until),
-      tellOpen: () => this.news.opened(rule.name, key),
+      tellShut: (from, until, seenAt) => this.news.shut(rule.name, key, from, until, seenAt),
+      tellOpen: (at) => this.news.opened(rule.name, key, at),
     });
     known.leases.set(key, lease);
     counts.leases += 1;
@@ -218,14 +218,14 @@ export class LeasedStore implements Store {
   ): Promise<Answers> {
     if (action === "reset") this.each(operations, (lease) => lease.drop());
     const answers = await this.straight(action, operations, options);
+    const now = this.time.now();
     if (action === "refund" || action === "reset") {
       this.each(operations, (lease, rule, key) => {
-        lease.open();
+        lease.open(now);
         if (action === "reset") this.news.reset(rule, key);
-        else this.news.opened(rule, key);
+        else this.news.opened(rule, key, now);
       });
     }
-    const now = this.time.now();
     return operations.map(({ rule, key, cost }, i) => {
       const lease = this.leaseNamed(rule.name, key);
       if (lease === undefined) return answers[i];

@@ -3,8 +3,17 @@ import type { Bulletin } from "../bulletin.ts";
 import type { Store } from "../store.ts";
 import type { Lease } from "./lease.ts";
 
-/** What nodes tell each other of a pool: that it refuses so much until then, has some again, or was filled by hand. */
-type Item = { readonly shut: readonly [from: number, until: number] } | { readonly now: "open" | "reset" };
+/**
+ * What nodes tell each other of a pool: that it refuses so much until then, got some at that time, or was filled by
+ * hand. Times are the store's, which all can read.
+ */
+type Item =
+  | { readonly shut: readonly [from: number, until: number, seenAt: number] }
+  | { readonly open: number }
+  | { readonly reset: true };
+
+/** What two nodes take the store's time to be differs by about so many microseconds at most. */
+const DIFFERENCE = 5_000;
 
 /** What the nodes of a store tell each other about their pools, so that none asks one that is known to be empty. */
 export class News {
@@ -24,7 +33,7 @@ export class News {
     const topic = topicOf(rule, key);
     this.followed.set(
       topic,
-      this.bulletin.subscribe(topic, (text) => this.hear(text, lease)),
+      this.bulletin.subscribe(topic, (text) => this.hear(text, rule, key, lease)),
     );
   }
 
@@ -39,33 +48,36 @@ export class News {
     this.followed.clear();
   }
 
-  /** `until` by our clock; it is told by the store's, which all can read. */
-  shut(rule: string, key: string, from: number, until: number): void {
-    this.post(rule, key, { shut: [from, Math.floor(until + this.ahead())] });
+  /** Times are those of our clock. */
+  shut(rule: string, key: string, from: number, until: number, seenAt: number): void {
+    const ahead = this.ahead();
+    this.post(rule, key, { shut: [from, Math.floor(until + ahead), Math.floor(seenAt + ahead)] });
   }
 
-  opened(rule: string, key: string): void {
-    this.post(rule, key, { now: "open" });
+  opened(rule: string, key: string, at: number): void {
+    this.post(rule, key, { open: Math.floor(at + this.ahead()) });
   }
 
   reset(rule: string, key: string): void {
-    this.post(rule, key, { now: "reset" });
+    this.post(rule, key, { reset: true });
   }
 
   private post(rule: string, key: string, item: Item): void {
     this.bulletin?.post(topicOf(rule, key), JSON.stringify(item));
   }
 
-  private hear(text: string, lease: Lease): void {
+  private hear(text: string, rule: string, key: string, lease: Lease): void {
     const item = readItem(text);
     if (item === undefined) return;
-    if ("now" in item) {
-      if (item.now === "reset") lease.drop();
-      else lease.open();
-      return;
+    const ahead = this.ahead();
+    if ("reset" in item) lease.drop();
+    // A time to come is none of a pool that was opened: asking it would not end before then.
+    else if ("open" in item) lease.open(Math.min(item.open - ahead, this.time.now()));
+    else {
+      const [from, until, seenAt] = item.shut;
+      // Whoever heard only this one, which came too late, would believe it.
+      if (!lease.shut(from, until - ahead, seenAt - ahead - DIFFERENCE)) this.opened(rule, key, lease.lastOpenedAt);
     }
-    const [from, until] = item.shut;
-    lease.shut(from, until - this.ahead());
   }
 
   /** How far the store's clock is ahead of ours. */
@@ -87,8 +99,10 @@ function readItem(text: string): Item | undefined {
     return undefined;
   }
   if (typeof item !== "object" || item === null) return undefined;
-  if ("now" in item) return item.now === "open" || item.now === "reset" ? { now: item.now } : undefined;
+  if ("reset" in item) return item.reset === true ? { reset: true } : undefined;
+  if ("open" in item) return typeof item.open === "number" ? { open: item.open } : undefined;
   if (!("shut" in item) || !Array.isArray(item.shut)) return undefined;
-  const [from, until]: unknown[] = item.shut;
-  return typeof from === "number" && typeof until === "number" ? { shut: [from, until] } : undefined;
+  const [from, until, seenAt]: unknown[] = item.shut;
+  const areNumbers = typeof from === "number" && typeof until === "number" && typeof seenAt === "number";
+  return areNumbers ? { shut: [from, until, seenAt] } : undefined;
 }

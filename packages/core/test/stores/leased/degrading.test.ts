@@ -62,6 +62,21 @@ describe("a leased store whose pool is gone", () => {
     expect(node.store.stats).toMatchObject({ granted: 22, spent: 1, held: 21 });
   });
 
+  it("finds it before it denies anybody", async () => {
+    const node = new LeasedNode({ base: 30, idleMs: 100_000 });
+    const { apply } = node.pool;
+    node.pool.apply = async (...call) => {
+      await apply.apply(node.pool, call);
+      throw new StoreError("HG_STORE_TIMEOUT", "did not answer");
+    };
+    await expect(node.take(rule, 40)).rejects.toMatchObject({ code: "HG_STORE_TIMEOUT" });
+    node.pool.apply = apply;
+    expect(node.pool.left(rule, KEY)).toBe(30);
+    await node.pool.apply("take", [{ rule, key: KEY, cost: 30 }]);
+    // Others have all that is left, and we the 70 that we do not know of.
+    expect(await node.takeMany(rule, 100)).toBe(70);
+  });
+
   it("passes on what is a mistake of the caller", async () => {
     const node = new LeasedNode();
     node.pool.fails = () => new TypeError("no");

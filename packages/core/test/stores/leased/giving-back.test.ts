@@ -96,6 +96,39 @@ describe("a leased store, giving back", () => {
     expect(await node.takeMany(rule, 10)).toBe(3);
   });
 
+  it("does not believe late news of an empty pool that has got some since, and tells who might", async () => {
+    const node = new LeasedNode({ base: 10, idleMs: 60_000 });
+    await node.takeMany(rule, 91);
+    const seenAt = node.pool.clock.now();
+    const topic = JSON.stringify(["api", KEY]);
+    const shut = JSON.stringify({ shut: [1, seenAt + 60_000_000, seenAt] });
+    await node.pool.clock.advance(100);
+    await node.store.apply("refund", [{ rule, key: KEY, cost: 3 }]);
+    const heard: string[] = [];
+    node.pool.bulletin.subscribe(topic, (text) => heard.push(text));
+    node.pool.bulletin.post(topic, shut);
+    expect(heard).toHaveLength(2);
+    expect(heard).toContainEqual(expect.stringContaining("open"));
+    expect(await node.takeMany(rule, 20)).toBe(12);
+  });
+
+  it("believes news of an empty pool that is later than its own", async () => {
+    const node = new LeasedNode({ base: 10, idleMs: 60_000 });
+    await node.take(rule);
+    await node.store.apply("refund", [{ rule, key: KEY, cost: 1 }]);
+    await node.pool.clock.advance(100);
+    const now = node.pool.clock.now();
+    node.pool.bulletin.post(JSON.stringify(["api", KEY]), JSON.stringify({ shut: [1, now + 1_000_000, now] }));
+    expect(await node.takeMany(rule, 20)).toBe(10);
+  });
+
+  it("asks no pool without end that somebody says will be opened in the future", async () => {
+    const node = new LeasedNode({ base: 10, idleMs: 60_000 });
+    await node.take(rule);
+    node.pool.bulletin.post(JSON.stringify(["api", KEY]), JSON.stringify({ open: 1e18 }));
+    expect(await node.takeMany(rule, 110)).toBe(99);
+  });
+
   it("shows in a peek what the pool has and what is held here", async () => {
     const node = new LeasedNode({ base: 10 });
     await node.take(rule);

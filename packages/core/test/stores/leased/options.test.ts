@@ -75,6 +75,18 @@ describe("the options of a leased store", () => {
     expect(passed).toBeLessThanOrEqual(13);
   });
 
+  it("ask no pool without end that has too little left for what was lent", async () => {
+    const rule = { name: "api", limit: fixedWindow("10/m") };
+    const node = new LeasedNode({ admitWhileAsking: 5 });
+    await node.pool.apply("take", [{ rule, key: KEY, cost: 7 }]);
+    const answers = Array.from({ length: 6 }, () => node.store.apply("take", [{ rule, key: KEY, cost: 1 }]));
+    const allowed = (await Promise.all(answers)).filter(([answer]) => answer.allowed);
+    expect(allowed).toHaveLength(6);
+    expect(node.pool.left(rule, KEY)).toBe(0);
+    // Two of five are paid: so many may be lent once more, and never more than five are owed.
+    expect(await node.takeMany(rule, 20)).toBe(2);
+  });
+
   it("give the pool more than the limit, so that the limit is there for each", async () => {
     const rule = { name: "api", limit: fixedWindow("100/m") };
     const node = new LeasedNode({ base: 5, nodes: 4, overProvision: true });

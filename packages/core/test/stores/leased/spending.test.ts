@@ -63,6 +63,12 @@ describe("a leased store, spending", () => {
     expect(node.store.leaseOf("api", KEY)).toMatchObject({ held: 20 });
   });
 
+  it("empties a pool that is smaller than its base in a few steps", async () => {
+    const node = new LeasedNode({ base: 1_000 });
+    expect(await node.takeMany(rule, 100)).toBe(100);
+    expect(node.store.stats.roundTrips).toBeLessThan(12);
+  });
+
   it("takes no more than there is, and denies only when nothing is left anywhere it knows of", async () => {
     const node = new LeasedNode({ base: 30 });
     expect(await node.takeMany(rule, 120)).toBe(100);
