@@ -12,6 +12,7 @@ const servers = [
   },
   { name: "PostgreSQL 15", debianPackages: ["postgresql"], programs: ["/usr/lib/postgresql/15/bin/postgres"] },
   { name: "nginx", debianPackages: ["nginx-light"], programs: ["nginx"] },
+  { name: "Chromium", debianPackages: ["chromium"], programs: ["chromium"] },
 ];
 
 const APT = "apt-get";
