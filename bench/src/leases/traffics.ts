@@ -10,7 +10,7 @@ export interface Traffic {
 
 export const traffics: readonly Traffic[] = [
   { name: "hot", about: "4 processes, one key.", processes: 4, keys: 1, warmUpMs: 2_000 },
-  { name: "warm", about: "4 processes, 1,000 keys.", processes: 4, keys: 1_000, warmUpMs: 10_000 },
+  { name: "warm", about: "4 processes, 1,000 keys.", processes: 4, keys: 1_000, warmUpMs: 20_000 },
   ...[1, 2, 8].map((processes) => ({
     name: `nodes-${processes}`,
     about: `${processes === 1 ? "1 process" : `${processes} processes`}, one key.`,

@@ -4,6 +4,7 @@ import { Heat } from "./heat.ts";
 import type { Lease } from "./lease.ts";
 import type { Settings } from "./options.ts";
 import { type Pool, poolOf } from "./pool.ts";
+import type { Tempo } from "./tempo.ts";
 
 /** A rule under one limit, the pool of each of its keys, and the keys that are leased for. */
 export class LeasedRule {
@@ -13,11 +14,11 @@ export class LeasedRule {
   readonly leases = new Map<string, Lease>();
   readonly heat: Heat;
 
-  constructor(rule: Rule, settings: Settings) {
+  constructor(rule: Rule, settings: Settings, tempo: Tempo) {
     this.name = rule.name;
     this.limit = rule.limit;
     this.pool = poolOf(rule, settings);
-    this.heat = new Heat(settings.promoteAfter);
+    this.heat = new Heat(settings.promoteAfter, tempo);
   }
 }
 
@@ -27,12 +28,14 @@ export class LeasedRule {
  */
 export class LeasedRules {
   private readonly settings: Settings;
+  private readonly tempo: Tempo;
   private readonly byName = new Map<string, LeasedRule[]>();
   /** Whoever asks mostly hands in the same object. */
   private readonly byRule = new WeakMap<Rule, LeasedRule>();
 
-  constructor(settings: Settings) {
+  constructor(settings: Settings, tempo: Tempo) {
     this.settings = settings;
+    this.tempo = tempo;
   }
 
   /** Whether quota of a rule is leased at all. */
@@ -57,7 +60,7 @@ export class LeasedRules {
     const named = this.byName.get(rule.name) ?? [];
     let known = named.find(({ limit }) => sameLimit(limit, rule.limit));
     if (known === undefined) {
-      known = new LeasedRule(rule, this.settings);
+      known = new LeasedRule(rule, this.settings, this.tempo);
       this.byName.set(rule.name, [...named, known]);
     }
     this.byRule.set(rule, known);

@@ -11,6 +11,7 @@ import { News } from "./news.ts";
 import { type LeasedOptions, readLeasedOptions, type Settings } from "./options.ts";
 import { requireLeasable } from "./pool.ts";
 import { type Counts, type LeasedStats, noCounts } from "./stats.ts";
+import { Tempo } from "./tempo.ts";
 
 type Answers = readonly Answer[];
 
@@ -36,6 +37,7 @@ export class LeasedStore implements Store {
   private readonly store: Store & Closable;
   private readonly settings: Settings;
   private readonly time: Clock;
+  private readonly tempo = new Tempo();
   private readonly rules: LeasedRules;
   private readonly counts: Counts = noCounts();
   private readonly news: News;
@@ -47,7 +49,7 @@ export class LeasedStore implements Store {
 
   constructor(store: Store & Closable, options: LeasedOptions) {
     this.settings = readLeasedOptions(options);
-    this.rules = new LeasedRules(this.settings);
+    this.rules = new LeasedRules(this.settings, this.tempo);
     this.store = store;
     if (store.clock !== undefined) this.clock = store.clock;
     if (store.holds !== undefined) this.holds = store.holds;
@@ -173,7 +175,15 @@ export class LeasedStore implements Store {
   ): Answers | Promise<Answers> {
     this.counts.straight += 1;
     this.counts.roundTrips += 1;
-    return this.store.apply(action, operations.map(this.pooled), options);
+    const answers = this.store.apply(action, operations.map(this.pooled), options);
+    return "then" in answers ? this.timed(answers) : answers;
+  }
+
+  private async timed(answers: Promise<Answers>): Promise<Answers> {
+    const asked = this.time.now();
+    const answered = await answers;
+    this.tempo.answered(this.time.now() - asked);
+    return answered;
   }
 
   private readonly pooled = (operation: Operation): Operation => {
@@ -260,7 +270,7 @@ export class LeasedStore implements Store {
   }
 
   private tendTo(rule: LeasedRule, key: string, lease: Lease, now: number, isRelief: boolean): void {
-    const isIdle = now - lease.usedAt >= this.settings.idle;
+    const isIdle = now - lease.usedAt >= this.tempo.rest(this.settings.idle);
     if (isIdle && lease.isBare(now)) {
       this.letGo(rule, key);
       return;

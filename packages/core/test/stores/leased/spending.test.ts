@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { fixedWindow } from "../../../src/limit/builders.ts";
-import { KEY, LeasedNode } from "./leased-node.ts";
+import { ManualClock } from "../../../src/testing/manual-clock.ts";
+import { KEY, LeasedNode, WatchedStore } from "./leased-node.ts";
 
+const SLOW_MS = 400;
 const rule = { name: "api", limit: fixedWindow("100/m") };
 
 describe("a leased store, spending", () => {
@@ -26,6 +28,18 @@ describe("a leased store, spending", () => {
       await node.pool.clock.advance(1_000);
     }
     expect(node.store.stats.leases).toBe(0);
+  });
+
+  it("promotes a key sooner where the store is slow, and keeps what it holds for longer", async () => {
+    const node = new LeasedNode({ promoteAfter: 8, base: 10 }, slowly(new WatchedStore(new ManualClock()), SLOW_MS));
+    await answered(node);
+    expect(node.store.leaseOf("api", KEY)).toBeUndefined();
+    await answered(node);
+    expect(node.store.leaseOf("api", KEY)).toMatchObject({ held: 10 });
+    await node.pool.clock.advance(1_500);
+    expect(node.store.leaseOf("api", KEY)).toMatchObject({ held: 10 });
+    await node.pool.clock.advance(5_000);
+    expect(node.store.stats).toMatchObject({ leases: 0, returned: 10 });
   });
 
   it("answers at once, without a promise, from what it holds", async () => {
@@ -114,3 +128,19 @@ describe("a leased store, spending", () => {
     expect(spent).toBe(40);
   });
 });
+
+/** Each of its answers takes so many milliseconds. */
+function slowly(pool: WatchedStore, ms: number): WatchedStore {
+  const { apply } = pool;
+  pool.apply = async (...call) => {
+    await pool.clock.sleep(ms);
+    return apply.apply(pool, call);
+  };
+  return pool;
+}
+
+async function answered(node: LeasedNode): Promise<void> {
+  const answer = node.take(rule);
+  await node.pool.clock.advance(SLOW_MS);
+  await answer;
+}
