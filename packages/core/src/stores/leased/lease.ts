@@ -3,19 +3,14 @@ import type { Answer, LeaseView } from "../store.ts";
 import { LeaseAnswer } from "./answers.ts";
 import type { Bank, Granted } from "./bank.ts";
 import type { BatchSize } from "./batch-size.ts";
+import { costOf, Line, type Waiter } from "./line.ts";
 import type { Settings } from "./options.ts";
 import type { Pool } from "./pool.ts";
+import { Shutter } from "./shutter.ts";
 import type { Counts } from "./stats.ts";
 
 /** A reply comes within so many microseconds, if nothing holds it up. */
 const QUICK_REPLY = 5_000;
-
-/** A request that this node cannot pay itself. */
-interface Waiter {
-  readonly cost: number;
-  readonly resolve: (answer: Answer) => void;
-  readonly reject: (reason: unknown) => void;
-}
 
 /** What a lease needs of the store that holds it. */
 export interface Surroundings {
@@ -38,6 +33,7 @@ export class Lease {
   usedAt: number;
   /** Whether nobody will pay from it any more. */
   isLeft = false;
+  readonly shutter = new Shutter();
   private held = 0;
   /** From then on what is held is worth nothing. */
   private deadline = Number.NEGATIVE_INFINITY;
@@ -45,11 +41,6 @@ export class Lease {
   /** What the pool had left when it last answered, and when it will be full. */
   private left: number;
   private fullAt: number;
-  /** So many units and more are refused by the pool, until then. */
-  private shutFrom = Number.POSITIVE_INFINITY;
-  private shutUntil = Number.NEGATIVE_INFINITY;
-  /** When somebody was last known to have put something into the pool. */
-  private openedAt = Number.NEGATIVE_INFINITY;
   /** At so much left the next batch is fetched. */
   private low = 0;
   private batch = 0;
@@ -59,7 +50,7 @@ export class Lease {
   private isAsking = false;
   /** Resolves when the last question to the pool is answered. */
   private asked: Promise<void> = Promise.resolve();
-  private line: Waiter[] = [];
+  private readonly line = new Line();
   private readonly pool: Pool;
   private readonly bank: Bank;
   private readonly size: BatchSize;
@@ -84,19 +75,15 @@ export class Lease {
       if (this.held <= this.low && !this.isAsking) this.prefetch(now);
       return this.told(true, 0, now);
     }
-    if (this.isShutTo(cost, now)) {
-      this.around.counts.denied += 1;
-      return this.told(false, this.shutUntil - now, now);
-    }
+    if (this.isRefused(cost, now)) return this.denied(this.shutter.until, now);
     return this.around.settings.admitWhileAsking > 0 ? this.lend(cost, now) : undefined;
   }
 
   /** Asks the pool on behalf of a request. */
   wait(cost: number): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      this.line.push({ cost, resolve, reject });
-      if (!this.isAsking) this.asked = this.ask();
-    });
+    const answer = this.line.wait(cost);
+    if (!this.isAsking) this.asked = this.ask();
+    return answer;
   }
 
   /** Sets units aside for a request that has other limits too: whether they were there. */
@@ -148,7 +135,7 @@ export class Lease {
 
   /** Whether nothing would be lost by letting go of it: neither quota nor the knowledge that there is none. */
   isBare(now: number): boolean {
-    return this.held === 0 && !this.isAsking && this.bank.doubts === 0 && now >= this.shutUntil;
+    return this.held === 0 && !this.isAsking && this.bank.doubts === 0 && now >= this.shutter.until;
   }
 
   /** Gives back what is held beyond `keep` units, if it is worth anything. */
@@ -171,7 +158,7 @@ export class Lease {
     this.size.returned(amount);
     this.left += amount;
     const at = this.around.settings.clock.now();
-    this.open(at);
+    this.shutter.open(at);
     // Also where nobody is known here to have been refused: who changes to another limit hears no news of the old one.
     this.around.tellOpen(at);
   }
@@ -195,31 +182,7 @@ export class Lease {
     this.expire();
     // What is set aside just now is of the old pool, too.
     this.epoch += 1;
-    this.open(this.around.settings.clock.now());
-  }
-
-  /** Somebody has seen the pool refuse: whether that is the latest that is known of it. News may overtake each other. */
-  shut(from: number, until: number, seenAt: number): boolean {
-    if (seenAt < this.openedAt) return false;
-    this.shutFrom = from;
-    this.shutUntil = until;
-    return true;
-  }
-
-  /** Somebody has put something into the pool. */
-  open(at: number): void {
-    if (at <= this.openedAt) return;
-    this.openedAt = at;
-    this.unshut();
-  }
-
-  get lastOpenedAt(): number {
-    return this.openedAt;
-  }
-
-  private unshut(): void {
-    this.shutFrom = Number.POSITIVE_INFINITY;
-    this.shutUntil = Number.NEGATIVE_INFINITY;
+    this.shutter.open(this.around.settings.clock.now());
   }
 
   /** Finds out what became of grants that were not answered. */
@@ -267,7 +230,7 @@ export class Lease {
   /** Fetches the next batch in the background, if one is worth having. */
   private prefetch(now: number): void {
     const amount = this.nextBatch(now);
-    if (amount > 0 && !(amount >= this.shutFrom && now < this.shutUntil)) this.asked = this.ask(amount);
+    if (amount > 0 && !this.shutter.refuses(amount, now)) this.asked = this.ask(amount);
   }
 
   private nextBatch(now: number): number {
@@ -286,11 +249,10 @@ export class Lease {
     try {
       do {
         const now = this.around.settings.clock.now();
-        const waiters = this.line.filter((waiter) => !this.isSettled(waiter, now));
-        this.line = [];
+        const waiters = this.line.leave().filter((waiter) => !this.isSettled(waiter, now));
         await this.fetch(waiters, extra ?? (waiters.length > 0 ? this.nextBatch(now) : 0));
         extra = undefined;
-      } while (this.line.length > 0);
+      } while (!this.line.isEmpty);
     } finally {
       this.isAsking = false;
     }
@@ -299,17 +261,17 @@ export class Lease {
   /** Gets what these need, and a batch beside it. Whom the pool has not enough for is denied. */
   private async fetch(waiters: readonly Waiter[], batch: number): Promise<void> {
     const { burst } = this.pool.rule.limit;
-    let waiting = this.those(waiters, burst);
+    let waiting = this.line.firstOf(waiters, burst);
     let extra = batch;
     let { debt } = this;
     while (waiting.length > 0 || extra > 0 || debt > 0) {
-      const need = sum(waiting);
+      const need = costOf(waiting);
       const amount = Math.min(need + extra + debt, burst);
       let granted: Granted;
       try {
         granted = await this.take(amount);
       } catch (error) {
-        this.later(waiting);
+        this.line.putBack(waiting);
         this.goStraight(error);
         return;
       }
@@ -322,7 +284,7 @@ export class Lease {
         return;
       }
       waiting = await this.refused(waiting, amount, granted);
-      const spare = Math.max(0, Math.floor(granted.answer.remaining) - sum(waiting));
+      const spare = Math.max(0, Math.floor(granted.answer.remaining) - costOf(waiting));
       debt = Math.min(this.debt, spare);
       extra = Math.min(extra, this.size.refused(spare - debt));
       // What the pool would not pay stays owed for this window, and nothing more is lent in it.
@@ -343,16 +305,16 @@ export class Lease {
     const left = Math.floor(answer.remaining);
     const [first, ...others] = waiting;
     // It has got some since it was asked.
-    if (refusal.sentAt < this.openedAt) return waiting;
+    if (this.shutter.isOpenedSince(refusal.sentAt)) return waiting;
     if (first === undefined) {
       if (left < 1) this.shutAfter(amount, refusal);
       return [];
     }
-    if (left >= first.cost && amount > first.cost) return this.those(waiting, left);
+    if (left >= first.cost && amount > first.cost) return this.line.firstOf(waiting, left);
     // What is missing may have been granted to us already, by a reply that was lost.
     await this.clearDoubts();
     if (first.cost <= this.held) {
-      this.later(waiting);
+      this.line.putBack(waiting);
       return [];
     }
     // Alone: a bucket says how long to wait for what was asked, and this one is told its own wait.
@@ -361,13 +323,11 @@ export class Lease {
       // Together it is enough: what is held goes back, so that the request can be paid at one place.
       await this.giveBack(0, clock.now());
     } else if (this.pool.isWindow || isAlone) {
-      this.shutAfter(amount, refusal);
-      const now = clock.now();
-      this.deny(first, now);
-      this.later(others);
+      first.resolve(this.denied(this.shutAfter(amount, refusal), clock.now()));
+      this.line.putBack(others);
       return [];
     }
-    this.later(others);
+    this.line.putBack(others);
     return [first];
   }
 
@@ -378,45 +338,29 @@ export class Lease {
       waiter.resolve(this.told(true, 0, now));
       return true;
     }
-    if (!this.isShutTo(waiter.cost, now)) return false;
-    this.deny(waiter, now);
+    if (!this.isRefused(waiter.cost, now)) return false;
+    waiter.resolve(this.denied(this.shutter.until, now));
     return true;
   }
 
-  private deny({ resolve }: Waiter, now: number): void {
+  private denied(until: number, now: number): Answer {
     this.around.counts.denied += 1;
-    resolve(this.told(false, Math.max(0, this.shutUntil - now), now));
+    return this.told(false, Math.max(0, until - now), now);
   }
 
-  private isShutTo(cost: number, now: number): boolean {
-    return cost - this.held >= this.shutFrom && now < this.shutUntil;
+  private isRefused(cost: number, now: number): boolean {
+    return this.shutter.refuses(cost - this.held, now);
   }
 
-  /** As many of the first as so many units pay for; the rest waits for the next time. */
-  private those(waiting: readonly Waiter[], units: number): readonly Waiter[] {
-    let count = 0;
-    let cost = 0;
-    while (count < waiting.length && cost + waiting[count].cost <= units) {
-      cost += waiting[count].cost;
-      count += 1;
-    }
-    this.later(waiting.slice(count));
-    return waiting.slice(0, count);
-  }
-
-  /** Puts some back at the head of the line. */
-  private later(waiting: readonly Waiter[]): void {
-    if (waiting.length > 0) this.line = [...waiting, ...this.line];
-  }
-
-  private shutAfter(amount: number, { answer, sentAt }: Granted): void {
-    if (!Number.isFinite(answer.retryAfter)) return;
+  /** Lets nobody ask in vain after this; answers until when. */
+  private shutAfter(amount: number, { answer, sentAt }: Granted): number {
     // A window gives no more until it ends; a bucket fills, and then has what it was asked for.
     const from = this.pool.isWindow ? Math.floor(answer.remaining) + 1 : amount;
     // From when the store said so. A reply may come late, and then nobody would ask a pool that is full again.
     const said = Math.min(this.around.settings.clock.now(), sentAt + QUICK_REPLY);
     const until = said + answer.retryAfter;
-    if (this.shut(from, until, sentAt)) this.around.tellShut(from, until, sentAt);
+    if (Number.isFinite(until) && this.shutter.shut(from, until, sentAt)) this.around.tellShut(from, until, sentAt);
+    return until;
   }
 
   private learn(answer: Answer): void {
@@ -447,7 +391,7 @@ export class Lease {
     this.deadline = Math.max(this.deadline, deadline);
     this.held += kept - owed;
     counts.held += kept - owed;
-    if (this.held > 0) this.unshut();
+    if (this.held > 0) this.shutter.forget();
   }
 
   /** Charged by the store for the request itself, whenever its reply came. */
@@ -457,15 +401,9 @@ export class Lease {
 
   /** The pool is gone: all who wait are answered as the rule says for that. */
   private goStraight(error: unknown): void {
-    const waiters = this.line;
-    this.line = [];
-    for (const { cost, resolve, reject } of waiters) {
+    for (const { cost, resolve, reject } of this.line.leave()) {
       if (error instanceof StoreError) this.around.straight(cost).then(resolve, reject);
       else reject(error);
     }
   }
-}
-
-function sum(waiting: readonly Waiter[]): number {
-  return waiting.reduce((total, { cost }) => total + cost, 0);
 }

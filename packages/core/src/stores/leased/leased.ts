@@ -231,7 +231,7 @@ export class LeasedStore implements Store {
     const now = this.time.now();
     if (action === "refund" || action === "reset") {
       this.each(operations, (lease, rule, key) => {
-        lease.open(now);
+        lease.shutter.open(now);
         if (action === "reset") this.news.reset(rule, key);
         else this.news.opened(rule, key, now);
       });

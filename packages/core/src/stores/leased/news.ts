@@ -72,11 +72,12 @@ export class News {
     const ahead = this.ahead();
     if ("reset" in item) lease.drop();
     // A time to come is none of a pool that was opened: asking it would not end before then.
-    else if ("open" in item) lease.open(Math.min(item.open - ahead, this.time.now()));
+    else if ("open" in item) lease.shutter.open(Math.min(item.open - ahead, this.time.now()));
     else {
       const [from, until, seenAt] = item.shut;
       // Whoever heard only this one, which came too late, would believe it.
-      if (!lease.shut(from, until - ahead, seenAt - ahead - DIFFERENCE)) this.opened(rule, key, lease.lastOpenedAt);
+      if (!lease.shutter.shut(from, until - ahead, seenAt - ahead - DIFFERENCE))
+        this.opened(rule, key, lease.shutter.lastOpenedAt);
     }
   }
 
