@@ -75,13 +75,19 @@ export class Rounds {
   }
 
   private async look(places: readonly string[]): Promise<Map<string, Seen>> {
-    const seen = await Promise.all(places.map((place) => this.known.get(place) ?? this.read(place)));
+    const seen = await Promise.all(places.map((place) => this.believed(place) ?? this.read(place)));
     return new Map(places.map((place, i) => [place, seen[i]]));
+  }
+
+  private believed(path: string): Seen | undefined {
+    const seen = this.known.get(path);
+    return seen === undefined || this.contested.isStale(path, seen.since) ? undefined : seen;
   }
 
   private async read(path: string): Promise<Seen> {
     const since = localTime();
     const reading = await this.connection.read(path);
+    if (reading?.stat.version === this.known.get(path)?.version) this.contested.leave(path);
     const seen: Seen =
       reading === undefined
         ? { version: undefined, contents: { expires: Number.NEGATIVE_INFINITY }, since }
