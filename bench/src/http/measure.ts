@@ -1,3 +1,4 @@
+import { summarize } from "../report/statistics.ts";
 import { type Served, startServed } from "../run/served.ts";
 import type { Figures, Task } from "../suite.ts";
 import { Clients } from "./clients.ts";
@@ -6,57 +7,88 @@ import { costName } from "./workloads.ts";
 
 const CONNECTIONS = 64;
 /** Less, and what is measured is the compiler at work: a limiter then seems to cost twice as much. */
-const WARM_UP_REQUESTS = 30_000;
-/** The two servers take turns, so that what else goes on in the machine touches both alike. */
-const TURNS = 10;
+const WARM_UP_REQUESTS = 20_000;
+/** What a server is asked before each turn, to have its memory at hand again. */
+const LEAD_IN_REQUESTS = 500;
+/** How often the servers take their turns. */
+const TIMES = 10;
 
-/** Measures a subject beside a bare server of the same framework. */
+/**
+ * Measures a subject beside two bare servers of the same framework, one started before it and one after: processes of
+ * one and the same program differ by some percent.
+ */
 export async function measureServer({ experiment, subject, timedMs }: Task): Promise<Figures> {
-  const contest = await Promise.all([Contestant.start(experiment, BARE), Contestant.start(experiment, subject)]);
+  const started: Contestant[] = [];
   try {
-    for (const contestant of contest) await contestant.warmUp();
-    for (let turn = 0; turn < TURNS; turn += 1) {
-      // Nobody shall always be the first.
-      for (const contestant of turn % 2 === 0 ? contest : contest.toReversed()) await contestant.run(timedMs / TURNS);
-    }
-    const [bare, own] = contest.map(({ rate }) => rate);
-    return { [experiment]: own, [costName(experiment)]: 100 * (1 - own / bare) };
+    for (const each of [BARE, subject, BARE]) started.push(await Contestant.start(experiment, each));
+    const [earlier, own, later] = started;
+    return await measureBetween(earlier, own, later, timedMs, experiment);
   } finally {
-    await Promise.all(contest.map((contestant) => contestant.close()));
+    for (const contestant of started) await contestant.close();
   }
+}
+
+/** What else goes on in the machine touches the turns of one time alike, so it is their ratios that are told. */
+async function measureBetween(
+  earlier: Contestant,
+  own: Contestant,
+  later: Contestant,
+  timedMs: number,
+  framework: string,
+): Promise<Figures> {
+  const turnMs = timedMs / (2 * TIMES);
+  const rates: number[] = [];
+  const costs: number[] = [];
+  for (let time = 0; time < TIMES; time += 1) {
+    // Nobody has two turns in a row, of which the second might find more at hand.
+    const bare = await earlier.turn(turnMs);
+    const first = await own.turn(turnMs);
+    const bareAgain = await later.turn(turnMs);
+    const ownRate = rate(together(first, await own.turn(turnMs)));
+    rates.push(ownRate);
+    costs.push(100 * (1 - ownRate / rate(together(bare, bareAgain))));
+  }
+  return { [framework]: summarize(rates).median, [costName(framework)]: summarize(costs).median };
+}
+
+interface Turn {
+  readonly requests: number;
+  readonly processorMs: number;
+}
+
+function together(one: Turn, other: Turn): Turn {
+  return { requests: one.requests + other.requests, processorMs: one.processorMs + other.processorMs };
+}
+
+/** Thousands of requests for each second of the server's processor time. */
+function rate({ requests, processorMs }: Turn): number {
+  return requests / processorMs;
 }
 
 /** A server and the clients that load it. */
 class Contestant {
   private readonly server: Served;
   private readonly clients: Clients;
-  private requests = 0;
-  private processorMs = 0;
 
   private constructor(server: Served, clients: Clients) {
     this.server = server;
     this.clients = clients;
   }
 
+  /** Warms it up at once: a server that has been idle for some seconds before its first request stays slower. */
   static async start(framework: string, subject: string): Promise<Contestant> {
-    const server = await startServed(new URL("./server-process.js", import.meta.url), [framework, subject]);
-    return new Contestant(server, await Clients.connect(server.port, CONNECTIONS, subject !== BARE));
+    const server = await startServed(new URL("./server-process.js", import.meta.url), [framework, subject], []);
+    const clients = await Clients.connect(server.port, CONNECTIONS, subject !== BARE);
+    await clients.ask((answered) => answered < WARM_UP_REQUESTS);
+    return new Contestant(server, clients);
   }
 
-  async warmUp(): Promise<void> {
-    await this.clients.ask((answered) => answered < WARM_UP_REQUESTS);
-  }
-
-  async run(ms: number): Promise<void> {
+  async turn(ms: number): Promise<Turn> {
+    await this.clients.ask((answered) => answered < LEAD_IN_REQUESTS);
     const before = await this.server.processorMs();
     const end = performance.now() + ms;
-    this.requests += await this.clients.ask(() => performance.now() < end);
-    this.processorMs += (await this.server.processorMs()) - before;
-  }
-
-  /** Thousands of requests for each second of the server's processor time. */
-  get rate(): number {
-    return this.requests / this.processorMs;
+    const requests = await this.clients.ask(() => performance.now() < end);
+    return { requests, processorMs: (await this.server.processorMs()) - before };
   }
 
   async close(): Promise<void> {

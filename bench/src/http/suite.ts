@@ -1,11 +1,8 @@
-import { onCore } from "../run/cores.ts";
 import { HEADGATE, type Suite } from "../suite.ts";
 import { frameworks } from "./frameworks.ts";
+import { onOneCore } from "./one-core.ts";
 import { BARE, THREE_HEADERS } from "./servers/server.ts";
 import { workloadsOf } from "./workloads.ts";
-
-/** Not that of the servers. */
-const CLIENT_CORE = 1;
 
 const entries = Object.entries(frameworks);
 
@@ -17,9 +14,15 @@ export const http: Suite = {
     "Each server has a process of its own and is asked by another, over 64 connections of the loopback, each with one " +
       "request at a time. Processor time is that of the server's whole process, garbage collection and all. Every " +
       "response is looked at: the status, the body, and that there are RateLimit headers if there is a limiter.",
-    "A subject is measured beside a bare server of its framework: both are warmed up with 30,000 requests, then loaded " +
-      "in turns. What it costs is how much less it answers than that one. `floor: bare` is measured beside another one " +
-      "of its kind, so that its cost would be nothing but for the noise, which its least and most show.",
+    "A subject is measured beside two bare servers of its framework, one started before it and one after, all in " +
+      "fresh processes for each round. Each is warmed up with 20,000 requests; then they are loaded in short turns: " +
+      "bare, subject, bare, subject, and so ten times. What a subject costs is how much less it answers than the bare " +
+      "ones in the same four turns; of these ten ratios the median is the round's, and of the rounds the median, the " +
+      "least and the most are shown. `floor: bare` is measured in the same way: its cost is nothing but noise, and what " +
+      "differs by less is not told apart.",
+    "On Linux the servers and who asks them share one core, on which each runs until it waits (`SCHED_BATCH`). So a " +
+      "server always finds a whole batch of requests, as one does that has no time to spare, and what other programs do " +
+      "disturbs it less.",
     "Every limiter keeps its counts in memory and allows 1,000,000,000 requests a day for each address, of which there " +
       "is one. Headgate has no options; express-rate-limit writes the headers of `draft-8`, the others those they " +
       "write by default. `floor: three constant headers` sets three headers and decides nothing.",
@@ -31,11 +34,11 @@ export const http: Suite = {
     subjects: [BARE, THREE_HEADERS, HEADGATE, peer],
     quickSubjects: [HEADGATE, peer],
   })),
-  full: { rounds: 5, timedMs: 1_500, lifetimeMs: 0, stopAfterMs: Number.POSITIVE_INFINITY },
-  quick: { rounds: 1, timedMs: 500, lifetimeMs: 0, stopAfterMs: 0 },
+  full: { rounds: 5, timedMs: 800, lifetimeMs: 0, stopAfterMs: 220_000 },
+  quick: { rounds: 1, timedMs: 600, lifetimeMs: 0, stopAfterMs: 0 },
   open: async () => ({
-    launcher: onCore(CLIENT_CORE),
-    notes: onCore(CLIENT_CORE).length > 0 ? ["Servers have one processor core, who asks them another."] : [],
+    launcher: onOneCore(),
+    notes: [],
     close: async () => {},
   }),
   measure: async (task) => (await import("./measure.ts")).measureServer(task),

@@ -13,9 +13,13 @@ export interface Served {
   close(): Promise<void>;
 }
 
-/** Starts a program that serves, as `serving.ts` has it. */
-export async function startServed(program: URL, args: readonly string[]): Promise<Served> {
-  const [execPath, ...execArgv] = [...onCore(SERVER_CORE), process.execPath];
+/** Starts a program that serves, as `serving.ts` has it; by a command that says where it runs. */
+export async function startServed(
+  program: URL,
+  args: readonly string[],
+  launcher: readonly string[] = onCore(SERVER_CORE),
+): Promise<Served> {
+  const [execPath, ...execArgv] = [...launcher, process.execPath];
   const child = fork(program, args, {
     execPath,
     execArgv,
