@@ -1,0 +1,46 @@
+import { DRAWING } from "./icon.ts";
+
+export const HTML = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Headgate: try the API</title>
+<link rel="icon" href="/docs/icon.svg">
+<link rel="stylesheet" href="/docs/page.css">
+<script src="/docs/page.js" defer></script>
+</head>
+<body>
+<a class="skip" href="#routes">Skip to the routes</a>
+<header>
+<div class="brand">
+<svg viewBox="0 0 32 32" width="40" height="40" aria-hidden="true">${DRAWING}</svg>
+<div>
+<h1>Headgate</h1>
+<p>Who may do what how often. Every route, to read about and to try.</p>
+</div>
+<a class="document" href="/openapi.json">openapi.json</a>
+</div>
+<form id="access" autocomplete="off">
+<label for="key">Key</label>
+<div class="secret">
+<input id="key" type="password" autocomplete="off" autocapitalize="off" spellcheck="false" aria-describedby="key-note">
+<button id="show-key" type="button" aria-pressed="false" aria-controls="key">Show</button>
+</div>
+<p id="key-note" class="note">Sent as a bearer token, and forgotten when this page is closed.</p>
+</form>
+<ol class="steps" aria-label="First steps">
+<li>Put in your key, which the service showed at its first start.</li>
+<li><a href="#post-api-v1-rules">Make a rule</a> of five a minute.</li>
+<li><a href="#post-api-v1-check">Send checks</a> until one is refused.</li>
+</ol>
+</header>
+<div class="columns">
+<nav id="sections" aria-label="Sections"></nav>
+<main id="routes" tabindex="-1"><p id="loading" role="status">Loading…</p></main>
+</div>
+<noscript><p>This page needs JavaScript; /openapi.json does not.</p></noscript>
+</body>
+</html>
+`;
