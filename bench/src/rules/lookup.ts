@@ -1,6 +1,7 @@
 import { catalogueOf, type RateLimitRule } from "headgate-server";
 import { undisturbedNow } from "../run/undisturbed-time.ts";
 import { type Figures, HEADGATE, type Task } from "../suite.ts";
+import { makeRules } from "./made-rules.ts";
 
 const COUNTS: Readonly<Record<string, number>> = { "rules-10": 10, "rules-1k": 1_000, "rules-100k": 100_000 };
 const PATHS = 4_096;
@@ -8,7 +9,7 @@ const STRETCH = 1_024;
 const LEAST_WARM_UP_MS = 200;
 
 export async function measureLookup({ experiment, subject, timedMs }: Task): Promise<Figures> {
-  const rules = makeRules(COUNTS[experiment]);
+  const rules = keptRules(COUNTS[experiment]);
   const services = (rules.length - 1) / 3;
   // Scattered, so that neighbours in time are none in memory.
   const paths = Array.from({ length: PATHS }, (_, i) => `/service${(i * 7_919) % services}/orders/${1_000_000 + i}`);
@@ -19,8 +20,8 @@ export async function measureLookup({ experiment, subject, timedMs }: Task): Pro
 }
 
 export async function measureReading(): Promise<Figures> {
-  const rules = makeRules(100_000);
-  await catalogueOf(makeRules(1_000));
+  const rules = keptRules(100_000);
+  await catalogueOf(keptRules(1_000));
   const start = undisturbedNow();
   await catalogueOf(rules);
   return { "read-100k": undisturbedNow() - start };
@@ -53,26 +54,8 @@ function run(look: Look, paths: readonly string[], matches: number, ms: number):
   return (1000 * lookups) / elapsed;
 }
 
-function makeRules(count: number): RateLimitRule[] {
-  const patterns = ["/**"];
-  for (let service = 0; patterns.length < count; service += 1) {
-    patterns.push(`/service${service}/orders`, `/service${service}/orders/:id`, `/service${service}/**`);
-  }
-  return patterns.map((endpoint_pattern, i) => ({
-    rule_id: `r${i}`,
-    name: `Rule ${i}`,
-    dimension: "user",
-    endpoint_pattern,
-    limit: 100 + (i % 50),
-    window_seconds: 60,
-    algorithm: "token_bucket",
-    burst: null,
-    tier: null,
-    mode: "enforce",
-    on_error: "local",
-    consistency: "strict",
-    created_at: "2026-01-01T00:00:00.000Z",
-    updated_at: "2026-01-01T00:00:00.000Z",
-    version: 1,
-  }));
+const AT = { created_at: "2026-01-01T00:00:00.000Z", updated_at: "2026-01-01T00:00:00.000Z", version: 1 };
+
+function keptRules(count: number): RateLimitRule[] {
+  return makeRules(count).map((rule) => ({ ...rule, ...AT }));
 }

@@ -8,7 +8,11 @@ export async function serveNode(options: SettingOptions): Promise<ExitCode> {
   const { settings } = await settingsOf(options);
   const log = await makeLog(settings, (line) => process.stderr.write(line));
   // Node would print them between the lines of JSON.
-  process.removeAllListeners("warning").on("warning", (warning) => log.warn({ err: warning }, warning.message));
+  process.removeAllListeners("warning").on("warning", (warning: NodeJS.ErrnoException) => {
+    // A Redis that drops counters lets in whom it should not, and no call ever fails for it.
+    const level = warning.code === "HG_EVICTION" ? "error" : "warn";
+    log[level]({ code: warning.code, err: warning }, warning.message);
+  });
   let node: RunningNode;
   try {
     node = await serve(settings, log);
@@ -17,8 +21,8 @@ export async function serveNode(options: SettingOptions): Promise<ExitCode> {
   }
   const signalled = firstSignal();
   process.stdout.write(await welcome(node, settings));
-  const { url, grpcAddress, rules } = node;
-  log.info({ http: url, grpc: grpcAddress, rules }, "ready");
+  const { url, grpcAddress, rules, store } = node;
+  log.info({ http: url, grpc: grpcAddress, rules, store }, "ready");
   log.info({ signal: await signalled }, "stopping");
   await node.stop();
   log.info("stopped");

@@ -9,6 +9,7 @@ export const PERMISSIONS = {
   "GET /docs": "open",
   "GET /docs/page.js": "open",
   "GET /docs/page.css": "open",
+  "GET /docs/icon.svg": "open",
   "GET /openapi.json": "open",
   "GET /healthz": "open",
   "GET /readyz": "open",

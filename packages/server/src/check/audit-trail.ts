@@ -22,6 +22,7 @@ export class AuditTrail {
   private ofMinute = 0;
   private timer: NodeJS.Timeout | undefined;
   private writing: Promise<void> | undefined;
+  private readonly asking = new Set<Promise<void>>();
 
   constructor(table: Pick<AuditTable, "append">) {
     this.table = table;
@@ -32,7 +33,8 @@ export class AuditTrail {
     return { waiting: this.waiting.length, lost: this.lost };
   }
 
-  add(event: AuditEvent): void {
+  /** `isOurs`: asked later whether it is for this node to write. While nobody can say, it is written. */
+  add(event: AuditEvent, isOurs?: () => Promise<boolean>): void {
     const minute = Math.floor(Date.parse(event.at) / MINUTE_MS);
     if (minute !== this.minute) {
       this.minute = minute;
@@ -43,7 +45,18 @@ export class AuditTrail {
       return;
     }
     this.ofMinute += 1;
-    this.keep(event);
+    if (isOurs === undefined) this.keep(event);
+    else this.keepIf(event, isOurs());
+  }
+
+  private keepIf(event: AuditEvent, isOurs: Promise<boolean>): void {
+    const asking: Promise<void> = isOurs
+      .catch(() => true)
+      .then((isOurs) => {
+        this.asking.delete(asking);
+        if (isOurs) this.keep(event);
+      });
+    this.asking.add(asking);
   }
 
   private keep(event: AuditEvent): void {
@@ -77,6 +90,7 @@ export class AuditTrail {
 
   /** Writes what waits, and leaves no timer behind. */
   async close(): Promise<void> {
+    await Promise.all(this.asking);
     await this.writing;
     await this.flush();
     clearTimeout(this.timer);

@@ -9,6 +9,7 @@ import type { Consistency, Dimension } from "../rules/rule.ts";
 import type { Standing } from "../rules/standing.ts";
 import { AuditTrail } from "./audit-trail.ts";
 import type { CheckRequest, CheckResult, CheckService, LimitResult, UsageState } from "./check.ts";
+import { FirstToTell } from "./first-to-tell.ts";
 import { decisiveOf, limitResult, usageOf } from "./limit-result.ts";
 import { LimitRule } from "./limit-rule.ts";
 import { type Plan, Plans } from "./plans.ts";
@@ -22,7 +23,7 @@ const RESET_BATCH = 100;
 const SYSTEM: Actor = { id: "system", name: "headgate" };
 
 export interface CheckServiceOptions {
-  readonly stores: Pick<Stores, Consistency | "clock">;
+  readonly stores: Pick<Stores, Consistency | "clock" | "shared">;
   /** The rules as they are now. */
   readonly catalogue: () => Pick<Catalogue, "limitsFor" | "rules">;
   readonly standings: Pick<Standings, "of">;
@@ -60,6 +61,8 @@ class Checks implements CheckService {
   private readonly options: CheckServiceOptions;
   private readonly clock: Clock;
   private readonly trail: AuditTrail;
+  /** undefined: there are no other nodes. */
+  private readonly firstToTell: FirstToTell | undefined;
   private readonly rules = new WeakMap<Applied, LimitRule>();
   private readonly plans = new Plans((applied) => this.ruleOf(applied));
   private readonly nowMs = (): number => this.clock.now() / 1000;
@@ -70,6 +73,7 @@ class Checks implements CheckService {
     this.options = options;
     this.clock = options.clock ?? options.stores.clock;
     this.trail = new AuditTrail(options.audit);
+    this.firstToTell = options.stores.shared && new FirstToTell(options.stores.shared);
   }
 
   check(request: CheckRequest): Eventually<CheckResult> {
@@ -96,8 +100,10 @@ class Checks implements CheckService {
         await this.resetTogether(consistency, those.slice(i, i + RESET_BATCH));
       }
     }
-    for (const { rule } of operations) rule.states.forget(key);
-    const reset = [...new Set(operations.map(({ rule }) => rule.definition.rule_id))];
+    const rules = operations.map(({ rule }) => rule);
+    for (const { states } of rules) states.forget(key);
+    await this.firstToTell?.forget(rules, key);
+    const reset = [...new Set(rules.map(({ definition }) => definition.rule_id))];
     await this.trail.addNow(this.event("limit.reset", key, actor, { endpoint: endpoint ?? null, rules: reset }));
     return { reset };
   }
@@ -194,13 +200,16 @@ class Checks implements CheckService {
     });
   }
 
-  private changed({ definition, limit }: LimitRule, key: string, from: UsageState, to: UsageState): void {
+  private changed(rule: LimitRule, key: string, from: UsageState, to: UsageState): void {
+    const { definition, limit } = rule;
     const { rule_id, mode } = definition;
     this.options.telemetry.transition(rule_id, from, to);
     if (to !== "throttled" || mode === "shadow") return;
     const { limit: units, burst } = limit;
+    const { firstToTell } = this;
     this.trail.add(
       this.event("state.throttled", key, SYSTEM, { state: to, rule: rule_id, limit: units, burst }, { state: from }),
+      firstToTell && (() => firstToTell.isFirst(rule, key)),
     );
   }
 

@@ -42,7 +42,7 @@ export class LimitRule implements Rule {
 
 /** The family's name in that of a limit: wrappers make rules of their own under the same name, as leases do. */
 export function familyIn(name: string): string {
-  return name.slice(0, name.indexOf(SEPARATOR));
+  return name.split(SEPARATOR, 1)[0];
 }
 
 export function onErrorIn(name: string): OnError {

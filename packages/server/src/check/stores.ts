@@ -6,14 +6,17 @@ import {
   type LeasedStats,
   leased,
   MemoryStore,
+  type Operation,
   type ResilientStats,
   type Rule,
   resilient,
   type Store,
   SystemClock,
+  tokenBucket,
 } from "headgate";
 import { RedisStore } from "headgate/redis";
 import { ZooKeeperStore } from "headgate/zookeeper";
+import { fields } from "../config/fields.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Consistency } from "../rules/rule.ts";
 import { familyIn, LimitRule, onErrorIn } from "./limit-rule.ts";
@@ -21,11 +24,15 @@ import { Renamed } from "./renamed.ts";
 
 /** Where counters are kept, by how near to it a decision is made. */
 export interface Stores extends Readonly<Record<Consistency, Store>> {
+  /** Where all nodes count together, if there is such a place. It answers also when that fails. */
+  readonly shared?: Store;
   /** Their time. */
   readonly clock: Clock;
   readonly stats: StoreStats;
   /** Connects, so that the first checks need not; fails with a StoreError if nobody is there. */
   ready(): Promise<void>;
+  /** Whether the store itself answers. One that was given up is taken back by it, also when nobody checks anything. */
+  probe(): Promise<boolean>;
   /** Writes what is pending, gives leases back, and disconnects. */
   close(): Promise<void>;
 }
@@ -46,18 +53,16 @@ export interface StoreHooks {
   readonly onFailure?: (code: string) => void;
 }
 
-type StoreSettings = Pick<Settings, "redis" | "zookeeper" | "nodes">;
+type StoreSettings = Pick<Settings, "redis" | "zookeeper" | "nodes"> & Partial<Pick<Settings, "storeTimeoutMs">>;
 
-/** ZooKeeper has each change on the disks of most of its servers before it answers. */
-const ZOOKEEPER_DEADLINE_MS = 250;
-/** Ten times what a busy Redis takes. What is later is answered by on_error, which may let in too many. */
-const REDIS_DEADLINE_MS = 250;
+/** It takes nothing, and is kept nowhere. */
+const PROBE: Operation = { rule: { name: "probe", limit: tokenBucket("1/s") }, key: "headgate", cost: 1 };
 
 /** Opens the store that the settings name: Redis, ZooKeeper, else this process's memory. */
 export async function openStores(settings: StoreSettings, hooks: StoreHooks = {}, clock?: Clock): Promise<Stores> {
   const { redis, zookeeper } = settings;
-  if (redis !== undefined) return shared(new RedisStore(redis), REDIS_DEADLINE_MS, settings, hooks);
-  if (zookeeper !== undefined) return shared(new ZooKeeperStore(zookeeper), ZOOKEEPER_DEADLINE_MS, settings, hooks);
+  if (redis !== undefined) return shared(new RedisStore(redis), settings, hooks);
+  if (zookeeper !== undefined) return shared(new ZooKeeperStore(zookeeper), settings, hooks);
   return inMemory(clock ?? new SystemClock());
 }
 
@@ -72,6 +77,7 @@ function inMemory(clock: Clock): Stores {
     clock,
     stats: { memoryKeys: () => Object.values(memory.stats).reduce((sum, { keys }) => sum + keys, 0) },
     ready: async () => {},
+    probe: async () => true,
     close: async () => {},
   };
 }
@@ -82,9 +88,10 @@ interface SharedStore extends Store {
   close(): Promise<void>;
 }
 
-function shared(store: SharedStore, deadlineMs: number, { nodes }: StoreSettings, hooks: StoreHooks): Stores {
+function shared(store: SharedStore, settings: StoreSettings, hooks: StoreHooks): Stores {
+  const { nodes, storeTimeoutMs = fields.storeTimeoutMs.initial } = settings;
   const strict = resilient(new Renamed(store, ofFamily), {
-    deadlineMs,
+    deadlineMs: storeTimeoutMs,
     nodes,
     onError: ({ name }) => onErrorIn(name),
     ...hooks,
@@ -95,9 +102,14 @@ function shared(store: SharedStore, deadlineMs: number, { nodes }: StoreSettings
     strict,
     cached: near,
     leased: held,
+    shared: lent(strict),
     clock: store.clock,
     stats: { resilient: strict.stats, cached: () => near.stats, leased: () => held.stats },
     ready: () => store.ready(),
+    async probe() {
+      const [{ degraded }] = await strict.apply("peek", [PROBE]);
+      return !degraded;
+    },
     async close() {
       await Promise.all([near.close(), held.close()]);
       await strict.close();

@@ -8,6 +8,7 @@ import {
   hosts,
   isOn,
   logLevel,
+  milliseconds,
   type Parse,
   path,
   seconds,
@@ -121,6 +122,14 @@ export const fields = {
     about: "how many nodes share the limits, for on_error: local",
     initial: 1,
     parse: count,
+  }),
+  storeTimeoutMs: field("store_timeout", {
+    takes: "<time>",
+    about: "how long a check waits for Redis or ZooKeeper before on_error answers, as in 250ms",
+    // Ten times what a busy Redis takes. ZooKeeper has each change on the disks of most of its servers before it answers.
+    initial: 250,
+    parse: milliseconds,
+    show: (value) => `${value}ms`,
   }),
   skewBoundMs: field("skew_bound", {
     takes: "<seconds>",

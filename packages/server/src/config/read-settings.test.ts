@@ -41,6 +41,7 @@ describe("settings", () => {
       logLevel: "info",
       skewBoundMs: 5000,
       nodes: 1,
+      storeTimeoutMs: 250,
     });
     expect(new Set(shown.map(({ from }) => from))).toEqual(new Set(["default"]));
   });
@@ -67,6 +68,7 @@ describe("settings", () => {
         "grpc: off",
         "insecure: true",
         "skew_bound: 0.5",
+        "store_timeout: 100",
         "tls_cert: a.pem",
         "tls_key: b.pem",
         "redis:",
@@ -77,6 +79,7 @@ describe("settings", () => {
       grpc: undefined,
       insecure: true,
       skewBoundMs: 500,
+      storeTimeoutMs: 100,
       tls: { cert: "a.pem", key: "b.pem", clientCa: undefined },
       redis: undefined,
     });
@@ -113,6 +116,9 @@ describe("what is wrong is refused by the name that the user knows", () => {
     ["an authority alone", { "tls-client-ca": "x" }, {}, /^--tls-client-ca: stands alone/],
     ["no whole number", { nodes: "0" }, {}, /^--nodes: must be a whole number/],
     ["no seconds", { "skew-bound": "-1" }, {}, /^--skew-bound: must be a number of seconds/],
+    ["no time", { "store-timeout": "soon" }, {}, /^--store-timeout: must be from 1ms to 1000ms, got "soon"/],
+    ["no time at all", { "store-timeout": "0" }, {}, /^--store-timeout: must be from 1ms/],
+    ["too long a time", {}, { HEADGATE_STORE_TIMEOUT: "2s" }, /^HEADGATE_STORE_TIMEOUT: must be from 1ms to 1000ms/],
     ["no level", {}, { HEADGATE_LOG_LEVEL: "loud" }, /^HEADGATE_LOG_LEVEL: must be one of trace, debug/],
     ["no yes or no", {}, { HEADGATE_INSECURE: "maybe" }, /^HEADGATE_INSECURE: must be true or false/],
     ["an empty flag", { data: "" }, {}, /^--data: must not be empty/],
@@ -166,6 +172,11 @@ describe("what is shown", () => {
     expect(shownAs("grpc", { grpc: "[::1]:1" })?.value).toBe("[::1]:1");
     expect(shownAs("grpc", { grpc: "off" })?.value).toBe("off");
     expect(shownAs("skew_bound", { "skew-bound": "1.5" })?.value).toBe("1.5");
+    expect(["50", "50ms", "0.05s"].map((time) => shownAs("store_timeout", { "store-timeout": time })?.value)).toEqual([
+      "50ms",
+      "50ms",
+      "50ms",
+    ]);
     expect(shownAs("redis")?.value).toBeUndefined();
   });
 

@@ -43,6 +43,7 @@ export function readSettings(sources: SettingSources): ReadSettings {
     tls: tlsFrom(reading),
     insecure: reading.take(fields.insecure),
     nodes: reading.take(fields.nodes),
+    storeTimeoutMs: reading.take(fields.storeTimeoutMs),
     skewBoundMs: reading.take(fields.skewBoundMs),
     logLevel: reading.take(fields.logLevel),
   };

@@ -21,6 +21,8 @@ export interface Settings {
   readonly skewBoundMs: number;
   /** How many nodes share the limits: for `on_error: local` and leases. */
   readonly nodes: number;
+  /** How long a check waits for Redis or ZooKeeper before `on_error` answers. */
+  readonly storeTimeoutMs: number;
 }
 
 export interface Address {

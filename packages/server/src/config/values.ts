@@ -79,6 +79,17 @@ export function seconds(text: string, at: string): number {
   return value * 1000;
 }
 
+/** Beyond that, a connection that is silent is given up, whoever waits. */
+const LONGEST_CALL_MS = 1_000;
+
+/** `250ms`, `0.25s`, or `250`, which is milliseconds. */
+export function milliseconds(text: string, at: string): number {
+  const parts = /^(\d+(?:\.\d+)?)(ms|s)?$/.exec(text);
+  const value = parts === null ? 0 : Number(parts[1]) * (parts[2] === "s" ? 1000 : 1);
+  if (value < 1 || value > LONGEST_CALL_MS) throw refusal(at, `must be from 1ms to ${LONGEST_CALL_MS}ms`, text);
+  return value;
+}
+
 function refusal(at: string, problem: string, value: string): HeadgateError {
   return new HeadgateError("HG_BAD_OPTION", at, `${problem}, got ${JSON.stringify(value)}`);
 }

@@ -62,8 +62,9 @@ export interface RuleTable {
   create(input: RuleInput, actor: Actor): Promise<RateLimitRule | Conflict>;
   /** `version`: only if it still has it; absent: whatever it has. */
   update(input: RuleInput, actor: Actor, version?: number): Promise<RateLimitRule | Conflict>;
+  /** With it goes what users have of their own under it: custom limits, and overrides of this rule. */
   remove(id: string, actor: Actor, version?: number): Promise<RateLimitRule | Conflict>;
-  /** Makes the rules be exactly these, in one transaction; those that are the same keep their version. */
+  /** Makes the rules be exactly these, in one transaction; those that are the same keep their version. Others are removed. */
   replace(inputs: readonly RuleInput[], actor: Actor): Promise<Replaced>;
 }
 

@@ -9,8 +9,8 @@ import type { Engine } from "./engine.ts";
 import type { AuditRow, Tables } from "./tables.ts";
 import { auditable } from "./text.ts";
 
-/** How many rows one statement is for: both databases bound its parameters. */
-const ITEMS_AT_ONCE = 500;
+/** How many rows one statement is for. It takes a few milliseconds, in which this thread does nothing else. */
+const ITEMS_AT_ONCE = 100;
 
 /**
  * The way to the tables. Whatever is changed goes through `write`: one transaction with what the audit log says of it
@@ -20,6 +20,8 @@ export class Ledger {
   readonly feed: ChangeFeed;
   private readonly engine: Engine;
   private readonly underway = new Set<Promise<unknown>>();
+  /** What is to be written waits for it. */
+  private longChange: Promise<unknown> = Promise.resolve();
   private closed = false;
 
   private constructor(engine: Engine, feed: ChangeFeed) {
@@ -32,31 +34,51 @@ export class Ledger {
   }
 
   read<Result>(question: (db: Kysely<Tables>) => Promise<Result>): Promise<Result> {
-    return this.guarded(() => this.engine.ask(() => question(this.engine.db)));
+    return this.guarded(() => this.readNow(question));
+  }
+
+  /** Asks any number of questions about one moment. */
+  snapshot<Result>(questions: (db: Kysely<Tables>) => Promise<Result>): Promise<Result> {
+    return this.guarded(() => this.engine.snapshot(questions));
   }
 
   /** One transaction after the other, in all processes. When it answers, it is on the disk, and told here. */
-  write<Result>(change: (db: Transaction<Tables>, entry: Entry) => Promise<Result>): Promise<Result> {
+  write<Result>(change: Writing<Result>): Promise<Result> {
+    const before = this.longChange;
     return this.guarded(async () => {
-      let told = false;
-      const result = await this.engine.transaction(
-        async (db) => {
-          const entry = new Entry();
-          const done = await change(db, entry);
-          await this.enter(db, entry);
-          told = entry.changes.length > 0;
-          return done;
-        },
-        { alone: true },
-      );
-      if (told) await this.feed.catchUp();
+      await before;
+      return this.writeNow(change);
+    });
+  }
+
+  /**
+   * A change that may take long, and may be made by another connection: after all that was asked for before it, and
+   * before all that is to be written later. So nobody waits for a lock until he gives up.
+   */
+  writeLong<Result>(work: (now: Pick<Ledger, "read" | "write">) => Promise<Result>): Promise<Result> {
+    const before = [...this.underway];
+    const running = this.guarded(async () => {
+      await Promise.allSettled(before);
+      // Another connection would make a file anew that was removed.
+      await this.engine.ping();
+      const result = await work({
+        read: (question) => this.readNow(question),
+        write: (change) => this.writeNow(change),
+      });
+      await this.feed.catchUp();
       return result;
     });
+    this.longChange = running.catch(() => {});
+    return running;
   }
 
   /** A transaction that others need not wait for, and that leaves no trace but its rows. */
   tally<Result>(work: (db: Transaction<Tables>) => Promise<Result>): Promise<Result> {
-    return this.guarded(() => this.engine.transaction(work, { alone: false }));
+    const before = this.longChange;
+    return this.guarded(async () => {
+      await before;
+      return this.engine.transaction(work, { alone: false });
+    });
   }
 
   ping(): Promise<void> {
@@ -85,6 +107,26 @@ export class Ledger {
     }
   }
 
+  private readNow<Result>(question: (db: Kysely<Tables>) => Promise<Result>): Promise<Result> {
+    return this.engine.ask(() => question(this.engine.db));
+  }
+
+  private async writeNow<Result>(change: Writing<Result>): Promise<Result> {
+    let told = false;
+    const result = await this.engine.transaction(
+      async (db) => {
+        const entry = new Entry();
+        const done = await change(db, entry);
+        await this.enter(db, entry);
+        told = entry.changes.length > 0;
+        return done;
+      },
+      { alone: true },
+    );
+    if (told) await this.feed.catchUp();
+    return result;
+  }
+
   private async enter(db: Transaction<Tables>, { at, events, changes }: Entry): Promise<void> {
     if (events.length > 0) await appendToChain(db, events);
     if (changes.length === 0) return;
@@ -104,6 +146,8 @@ export class Ledger {
     await this.engine.announce(db);
   }
 }
+
+type Writing<Result> = (db: Transaction<Tables>, entry: Entry) => Promise<Result>;
 
 /** What a transaction leaves behind besides its rows. */
 export class Entry {

@@ -5,6 +5,7 @@ import type { Database } from "./database.ts";
 import { SqlKeys } from "./key-table.ts";
 import { Ledger } from "./ledger.ts";
 import { openPostgres } from "./postgres.ts";
+import { replaceInThread } from "./replace-in-thread.ts";
 import { purge } from "./retention.ts";
 import { SqlRollups } from "./rollup-table.ts";
 import { SqlRules } from "./rule-table.ts";
@@ -16,10 +17,12 @@ export interface DatabaseOptions {
   readonly postgres?: string | undefined;
   /** The folder of the embedded database; made if it is not there. */
   readonly data?: string | undefined;
+  /** Whether large changes are made by threads of their own, so that this one can serve others. Default true. */
+  readonly threads?: boolean;
 }
 
 /** Opens the database and brings its tables up to date. Fails with a DatabaseError if it cannot. */
-export async function openDatabase({ postgres, data }: DatabaseOptions): Promise<Database> {
+export async function openDatabase({ postgres, data, threads = true }: DatabaseOptions): Promise<Database> {
   const engine = await open();
   let ledger: Ledger;
   try {
@@ -29,7 +32,7 @@ export async function openDatabase({ postgres, data }: DatabaseOptions): Promise
     throw engine.errorOf(error);
   }
   return {
-    rules: new SqlRules(ledger),
+    rules: new SqlRules(ledger, threads ? replaceInThread({ postgres, data }) : undefined),
     users: new SqlUsers(ledger),
     keys: new SqlKeys(ledger),
     audit: new SqlAudit(ledger),

@@ -93,6 +93,10 @@ class PostgresEngine implements Engine {
     this.listener = new PostgresListener(this.settings, CHANNEL, heard);
   }
 
+  snapshot<Result>(questions: (db: Kysely<Tables>) => Promise<Result>): Promise<Result> {
+    return this.db.transaction().setIsolationLevel("repeatable read").setAccessMode("read only").execute(questions);
+  }
+
   ask<Result>(question: () => Promise<Result>): Promise<Result> {
     return question();
   }

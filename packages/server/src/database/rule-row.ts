@@ -4,23 +4,12 @@ import type { RateLimitRule, RuleInput } from "../rules/rule.ts";
 import type { RuleRow } from "./tables.ts";
 import { requireStorable } from "./text.ts";
 
-export function ruleOf({ place: _, created_at, updated_at, ...row }: RuleRow): RateLimitRule {
-  return { ...row, created_at: new Date(created_at).toISOString(), updated_at: new Date(updated_at).toISOString() };
+export function ruleOf(row: RuleRow): RateLimitRule {
+  return kept(row, new Date(row.created_at).toISOString(), new Date(row.updated_at).toISOString(), row.version);
 }
 
-export function rowOf(rule: RateLimitRule): RuleRow {
-  const { created_at, updated_at, version } = rule;
-  return {
-    ...inputOf(rule),
-    created_at: Date.parse(created_at),
-    updated_at: Date.parse(updated_at),
-    version,
-    place: placeOfRule(rule),
-  };
-}
-
-/** The fields of a writer, and no other that his object may have. */
-export function inputOf(rule: RuleInput): RuleInput {
+/** A rule of a writer's fields, and no other that his object may have; one by one, which is much the quickest. */
+export function kept(rule: RuleInput, created_at: string, updated_at: string, version: number): RateLimitRule {
   return {
     rule_id: rule.rule_id,
     name: rule.name,
@@ -34,11 +23,37 @@ export function inputOf(rule: RuleInput): RuleInput {
     mode: rule.mode,
     on_error: rule.on_error,
     consistency: rule.consistency,
+    created_at,
+    updated_at,
+    version,
+  };
+}
+
+export function rowOf(rule: RateLimitRule): RuleRow {
+  const { created_at, updated_at } = rule;
+  return {
+    ...rule,
+    created_at: Date.parse(created_at),
+    updated_at: Date.parse(updated_at),
+    place: placeOfRule(rule),
   };
 }
 
 export function isSameInput(a: RuleInput, b: RuleInput): boolean {
-  return JSON.stringify(inputOf(a)) === JSON.stringify(inputOf(b));
+  return (
+    a.rule_id === b.rule_id &&
+    a.name === b.name &&
+    a.dimension === b.dimension &&
+    a.endpoint_pattern === b.endpoint_pattern &&
+    a.limit === b.limit &&
+    a.window_seconds === b.window_seconds &&
+    a.algorithm === b.algorithm &&
+    a.burst === b.burst &&
+    a.tier === b.tier &&
+    a.mode === b.mode &&
+    a.on_error === b.on_error &&
+    a.consistency === b.consistency
+  );
 }
 
 /** Of a family there is one rule for each tier, and one without: two rules have the same place only if one is too many. */

@@ -2,20 +2,30 @@ import type { Kysely } from "kysely";
 import type { RateLimitRule, RuleInput } from "../rules/rule.ts";
 import { cursorAt, placeOf } from "./cursor.ts";
 import type { Actor, Conflict, Page, Paged, Replaced, RuleTable } from "./database.ts";
+import { forgetRules } from "./forget-rules.ts";
 import { type Entry, inParts, type Ledger } from "./ledger.ts";
-import { inputOf, isSameInput, placeOfRule, requireDistinct, rowOf, ruleOf } from "./rule-row.ts";
+import { isSameInput, kept, placeOfRule, requireDistinct, rowOf, ruleOf } from "./rule-row.ts";
 import type { Tables } from "./tables.ts";
 import { canBeId, requireStorable } from "./text.ts";
 
+/** So many are read in a few milliseconds. */
+const ROWS_AT_ONCE = 250;
+
+/** More than these are replaced by a thread of its own. */
+const MOST_REPLACED_HERE = 500;
+
 export class SqlRules implements RuleTable {
   private readonly ledger: Ledger;
+  private readonly replaceInThread: RuleTable["replace"] | undefined;
 
-  constructor(ledger: Ledger) {
+  /** Without `replaceInThread` any number of rules is replaced here. */
+  constructor(ledger: Ledger, replaceInThread?: RuleTable["replace"]) {
     this.ledger = ledger;
+    this.replaceInThread = replaceInThread;
   }
 
   all(): Promise<readonly RateLimitRule[]> {
-    return this.ledger.read(allRules);
+    return this.ledger.snapshot(allRules);
   }
 
   async list({ limit, cursor }: Page): Promise<Paged<RateLimitRule>> {
@@ -81,48 +91,79 @@ export class SqlRules implements RuleTable {
       if (version !== undefined && version !== before.version) return { conflict: "changed", current: before.version };
       await db.deleteFrom("headgate_rules").where("rule_id", "=", id).execute();
       note(entry, actor, before, undefined);
+      await forgetRules(db, entry, [id], actor);
       return before;
     });
   }
 
-  async replace(inputs: readonly RuleInput[], actor: Actor): Promise<Replaced> {
-    requireDistinct(inputs);
-    return this.ledger.write(async (db, entry) => {
-      const there = new Map((await allRules(db)).map((rule) => [rule.rule_id, rule]));
-      const created: RateLimitRule[] = [];
-      const updated: RateLimitRule[] = [];
-      for (const input of inputs) {
-        const before = there.get(input.rule_id);
-        there.delete(input.rule_id);
-        if (before === undefined) created.push(newRule(input, entry));
-        else if (!isSameInput(before, input)) {
-          const rule = changedRule(before, input, entry);
-          updated.push(rule);
-          note(entry, actor, before, rule);
-        }
-      }
-      for (const rule of created) note(entry, actor, undefined, rule);
-      for (const rule of there.values()) note(entry, actor, rule, undefined);
-      // All that goes or changes makes room first: two rules may have changed places.
-      await inParts([...there.keys(), ...updated.map(({ rule_id }) => rule_id)], (ids) =>
-        db.deleteFrom("headgate_rules").where("rule_id", "in", ids).execute(),
-      );
-      await inParts([...created, ...updated].map(rowOf), (rows) =>
-        db.insertInto("headgate_rules").values(rows).execute(),
-      );
-      return {
-        created: created.map(({ rule_id }) => rule_id),
-        updated: updated.map(({ rule_id }) => rule_id),
-        removed: [...there.keys()],
-        unchanged: inputs.length - created.length - updated.length,
-      };
+  replace(inputs: readonly RuleInput[], actor: Actor): Promise<Replaced> {
+    return this.ledger.writeLong(async ({ read, write }) => {
+      const many = Math.max(inputs.length, await read(countRules)) > MOST_REPLACED_HERE;
+      if (many && this.replaceInThread !== undefined) return this.replaceInThread(inputs, actor);
+      requireDistinct(inputs);
+      return write((db, entry) => replaceAll(db, entry, inputs, actor));
     });
   }
 }
 
+async function replaceAll(
+  db: Kysely<Tables>,
+  entry: Entry,
+  inputs: readonly RuleInput[],
+  actor: Actor,
+): Promise<Replaced> {
+  const there = new Map((await allRules(db)).map((rule) => [rule.rule_id, rule]));
+  const created: RateLimitRule[] = [];
+  const updated: RateLimitRule[] = [];
+  for (const input of inputs) {
+    const before = there.get(input.rule_id);
+    there.delete(input.rule_id);
+    if (before === undefined) created.push(newRule(input, entry));
+    else if (!isSameInput(before, input)) {
+      const rule = changedRule(before, input, entry);
+      updated.push(rule);
+      note(entry, actor, before, rule);
+    }
+  }
+  for (const rule of created) note(entry, actor, undefined, rule);
+  for (const rule of there.values()) note(entry, actor, rule, undefined);
+  await forgetRules(db, entry, [...there.keys()], actor);
+  // All that goes or changes makes room first: two rules may have changed places.
+  await inParts([...there.keys(), ...updated.map(({ rule_id }) => rule_id)], (ids) =>
+    db.deleteFrom("headgate_rules").where("rule_id", "in", ids).execute(),
+  );
+  await inParts([...created, ...updated].map(rowOf), (rows) => db.insertInto("headgate_rules").values(rows).execute());
+  return {
+    created: created.map(({ rule_id }) => rule_id),
+    updated: updated.map(({ rule_id }) => rule_id),
+    removed: [...there.keys()],
+    unchanged: inputs.length - created.length - updated.length,
+  };
+}
+
+async function countRules(db: Kysely<Tables>): Promise<number> {
+  const { count } = await db
+    .selectFrom("headgate_rules")
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
 async function allRules(db: Kysely<Tables>): Promise<readonly RateLimitRule[]> {
-  const rows = await db.selectFrom("headgate_rules").selectAll().orderBy("rule_id").execute();
-  return rows.map(ruleOf);
+  const rules: RateLimitRule[] = [];
+  for (let last = ""; ; last = rules[rules.length - 1].rule_id) {
+    const rows = await db
+      .selectFrom("headgate_rules")
+      .selectAll()
+      .where("rule_id", ">", last)
+      .orderBy("rule_id")
+      .limit(ROWS_AT_ONCE)
+      .execute();
+    for (const row of rows) rules.push(ruleOf(row));
+    if (rows.length < ROWS_AT_ONCE) return rules;
+    // Whoever waits for this thread has his turn.
+    await new Promise(setImmediate);
+  }
 }
 
 async function ruleById(db: Kysely<Tables>, id: string): Promise<RateLimitRule | undefined> {
@@ -132,12 +173,12 @@ async function ruleById(db: Kysely<Tables>, id: string): Promise<RateLimitRule |
 
 function newRule(input: RuleInput, { at }: Entry): RateLimitRule {
   const now = new Date(at).toISOString();
-  return { ...inputOf(input), created_at: now, updated_at: now, version: 1 };
+  return kept(input, now, now, 1);
 }
 
 function changedRule(before: RateLimitRule, input: RuleInput, { at }: Entry): RateLimitRule {
   const { created_at, version } = before;
-  return { ...inputOf(input), created_at, updated_at: new Date(at).toISOString(), version: version + 1 };
+  return kept(input, created_at, new Date(at).toISOString(), version + 1);
 }
 
 function note(entry: Entry, actor: Actor, before: RateLimitRule | undefined, after: RateLimitRule | undefined): void {

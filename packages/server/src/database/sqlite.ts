@@ -16,7 +16,7 @@ export async function openSqlite(folder: string): Promise<Engine> {
   const path = join(folder, "headgate.db");
   try {
     return await patiently(async () => {
-      // Each time anew: see ImmediateDriver for what a locked file leaves behind in a connection.
+      // Each time anew: see FileDriver for what a locked file leaves behind in a connection.
       const engine = new SqliteEngine(path);
       try {
         await engine.prepare();
@@ -78,6 +78,9 @@ class SqliteEngine implements Engine {
   readonly pollMs = 300;
   private readonly path: string;
   private readonly file: Sqlite.Database;
+  /** A second connection, for long questions: those of the first wait for each other. */
+  private readonly reader: Sqlite.Database;
+  private readonly readerDb: Kysely<Tables>;
   /** Which file it is: one that is removed or replaced stays open, and what is written to it is lost. */
   private readonly inode: bigint;
 
@@ -87,7 +90,9 @@ class SqliteEngine implements Engine {
     makeFile(path);
     this.inode = inodeOf(path);
     this.file = new Sqlite(path);
-    this.db = new Kysely<Tables>({ dialect: new ImmediateDialect(this.file) });
+    this.db = new Kysely<Tables>({ dialect: new FileDialect(this.file, "begin immediate") });
+    this.reader = new Sqlite(path);
+    this.readerDb = new Kysely<Tables>({ dialect: new FileDialect(this.reader, "begin") });
   }
 
   async prepare(): Promise<void> {
@@ -97,7 +102,10 @@ class SqliteEngine implements Engine {
     // What is acknowledged is on the disk, also when the power fails.
     this.file.pragma("synchronous = FULL");
     this.file.pragma("foreign_keys = ON");
+    this.reader.pragma("busy_timeout = 0");
     await migrate(this.db, sql`text`);
+    // It finds its other files with its first question: later they may be gone.
+    await sql`select 1 from headgate_audit_chain`.execute(this.readerDb);
   }
 
   transaction<Result>(work: (db: Transaction<Tables>) => Promise<Result>): Promise<Result> {
@@ -111,6 +119,10 @@ class SqliteEngine implements Engine {
   async announce(): Promise<void> {}
 
   listen(): void {}
+
+  snapshot<Result>(questions: (db: Kysely<Tables>) => Promise<Result>): Promise<Result> {
+    return patiently(() => this.readerDb.transaction().execute(questions));
+  }
 
   ask<Result>(question: () => Promise<Result>): Promise<Result> {
     return patiently(question);
@@ -126,9 +138,9 @@ class SqliteEngine implements Engine {
   }
 
   async close(): Promise<void> {
-    await this.db.destroy();
+    await Promise.all([this.db.destroy(), this.readerDb.destroy()]);
     // kysely closes only what it has used.
-    if (this.file.open) this.file.close();
+    for (const connection of [this.file, this.reader]) if (connection.open) connection.close();
   }
 
   private requireFile(): void {
@@ -140,17 +152,24 @@ class SqliteEngine implements Engine {
   }
 }
 
-/** Its transactions take the file's only place for a writer at their start, so that none fails at its first write. */
-class ImmediateDialect extends SqliteDialect {
-  private readonly file: Sqlite.Database;
+/**
+ * How a transaction begins. Those that write take the file's only place for a writer at once, so that none fails at its
+ * first write.
+ */
+type Beginning = "begin" | "begin immediate";
 
-  constructor(file: Sqlite.Database) {
+class FileDialect extends SqliteDialect {
+  private readonly file: Sqlite.Database;
+  private readonly beginning: Beginning;
+
+  constructor(file: Sqlite.Database, beginning: Beginning) {
     super({ database: file });
     this.file = file;
+    this.beginning = beginning;
   }
 
   override createDriver(): SqliteDriver {
-    return new ImmediateDriver(this.file);
+    return new FileDriver(this.file, this.beginning);
   }
 
   override createAdapter(): SqliteAdapter {
@@ -165,18 +184,20 @@ class TransactionalAdapter extends SqliteAdapter {
   }
 }
 
-class ImmediateDriver extends SqliteDriver {
+class FileDriver extends SqliteDriver {
   private readonly file: Sqlite.Database;
+  private readonly beginning: Beginning;
 
-  constructor(file: Sqlite.Database) {
+  constructor(file: Sqlite.Database, beginning: Beginning) {
     super({ database: file });
     this.file = file;
+    this.beginning = beginning;
   }
 
   // By exec: a prepared statement that fails (the file is locked) counts as still running until it is garbage, and no
   // transaction can be committed meanwhile.
   override async beginTransaction(): Promise<void> {
-    this.file.exec("begin immediate");
+    this.file.exec(this.beginning);
   }
 
   override async commitTransaction(): Promise<void> {

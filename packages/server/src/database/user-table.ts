@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Kysely, Transaction } from "kysely";
+import type { Kysely } from "kysely";
 import type { CustomLimit, Override, Standing } from "../rules/standing.ts";
 import type { Actor, Conflict, UserTable } from "./database.ts";
 import type { Ledger } from "./ledger.ts";
@@ -25,7 +25,7 @@ export class SqlUsers implements UserTable {
   async ids(most: number): Promise<readonly string[] | undefined> {
     const ids: string[] = [];
     for (;;) {
-      const some = await this.ledger.read((db) => idsAfter(db, ids.at(-1)));
+      const some = await this.ledger.read((db) => idsAfter(db, ids.at(-1)).execute());
       for (const { user_id } of some) ids.push(user_id);
       if (ids.length > most) return undefined;
       if (some.length < IDS_AT_ONCE) return ids;
@@ -108,12 +108,13 @@ export class SqlUsers implements UserTable {
   }
 }
 
-function idsAfter(db: Kysely<Tables>, last: string | undefined): Promise<readonly { readonly user_id: string }[]> {
+/** A part of all ids, in their order. */
+export function idsAfter(db: Kysely<Tables>, last: string | undefined) {
   const ids = db.selectFrom("headgate_users").select("user_id").orderBy("user_id").limit(IDS_AT_ONCE);
-  return (last === undefined ? ids : ids.where("user_id", ">", last)).execute();
+  return last === undefined ? ids : ids.where("user_id", ">", last);
 }
 
-async function standingOf(db: Kysely<Tables>, user_id: string): Promise<Standing> {
+export async function standingOf(db: Kysely<Tables>, user_id: string): Promise<Standing> {
   const user = await db.selectFrom("headgate_users").selectAll().where("user_id", "=", user_id).executeTakeFirst();
   if (user === undefined) return unknownUser(user_id);
   const overrides = await db
@@ -137,7 +138,7 @@ function unknownUser(user_id: string): Standing {
 }
 
 /** All of a standing but the overrides, which have rows of their own. */
-async function store(db: Transaction<Tables>, { user_id, tier, custom_limits, version }: Standing): Promise<void> {
+export async function store(db: Kysely<Tables>, { user_id, tier, custom_limits, version }: Standing): Promise<void> {
   const row = { tier, custom_limits: JSON.stringify(custom_limits), version };
   await db
     .insertInto("headgate_users")
@@ -147,7 +148,7 @@ async function store(db: Transaction<Tables>, { user_id, tier, custom_limits, ve
 }
 
 /** What the audit log says of a user: his overrides have entries of their own. */
-function settled({ tier, custom_limits, version }: Standing): object {
+export function settled({ tier, custom_limits, version }: Standing): object {
   return { tier, custom_limits, version };
 }
 

@@ -43,9 +43,9 @@ export class Access {
     if (decision?.allowed === false) throw new Refused(overloaded(decision.retryAfterMs));
   }
 
-  /** Throws if somebody changes too much. */
-  requireTurn(role: Role, { id }: Principal): void {
-    const decision = this.options.selfLimits?.admit(role, id);
+  /** Fails if somebody changes too much. */
+  async requireTurn(role: Role, { id }: Principal): Promise<void> {
+    const decision = await this.options.selfLimits?.admit(role, id);
     if (decision?.allowed === false) throw new Refused(overloaded(decision.retryAfterMs));
   }
 }

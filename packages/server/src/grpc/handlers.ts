@@ -85,7 +85,7 @@ export class Handlers {
   }
 
   private async reset(message: Buffer, principal: Principal): Promise<Buffer> {
-    this.access.requireTurn("write", principal);
+    await this.access.requireTurn("write", principal);
     // Its fields are the first ones of a check.
     const check = readCheck(new WireReader(message));
     requireDimension(check);

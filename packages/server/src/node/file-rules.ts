@@ -1,56 +1,86 @@
 import type { AuditEvent } from "../audit/audit.ts";
+import { atOnce, type Work } from "../rules/in-turns.ts";
 import type { RateLimitRule, RuleInput } from "../rules/rule.ts";
 
 /** So many changed rules are written out in an audit entry; of more only the ids. */
 const MOST_SHOWN = 50;
+/** Of more than so many, the ids are in several entries. */
+const MOST_IDS = 100;
 
-/** The rules of a file, as if they were kept: one that has changed since it was read before has another version. */
+/** What a file says, and how it differs from what held before. */
+export interface FileReading {
+  readonly before: readonly RateLimitRule[];
+  readonly rules: readonly RateLimitRule[];
+  /** Those of before that are not there any more, or not as they were. */
+  readonly gone: readonly RateLimitRule[];
+  /** Those that are new, or changed. */
+  readonly come: readonly RateLimitRule[];
+}
+
+/** The rules of a file, as if they were kept. */
 export function rulesOfFile(
   inputs: readonly RuleInput[],
   before: readonly RateLimitRule[],
   now: Date,
 ): readonly RateLimitRule[] {
+  return atOnce(readingOf(inputs, before, now)).rules;
+}
+
+/** A rule that has changed since it was read before has another version; one that has not is the same object. */
+export function* readingOf(
+  inputs: readonly RuleInput[],
+  before: readonly RateLimitRule[],
+  now: Date,
+): Work<FileReading> {
   const at = now.toISOString();
-  const known = new Map(before.map((rule) => [rule.rule_id, rule]));
-  return inputs.map((input) => {
-    const rule = known.get(input.rule_id);
-    if (rule === undefined) return { ...input, created_at: at, updated_at: at, version: 1 };
-    if (isSame(rule, input)) return rule;
-    return { ...input, created_at: rule.created_at, updated_at: at, version: rule.version + 1 };
-  });
+  const known = new Map<string, RateLimitRule>();
+  for (const rule of before) {
+    known.set(rule.rule_id, rule);
+    yield;
+  }
+  const rules: RateLimitRule[] = [];
+  const gone: RateLimitRule[] = [];
+  const come: RateLimitRule[] = [];
+  for (const input of inputs) {
+    const there = known.get(input.rule_id);
+    known.delete(input.rule_id);
+    if (there !== undefined && isSame(there, input)) rules.push(there);
+    else {
+      const rule =
+        there === undefined
+          ? { ...input, created_at: at, updated_at: at, version: 1 }
+          : { ...input, created_at: there.created_at, updated_at: at, version: there.version + 1 };
+      rules.push(rule);
+      come.push(rule);
+      if (there !== undefined) gone.push(there);
+    }
+    yield;
+  }
+  for (const rule of known.values()) {
+    gone.push(rule);
+    yield;
+  }
+  return { before, rules, gone, come };
 }
 
 function isSame(rule: RuleInput, input: RuleInput): boolean {
   return (Object.keys(input) as (keyof RuleInput)[]).every((field) => rule[field] === input[field]);
 }
 
-/** Whether a file says something else than before. */
-export function isChanged(before: readonly RateLimitRule[], after: readonly RateLimitRule[]): boolean {
-  const known = new Set(before);
-  return before.length !== after.length || after.some((rule) => !known.has(rule));
-}
-
 /** What the audit log is told when a file is read, or has changed. */
-export function fileChange(
-  file: string,
-  before: readonly RateLimitRule[],
-  after: readonly RateLimitRule[],
-  now: Date,
-): AuditEvent {
-  const [was, is] = [new Set(before), new Set(after)];
-  const gone = before.filter((rule) => !is.has(rule));
-  const come = after.filter((rule) => !was.has(rule));
-  return {
+export function fileChange(file: string, { before, rules, gone, come }: FileReading, now: Date): AuditEvent[] {
+  const entries = Math.max(1, Math.ceil(Math.max(gone.length, come.length) / MOST_IDS));
+  const part = (changed: readonly RateLimitRule[], i: number) =>
+    changed.length > MOST_SHOWN
+      ? changed.slice(i * MOST_IDS, (i + 1) * MOST_IDS).map(({ rule_id }) => rule_id)
+      : changed.slice(i * MOST_IDS);
+  return Array.from({ length: entries }, (_, i) => ({
     at: now.toISOString(),
     actor_id: "file",
     actor_name: file,
     action: "rules.file",
     subject: "rules",
-    before: { rules: before.length, changed: shown(gone) },
-    after: { rules: after.length, changed: shown(come) },
-  };
-}
-
-function shown(rules: readonly RateLimitRule[]): readonly (RateLimitRule | string)[] {
-  return rules.length <= MOST_SHOWN ? rules : rules.map(({ rule_id }) => rule_id);
+    before: { rules: before.length, changed: part(gone, i) },
+    after: { rules: rules.length, changed: part(come, i) },
+  }));
 }

@@ -1,4 +1,5 @@
 import type { Catalogue } from "../rules/catalogue.ts";
+import { inTurns } from "../rules/in-turns.ts";
 import type { Log } from "./log.ts";
 
 /** More would not be read. */
@@ -7,20 +8,18 @@ const MOST_TOLD = 10;
 /** Says in the log which rules get in each other's way, once for each state of affairs. */
 export class OverlapWarnings {
   private readonly log: Log;
-  private told = "[]";
+  private told = "";
 
   constructor(log: Log) {
     this.log = log;
   }
 
-  tell({ warnings }: Catalogue): void {
-    const text = JSON.stringify(warnings);
+  async tell(catalogue: Catalogue): Promise<void> {
+    const warnings = await inTurns(catalogue.findWarnings());
+    const found = { overlaps: warnings.slice(0, MOST_TOLD), count: warnings.length };
+    const text = JSON.stringify(found);
     if (text === this.told) return;
     this.told = text;
-    if (warnings.length === 0) return;
-    this.log.warn(
-      { overlaps: warnings.slice(0, MOST_TOLD), count: warnings.length },
-      "rules overlap: headgate doctor tells all",
-    );
+    if (found.count > 0) this.log.warn(found, "rules overlap: headgate doctor tells all");
   }
 }

@@ -1,9 +1,11 @@
+import { readFile } from "node:fs/promises";
 import type { AuditTable, Database } from "../database/database.ts";
 import { Catalogue } from "../rules/catalogue.ts";
-import type { RateLimitRule, RuleInput } from "../rules/rule.ts";
-import { readRulesFile } from "../rules/rules-file.ts";
+import { inTurns } from "../rules/in-turns.ts";
+import { parseAside } from "../rules/parse-aside.ts";
+import type { RuleInput } from "../rules/rule.ts";
 import { watchRulesFile } from "../rules/watch-rules-file.ts";
-import { fileChange, isChanged, rulesOfFile } from "./file-rules.ts";
+import { type FileReading, fileChange, readingOf } from "./file-rules.ts";
 import type { Log } from "./log.ts";
 import { OverlapWarnings } from "./overlap-warnings.ts";
 
@@ -44,7 +46,7 @@ export class DatabaseRules implements RulesInForce {
   }
 
   static async open(database: Pick<Database, "rules" | "onChange">, log: Log): Promise<DatabaseRules> {
-    const rules = new DatabaseRules(database, Catalogue.of(await database.rules.all()), log);
+    const rules = new DatabaseRules(database, await Catalogue.make(await database.rules.all()), log);
     // Finds what was changed between that reading and the listening.
     await rules.refresh();
     return rules;
@@ -70,10 +72,11 @@ export class DatabaseRules implements RulesInForce {
     if (this.closed) return;
     clearTimeout(this.retry);
     try {
-      this.catalogue = Catalogue.of(await this.table.all());
-      this.overlaps.tell(this.catalogue);
+      this.catalogue = await Catalogue.make(await this.table.all());
       if (this.isStale) this.log.info({ rules: this.catalogue.rules.length }, "the rules can be read again");
       this.isStale = false;
+      // They are in force already: nobody who waits for that waits for this.
+      void this.overlaps.tell(this.catalogue);
     } catch (error) {
       if (this.closed) return;
       if (!this.isStale) this.log.error({ err: error }, "the rules cannot be read: those known before stay in force");
@@ -87,42 +90,60 @@ export class DatabaseRules implements RulesInForce {
 export class FileRules implements RulesInForce {
   catalogue: Catalogue;
   isStale = false;
+  private readonly file: string;
+  private readonly log: Log;
+  private readonly audit: Pick<AuditTable, "append">;
+  private readonly overlaps: OverlapWarnings;
   private readonly stop: () => void;
+  private closed = false;
 
-  private constructor(file: string, inputs: readonly RuleInput[], log: Log, audit: Pick<AuditTable, "append">) {
-    const overlaps = new OverlapWarnings(log);
-    const remember = (before: readonly RateLimitRule[]): void => {
-      overlaps.tell(this.catalogue);
-      audit.append([fileChange(file, before, this.catalogue.rules, new Date())]).catch((error: unknown) => {
-        log.warn({ err: error }, "the audit log could not be told of the file of rules");
-      });
-    };
-    this.catalogue = Catalogue.of(rulesOfFile(inputs, [], new Date()));
-    remember([]);
+  private constructor(file: string, text: string, catalogue: Catalogue, log: Log, audit: Pick<AuditTable, "append">) {
+    this.file = file;
+    this.catalogue = catalogue;
+    this.log = log;
+    this.audit = audit;
+    this.overlaps = new OverlapWarnings(log);
     this.stop = watchRulesFile(
       file,
-      (read) => {
-        const before = this.catalogue.rules;
-        this.catalogue = Catalogue.of(rulesOfFile(read, before, new Date()));
-        this.isStale = false;
-        if (isChanged(before, this.catalogue.rules)) remember(before);
-        log.info({ file, rules: read.length }, "the rules of the file are in force");
-      },
+      (inputs) => this.use(inputs),
       (error) => {
         this.isStale = true;
         log.error({ file, err: error }, "the file of rules cannot be used: those known before stay in force");
       },
+      text,
     );
   }
 
   static async open(file: string, log: Log, audit: Pick<AuditTable, "append">): Promise<FileRules> {
-    return new FileRules(file, await readRulesFile(file), log, audit);
+    const text = await readFile(file, "utf8");
+    const reading = await inTurns(readingOf(await parseAside(text, file), [], new Date()));
+    const rules = new FileRules(file, text, await Catalogue.make(reading.rules), log, audit);
+    await rules.remember(reading);
+    return rules;
   }
 
   /** It is looked at all the time. */
   async refresh(): Promise<void> {}
 
   close(): void {
+    this.closed = true;
     this.stop();
+  }
+
+  private async use(inputs: readonly RuleInput[]): Promise<void> {
+    const reading = await inTurns(readingOf(inputs, this.catalogue.rules, new Date()));
+    const catalogue = await Catalogue.make(reading.rules);
+    if (this.closed) return;
+    this.catalogue = catalogue;
+    this.isStale = false;
+    if (reading.gone.length + reading.come.length > 0) await this.remember(reading);
+    this.log.info({ file: this.file, rules: inputs.length }, "the rules of the file are in force");
+  }
+
+  private async remember(reading: FileReading): Promise<void> {
+    this.audit.append(fileChange(this.file, reading, new Date())).catch((error: unknown) => {
+      this.log.warn({ err: error }, "the audit log could not be told of the file of rules");
+    });
+    await this.overlaps.tell(this.catalogue);
   }
 }

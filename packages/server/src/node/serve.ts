@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { logVerbosity, setLogVerbosity } from "@grpc/grpc-js";
 import type { FastifyInstance } from "fastify";
+import { HeadgateError } from "headgate";
 import { KeyRing } from "../access/key-ring.ts";
 import { makeCheckService } from "../check/check-service.ts";
 import { Standings } from "../check/standings.ts";
@@ -19,11 +20,13 @@ import { traced } from "../metrics/tracing.ts";
 import { makeRest } from "../rest/app.ts";
 import { SelfLimits } from "../rest/self-limits.ts";
 import { Closing } from "./closing.ts";
+import { drained } from "./draining.ts";
 import { listening } from "./listen.ts";
 import type { Log } from "./log.ts";
 import { addFigures } from "./node-figures.ts";
 import { DatabaseRules, FileRules, type RulesInForce } from "./rules-in-force.ts";
 import { settled } from "./settled.ts";
+import { reachStore } from "./store-at-start.ts";
 import { Timetable } from "./timetable.ts";
 import { tlsOptions } from "./tls.ts";
 import { version } from "./version.ts";
@@ -31,11 +34,12 @@ import { version } from "./version.ts";
 const PING_MS = 2_000;
 const ROLLUP_MS = 10_000;
 const HOUR_MS = 3_600_000;
-/** How long new requests are answered once the node is to stop. */
+/** How long new connections are accepted once the node is to stop. */
 const LAST_CALL_MS = 250;
-const IDLE_MS = 50;
 /** How long those that are being answered may take when the node stops. */
 const GRACE_MS = 10_000;
+
+type StoreState = "reachable" | "unreachable";
 
 /** A node that answers. */
 export interface RunningNode {
@@ -46,6 +50,8 @@ export interface RunningNode {
   readonly firstKey: string | undefined;
   /** How many rules there were when it started. */
   readonly rules: number;
+  /** Whether the shared store of counters can be reached; undefined if there is none. */
+  readonly store: StoreState | undefined;
   /** Accepts nothing more, answers what it has accepted, gives leases back, writes what is pending, and closes. */
   stop(): Promise<void>;
 }
@@ -71,7 +77,7 @@ async function start(settings: Settings, log: Log, closing: Closing): Promise<Ru
   closing.add(() => database.close());
   const stores = await openCounters(settings, telemetry, log);
   closing.add(() => stores.close());
-  await stores.ready();
+  await reachStore(stores, log);
   const rules = await rulesOf(settings, database, log);
   closing.add(() => rules.close());
   const keyRing = new KeyRing(database, {
@@ -102,12 +108,13 @@ async function start(settings: Settings, log: Log, closing: Closing): Promise<Ru
   );
   const timetable = new Timetable();
   closing.add(() => timetable.stop());
-  keepHouse(timetable, { database, telemetry, rules, rollups, log });
+  keepHouse(timetable, { database, stores, telemetry, rules, rollups, log });
 
   const registry = prometheus(telemetry, version);
   addFigures(registry, { rules, stores, standings, rollups });
-  const selfLimits = new SelfLimits();
+  const selfLimits = new SelfLimits({ store: stores.shared });
   let waitingFor = ["start"];
+  let isClosing = false;
   const rest = makeRest(
     {
       service,
@@ -118,20 +125,21 @@ async function start(settings: Settings, log: Log, closing: Closing): Promise<Ru
       telemetry,
       metricsText: () => registry.metrics(),
       ready: () => waitingFor,
+      store: () => storeState(stores),
       topDenied: (limit) => telemetry.topDenied.top(limit),
       rulesFile: settings.rules,
       selfLimits,
     },
-    { logger: quiet(log), https: settings.tls && tlsOptions(settings.tls) },
+    { logger: quiet(log), https: settings.tls && tlsOptions(settings.tls), isClosing: () => isClosing },
   );
   const onError = (error: unknown): void => log.error({ err: error }, "a call failed");
   let rpc: Awaited<ReturnType<typeof startGrpc>> | undefined;
   closing.add(async () => {
     waitingFor = ["stop"];
-    // Those who had begun to send before they could know are still let in, and told to go elsewhere next time.
-    rest.server.prependListener("request", (_request, response) => response.setHeader("connection", "close"));
+    // Those who cannot know yet are still let in. Nobody is sent away meanwhile: he would only come back.
     await delay(LAST_CALL_MS);
-    await Promise.all([drained(rest), rpc?.stop(GRACE_MS)]);
+    isClosing = true;
+    await Promise.all([drained(rest, GRACE_MS), rpc?.stop(GRACE_MS)]);
   });
   const { http, grpc } = settings;
   await listening("--http", http, () => rest.listen(http));
@@ -148,8 +156,13 @@ async function start(settings: Settings, log: Log, closing: Closing): Promise<Ru
     grpcAddress: rpc && addressText(reachable(rpc.address.host, rpc.address.port)),
     firstKey,
     rules: rules.catalogue.rules.length,
+    store: storeState(stores),
     stop: () => closing.close(),
   };
+}
+
+function storeState({ stats: { resilient } }: Stores): StoreState | undefined {
+  return resilient && (resilient.breaker === "open" ? "unreachable" : "reachable");
 }
 
 /** Where it can be asked from this machine. */
@@ -175,10 +188,17 @@ function openCounters(settings: Settings, telemetry: NodeTelemetry, log: Log): P
     onFailure: (code) => telemetry.storeFailed(code),
     onDegraded: (change) => {
       if (change.degraded)
-        log.error({ err: change.cause }, "the store of counters is given up: rules do what on_error says");
+        log.error(
+          { code: codeOf(change.cause), err: change.cause },
+          "the store of counters is given up: rules do what on_error says",
+        );
       else log.info({ after_ms: Math.round(change.afterMs) }, "the store of counters is back");
     },
   });
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof HeadgateError ? error.code : undefined;
 }
 
 function rulesOf({ rules }: Settings, database: Database, log: Log): Promise<RulesInForce> {
@@ -187,14 +207,18 @@ function rulesOf({ rules }: Settings, database: Database, log: Log): Promise<Rul
 
 interface House {
   readonly database: Database;
+  readonly stores: Stores;
   readonly telemetry: NodeTelemetry;
   readonly rules: RulesInForce;
   readonly rollups: RollupWriter;
   readonly log: Log;
 }
 
-/** What comes back by itself: a look at the database, rollups, purges, a new period of who is denied most. */
-function keepHouse(timetable: Timetable, { database, telemetry, rules, rollups, log }: House): void {
+/** What comes back by itself: a look at store and database, rollups, purges, a new period of who is denied most. */
+function keepHouse(timetable: Timetable, { database, stores, telemetry, rules, rollups, log }: House): void {
+  timetable.every(PING_MS, async () => {
+    await stores.probe();
+  });
   let isGone = false;
   timetable.every(PING_MS, async () => {
     try {
@@ -226,17 +250,4 @@ function keepHouse(timetable: Timetable, { database, telemetry, rules, rollups, 
       log.warn({ err: error }, "nothing could be purged: it is tried again in an hour");
     }
   });
-}
-
-/** Lets those that are being answered have their answer, and cuts those that take too long. */
-async function drained(rest: FastifyInstance): Promise<void> {
-  const cut = setTimeout(() => rest.server.closeAllConnections(), GRACE_MS);
-  // Who was being answered keeps his connection, for requests that are not let in any more.
-  const idle = setInterval(() => rest.server.closeIdleConnections(), IDLE_MS);
-  try {
-    await rest.close();
-  } finally {
-    clearTimeout(cut);
-    clearInterval(idle);
-  }
 }

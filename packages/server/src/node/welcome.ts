@@ -13,6 +13,9 @@ export function welcome(node: RunningNode, settings: Settings): string {
     `  REST  ${node.url}  (a page to try it: ${node.url}/docs)`,
     ...(node.grpcAddress === undefined ? [] : [`  gRPC  ${node.grpcAddress}`]),
     `  ${homes(settings)}`,
+    ...(node.store === "unreachable"
+      ? [`  ${sharedStore(settings)} cannot be reached: rules do what on_error says`]
+      : []),
     ...(firstKey === undefined
       ? []
       : ["", "This key may do everything. It is shown once, so keep it:", `  ${firstKey}`]),
@@ -37,8 +40,12 @@ export function welcome(node: RunningNode, settings: Settings): string {
   }
 }
 
-function homes({ redis, zookeeper, postgres, rules, data }: Settings): string {
-  const shared = redis === undefined ? zookeeper && "ZooKeeper" : "Redis";
+function homes(settings: Settings): string {
+  const { postgres, rules, data } = settings;
   const database = postgres === undefined ? data : "PostgreSQL";
-  return `counters in ${shared ?? "memory"}, rules in ${rules ?? database}`;
+  return `counters in ${sharedStore(settings) ?? "memory"}, rules in ${rules ?? database}`;
+}
+
+function sharedStore({ redis, zookeeper }: Settings): string | undefined {
+  return redis === undefined ? zookeeper && "ZooKeeper" : "Redis";
 }

@@ -6,6 +6,7 @@ import { Calls } from "./calls.ts";
 import { answerClientError } from "./client-errors.ts";
 import { announceDeprecations, DEPRECATIONS } from "./deprecation.ts";
 import { Errors } from "./errors.ts";
+import { farewell } from "./farewell.ts";
 import { guardRoutes } from "./guard.ts";
 import { rememberWrites } from "./idempotency.ts";
 import type { Log } from "./log.ts";
@@ -21,7 +22,7 @@ import { keyRoutes } from "./routes/keys.ts";
 import { nodeRoutes } from "./routes/node.ts";
 import { ruleRoutes } from "./routes/rules.ts";
 import { userRoutes } from "./routes/users.ts";
-import { tryPageRoutes } from "./try-page.ts";
+import { tryPageRoutes } from "./try-page/routes.ts";
 
 /** Where routes are added. */
 export type App = FastifyInstance<Server, IncomingMessage, ServerResponse, FastifyBaseLogger, ZodTypeProvider>;
@@ -35,6 +36,8 @@ export interface RestOptions {
   readonly requestTimeoutMs?: number;
   /** And how long for its headers. Default 5,000. */
   readonly headersTimeoutMs?: number;
+  /** Whether connections are to end with the next answer. Default: never. */
+  readonly isClosing?: () => boolean;
 }
 
 const BODY_LIMIT = 64 * 1024;
@@ -81,8 +84,10 @@ export function makeRest(parts: RestParts, options: RestOptions = {}): FastifyIn
  * It has no logger: with one, fastify makes a child of it for each request, which costs more than a check. The few
  * things that are to be logged are logged here.
  */
-function bareApp({ https, requestTimeoutMs = 10_000, headersTimeoutMs = 5_000 }: RestOptions, errors: Errors): App {
-  const timed = {
+function bareApp(options: RestOptions, errors: Errors): App {
+  const { https, requestTimeoutMs = 10_000, headersTimeoutMs = 5_000, isClosing = () => false } = options;
+  const settings = {
+    ServerResponse: farewell(isClosing),
     maxHeaderSize: HEADER_LIMIT,
     requestTimeout: requestTimeoutMs,
     headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
@@ -92,7 +97,7 @@ function bareApp({ https, requestTimeoutMs = 10_000, headersTimeoutMs = 5_000 }:
   };
   const app = fastify({
     serverFactory: (handler) =>
-      https === undefined ? createServer(timed, handler) : createSecureServer({ ...https, ...timed }, handler),
+      https === undefined ? createServer(settings, handler) : createSecureServer({ ...https, ...settings }, handler),
     bodyLimit: BODY_LIMIT,
     routerOptions: { maxParamLength: LONGEST_PARAMETER },
     // Who has been let in is answered, also while the node stops.

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler, RouteOptions } from "fastify";
+import { isPromise } from "headgate/http";
 import type { Role } from "../access/api-key.ts";
 import type { Principal } from "../access/key-ring.ts";
 import { PERMISSIONS, type Permission } from "../access/permissions.ts";
@@ -34,7 +35,10 @@ export function guardRoutes(app: FastifyInstance, { keyRing, selfLimits = new Se
       if (principal === undefined) return done(unauthenticated());
       if (!principal.roles.includes(role)) return done(forbidden(role));
       request.principal = principal;
-      done(refusal(selfLimits, role, principal, reply));
+      const decision = selfLimits.admit(role, principal.id);
+      // Not by `after`: a closure less for checks.
+      if (isPromise(decision)) decision.then((decision) => done(refusal(selfLimits, role, decision, reply)), done);
+      else done(refusal(selfLimits, role, decision, reply));
     };
   };
   app.decorateRequest("principal", null);
@@ -42,7 +46,7 @@ export function guardRoutes(app: FastifyInstance, { keyRing, selfLimits = new Se
     const permission = permissionOf(route);
     if (permission === "open") return;
     route.onRequest = [...listed(route.onRequest), guardOf(permission)];
-    route.schema = { ...route.schema, security: [{ key: [] }] };
+    route.schema = { ...route.schema, security: [{ key: [permission] }] };
   });
 }
 
@@ -70,8 +74,12 @@ function forbidden(role: Role): Problem {
 }
 
 /** The problem of who has used up a quota of our own. The others are told how they stand; checks have headers of their own. */
-function refusal(limits: SelfLimits, role: Role, { id }: Principal, reply: FastifyReply): Problem | undefined {
-  const decision = limits.admit(role, id);
+function refusal(
+  limits: SelfLimits,
+  role: Role,
+  decision: Awaited<ReturnType<SelfLimits["admit"]>>,
+  reply: FastifyReply,
+): Problem | undefined {
   if (decision.allowed && role === "check") return undefined;
   reply.header("cache-control", "no-store");
   sendHeaders(reply, limits.headers(decision));

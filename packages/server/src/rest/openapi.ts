@@ -2,6 +2,7 @@ import swagger from "@fastify/swagger";
 import type { FastifySchema } from "fastify";
 import { jsonSchemaTransform, jsonSchemaTransformObject } from "fastify-type-provider-zod";
 import type { App } from "./app.ts";
+import { BODY_EXAMPLES } from "./body-examples.ts";
 
 const DESCRIPTION = `Who may do what how often.
 
@@ -33,7 +34,9 @@ export function describeRoutes(app: App): void {
     },
     transform: (route) => {
       const { schema, url } = jsonSchemaTransform(route);
-      return { schema: { ...schema, ...headersOf(route.schema, schema) }, url };
+      const example = BODY_EXAMPLES[`${route.route.method} ${route.url}`];
+      const body = example === undefined ? {} : { body: { ...(schema.body as object), examples: [example] } };
+      return { schema: { ...schema, ...headersOf(route.schema, schema), ...body }, url };
     },
     transformObject: jsonSchemaTransformObject,
   });

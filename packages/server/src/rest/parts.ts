@@ -22,6 +22,8 @@ export interface RestParts {
   readonly metricsText: () => string | Promise<string>;
   /** What the node still waits for; nothing if it is ready. */
   readonly ready: () => readonly string[] | Promise<readonly string[]>;
+  /** Whether the shared store of counters can be reached; undefined if there is none. */
+  readonly store?: () => "reachable" | "unreachable" | undefined;
   readonly topDenied: (limit: number) => readonly DeniedKey[];
   /** The file that the rules come from, if not from the database: then they cannot be changed here. */
   readonly rulesFile?: string | undefined;

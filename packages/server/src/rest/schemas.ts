@@ -56,9 +56,11 @@ export const pageQuery = z.strictObject({
   cursor: z.string().min(1).max(1_024).optional().describe("What next was on the page before"),
 });
 
-export const ruleParams = z.object({ rule_id: id });
-export const userParams = z.object({ user_id: id });
-export const overrideParams = z.object({ user_id: id, override_id: id });
+const userId = id.meta({ examples: ["12345"] });
+
+export const ruleParams = z.object({ rule_id: id.meta({ examples: ["orders"] }) });
+export const userParams = z.object({ user_id: userId });
+export const overrideParams = z.object({ user_id: userId, override_id: id });
 export const keyParams = z.object({ key_id: id });
 
 const limitUnits = z.int().min(1).describe("How many units each window may pass");

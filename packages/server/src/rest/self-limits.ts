@@ -1,5 +1,13 @@
-import { type Clock, type Decision, type MemoryLimiter, rateLimiter, tokenBucket } from "headgate";
-import { type HeaderField, HeaderWriter, Policy } from "headgate/http";
+import {
+  type Clock,
+  type Decision,
+  type Limiter,
+  type MemoryLimiter,
+  rateLimiter,
+  type Store,
+  tokenBucket,
+} from "headgate";
+import { type Eventually, type HeaderField, HeaderWriter, Policy } from "headgate/http";
 import type { Role } from "../access/api-key.ts";
 
 const RULES = {
@@ -15,16 +23,24 @@ const RULE_OF: Readonly<Record<Role, SelfRule>> = { read: "config-reads", write:
 /** All checks of a node share one quota. */
 const NODE = "node";
 
+export interface SelfLimitsOptions {
+  readonly clock?: Clock;
+  /** Where all nodes count together what admins do: one that answers also when it fails. Default: this node counts for itself. */
+  readonly store?: Store | undefined;
+}
+
 /**
  * The limiter's own limits, by its own algorithms: for each key of an admin, how often it may read and change
  * the configuration; for the node, how many checks it answers. All transports share one.
  */
 export class SelfLimits {
   private readonly limiter: MemoryLimiter<typeof RULES>;
+  private readonly shared: Limiter<typeof RULES> | undefined;
   private readonly writers: Readonly<Record<SelfRule, HeaderWriter>>;
 
-  constructor({ clock }: { readonly clock?: Clock } = {}) {
+  constructor({ clock, store }: SelfLimitsOptions = {}) {
     this.limiter = rateLimiter(RULES, clock === undefined ? {} : { clock });
+    this.shared = store && rateLimiter(RULES, { store });
     const nowMs = (): number => this.limiter.store.clock.now() / 1000;
     const writer = (rule: SelfRule): HeaderWriter =>
       new HeaderWriter(["draft"], [new Policy(rule, RULES[rule])], nowMs);
@@ -35,9 +51,12 @@ export class SelfLimits {
     };
   }
 
-  /** Whether a holder of a key may use it for what needs this role. */
-  admit(role: Role, keyId: string): Decision<SelfRule> {
-    return this.limiter.checkSync(RULE_OF[role], role === "check" ? NODE : keyId);
+  /** Whether a holder of a key may use it for what needs this role. Of checks it is known at once. */
+  admit(role: Role, keyId: string): Eventually<Decision<SelfRule>> {
+    const rule = RULE_OF[role];
+    if (rule === "checks") return this.limiter.checkSync(rule, NODE);
+    // No identity that is checked has such a key.
+    return this.shared?.check(rule, `admin:${keyId}`) ?? this.limiter.checkSync(rule, keyId);
   }
 
   /** Whether the node has room for so many checks at once. */

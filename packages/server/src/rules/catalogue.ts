@@ -1,6 +1,7 @@
 import { HeadgateError, type Limit } from "headgate";
 import { readings } from "./endpoint.ts";
 import { type Applied, Family, familyName, limitOf } from "./family.ts";
+import { atOnce, inTurns, type Work } from "./in-turns.ts";
 import { overlaps, type Warning } from "./overlaps.ts";
 import type { Dimension, RateLimitRule } from "./rule.ts";
 import type { Override, Standing } from "./standing.ts";
@@ -27,7 +28,6 @@ export class Catalogue {
   readonly #families: readonly Family[];
   readonly #tries: Tries;
   readonly #custom = new Map<string, Applied | undefined>();
-  #warnings: readonly Warning[] | undefined;
 
   private constructor(rules: readonly RateLimitRule[], families: readonly Family[], tries: Tries) {
     this.rules = rules;
@@ -37,6 +37,15 @@ export class Catalogue {
 
   /** Throws a HeadgateError that names the rule and its field if there is one that cannot be used. */
   static of(rules: readonly RateLimitRule[]): Catalogue {
+    return atOnce(Catalogue.#making(rules));
+  }
+
+  /** The same, while this thread serves others. */
+  static make(rules: readonly RateLimitRule[]): Promise<Catalogue> {
+    return inTurns(Catalogue.#making(rules));
+  }
+
+  static *#making(rules: readonly RateLimitRule[]): Work<Catalogue> {
     const tries = { user: new PatternTrie<Family>(), ip: new PatternTrie<Family>(), apikey: new PatternTrie<Family>() };
     const families = new Map<string, Family>();
     // Rules have few limits between them, and a limit takes longer to make than all the rest.
@@ -58,6 +67,7 @@ export class Catalogue {
       } catch (error) {
         throw ofRule(rule.rule_id, error);
       }
+      yield;
     }
     return new Catalogue(Object.freeze([...rules]), [...families.values()], tries);
   }
@@ -76,10 +86,14 @@ export class Catalogue {
     return limits;
   }
 
-  /** Rules that are in each other's way, as far as can be told from them; found when first asked for. */
+  /** Rules that are in each other's way, as far as can be told from them. */
   get warnings(): readonly Warning[] {
-    this.#warnings ??= overlaps(this.#families, this.#tries);
-    return this.#warnings;
+    return atOnce(this.findWarnings());
+  }
+
+  /** The same, to be done in turns. */
+  findWarnings(): Work<readonly Warning[]> {
+    return overlaps(this.#families, this.#tries);
   }
 
   #familiesAt(dimension: Dimension, endpoint: string): Iterable<Family> {

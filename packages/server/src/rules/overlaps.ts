@@ -1,4 +1,5 @@
 import type { Applied, Family } from "./family.ts";
+import type { Work } from "./in-turns.ts";
 import type { Dimension } from "./rule.ts";
 import type { PatternTrie } from "./trie.ts";
 
@@ -10,10 +11,10 @@ export interface Warning {
 }
 
 /** Told from the rules alone: a custom limit or an override may change it for a user. */
-export function overlaps(
+export function* overlaps(
   families: readonly Family[],
   tries: Readonly<Record<Dimension, PatternTrie<Family>>>,
-): readonly Warning[] {
+): Work<readonly Warning[]> {
   const warnings: Warning[] = [];
   const before = new Set<Family>();
   for (const family of families) {
@@ -31,6 +32,7 @@ export function overlaps(
       if (stricter !== undefined && stricter !== twin) warnings.push(ofIdle(member, stricter));
     }
     before.add(family);
+    yield;
   }
   return warnings;
 }

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { type Document, isMap, isNode, LineCounter, parseDocument, stringify, visit } from "yaml";
 import { z } from "zod";
+import { partsOfList } from "./plain-list.ts";
 import type { RuleInput } from "./rule.ts";
 import { ruleInput } from "./rule-input.ts";
 
@@ -30,8 +31,8 @@ export class RulesFileError extends Error {
   readonly problems: readonly FileProblem[];
 
   constructor(file: string, problems: readonly FileProblem[]) {
-    const [first, ...others] = problems.map((problem) => `${file}:${toldWithPlace(problem)}`);
-    super(others.length === 0 ? first : `${first} (and ${others.length} more)`);
+    const first = `${file}:${toldWithPlace(problems[0])}`;
+    super(problems.length === 1 ? first : `${first} (and ${problems.length - 1} more)`);
     this.problems = problems;
   }
 }
@@ -48,8 +49,40 @@ export async function readRulesFile(path: string): Promise<readonly RuleInput[]>
 
 /** The same of a text; `name` is what the message calls it. */
 export function parseRules(text: string, name: string): readonly RuleInput[] {
+  return parsedInParts(text) ?? parsedAsWhole(text, name);
+}
+
+const READING = { prettyErrors: false, uniqueKeys: true } as const;
+/** Aliases may be used, but not to make much of little. */
+const PLAIN = { maxAliasCount: 1_000 } as const;
+
+/** Undefined if the file is no plain list, or not as it must be: then it is read as a whole, which tells where. */
+function parsedInParts(text: string): readonly RuleInput[] | undefined {
+  const parts = partsOfList(text);
+  if (parts === undefined) return undefined;
+  const rules: RuleInput[] = [];
+  for (const part of parts) {
+    const { data } = rulesFile.safeParse({ rules: listIn(part) });
+    if (data === undefined) return undefined;
+    for (const rule of data.rules) rules.push(rule);
+  }
+  return repetitions(rules).length === 0 ? rules : undefined;
+}
+
+function listIn(part: string): unknown {
+  const document = parseDocument(part, READING);
+  if (document.errors.length + document.warnings.length > 0) return undefined;
+  try {
+    return document.toJS(PLAIN);
+  } catch {
+    // An alias of something in another part, or too many of them.
+    return undefined;
+  }
+}
+
+function parsedAsWhole(text: string, name: string): readonly RuleInput[] {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
+  const document = parseDocument(text, { ...READING, lineCounter: lines });
   const place = (offset: number) => {
     const { line, col } = lines.linePos(offset);
     return { line, column: col };
@@ -89,10 +122,9 @@ export function rulesText(rules: readonly RuleInput[]): string {
   return stringify({ rules: short }, { lineWidth: 0, aliasDuplicateObjects: false });
 }
 
-/** Aliases may be used, but not to make much of little. */
 function plain(document: Document, refuse: (offset: number, problem: string) => RulesFileError): unknown {
   try {
-    return document.toJS({ maxAliasCount: 1_000 });
+    return document.toJS(PLAIN);
   } catch (error) {
     let offset = 0;
     visit(document, {

@@ -30,7 +30,7 @@ function watch(path: string) {
     (error) => told.push(error instanceof Error ? error.message : String(error)),
   );
   onTestFinished(stop);
-  return { told, stop, until: (last: unknown) => vi.waitFor(() => expect(told.at(-1)).toEqual(last), 10_000) };
+  return { told, stop, until: (last: unknown) => vi.waitFor(() => expect(told.at(-1)).toEqual(last), 60_000) };
 }
 
 /** Longer than it takes to hear of a change. */
@@ -123,6 +123,63 @@ describe("a file that is watched", () => {
     }
     await until([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     expect(told).toHaveLength(1);
+  });
+
+  it("does not tell what the caller has read already", async () => {
+    const told: string[] = [];
+    onTestFinished(
+      watchRulesFile(
+        path,
+        (rules) => told.push(`${rules.length} rules`),
+        () => {},
+        yaml(1),
+      ),
+    );
+    await sleep(LONG_ENOUGH);
+    expect(told).toEqual([]);
+    writeFileSync(path, yaml(1, 2));
+    await vi.waitFor(() => expect(told).toEqual(["2 rules"]), 10_000);
+  });
+
+  it("is not read again until those who are told are done, and then as it is by then", async () => {
+    const told: number[][] = [];
+    let finish = () => {};
+    const stop = watchRulesFile(
+      path,
+      (rules) => {
+        told.push(rules.map(({ limit }) => limit));
+        return new Promise<void>((resolve) => {
+          finish = resolve;
+        });
+      },
+      () => {},
+    );
+    onTestFinished(stop);
+    await vi.waitFor(() => expect(told).toEqual([[1]]), 10_000);
+    writeFileSync(path, yaml(2));
+    writeFileSync(path, yaml(3));
+    await sleep(LONG_ENOUGH);
+    expect(told).toEqual([[1]]);
+    finish();
+    await vi.waitFor(() => expect(told).toEqual([[1], [3]]), 10_000);
+    finish();
+  });
+
+  it("may be large, and changed while it is being read: the last one is told last", async () => {
+    const many = (limit: number) => yaml(...Array.from({ length: 2_000 }, () => limit));
+    const limits = (limit: number) => Array.from({ length: 2_000 }, () => limit);
+    const { told, until } = watch(path);
+    for (const limit of [2, 3, 4]) {
+      writeFileSync(path, many(limit));
+      // About as long as it takes until it is read.
+      await sleep(500);
+    }
+    writeFileSync(path, many(0));
+    await until(expect.stringContaining("(and 1999 more)"));
+    writeFileSync(path, many(5));
+    await until(limits(5));
+    const seen = told.flatMap((each) => (typeof each === "string" ? [] : [each[0]]));
+    expect(seen).toEqual(seen.toSorted());
   });
 
   it("tells of nothing any more once it is stopped", async () => {

@@ -1,40 +1,42 @@
 import { readFile, stat } from "node:fs/promises";
+import { parseAside } from "./parse-aside.ts";
 import type { RuleInput } from "./rule.ts";
-import { parseRules } from "./rules-file.ts";
 
 /** How often the file is looked at. It is read when two looks find it the same: not while it is being written. */
 const LOOK_MS = 200;
 
 /**
- * Tells of the rules of a file whenever they change, within half a second. It tells of those at the start too, so that
- * what changed between the caller's own reading and this is not missed. A file that cannot be used, or is not there,
- * changes nothing: `onError` is told once why. Returns how to stop.
+ * Tells of the rules of a file whenever they change, within half a second. `known` is the text that the caller has read
+ * already: what has changed since is not missed, and what has not is not told. A file that cannot be used, or is not there,
+ * changes nothing: `onError` is told once why. The file is not looked at again until `onRules` is done. Returns how to
+ * stop.
  *
  * It looks by itself, since what the system tells of changes is different for a file that is written, one that is put
  * in its place, a link that is turned and a folder on the network.
  */
 export function watchRulesFile(
   path: string,
-  onRules: (rules: readonly RuleInput[]) => void,
+  onRules: (rules: readonly RuleInput[]) => unknown,
   onError: (error: unknown) => void,
+  known?: string,
 ): () => void {
   let timer: NodeJS.Timeout | undefined;
-  let isStopped = false;
+  const stopping = new AbortController();
   let seen = "";
   let read = "";
-  let told: string | undefined;
+  let told = known;
   let complaint = "";
 
   const reread = async (): Promise<void> => {
     try {
       const text = await readFile(path, "utf8");
-      if (isStopped || (text === told && complaint === "")) return;
-      const rules = parseRules(text, path);
+      if (stopping.signal.aborted || (text === told && complaint === "")) return;
+      const rules = await parseAside(text, path, stopping.signal);
       told = text;
       complaint = "";
-      onRules(rules);
+      await onRules(rules);
     } catch (error) {
-      if (isStopped || String(error) === complaint) return;
+      if (stopping.signal.aborted || String(error) === complaint) return;
       complaint = String(error);
       onError(error);
     }
@@ -47,12 +49,12 @@ export function watchRulesFile(
       await reread();
     }
     seen = state;
-    if (!isStopped) timer = setTimeout(look, LOOK_MS).unref();
+    if (!stopping.signal.aborted) timer = setTimeout(look, LOOK_MS).unref();
   };
 
   void look();
   return () => {
-    isStopped = true;
+    stopping.abort();
     clearTimeout(timer);
   };
 }

@@ -49,6 +49,24 @@ describe("the audit trail of checks", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it("leaves to others what is theirs to write, and writes what nobody can say that of", async () => {
+    const table = new Table();
+    const trail = new AuditTrail(table);
+    trail.add(event("ours"), async () => true);
+    trail.add(event("theirs"), async () => false);
+    trail.add(event("unknown"), () => Promise.reject(new Error("gone")));
+    await trail.close();
+    expect(table.subjects).toEqual(["ours", "unknown"]);
+  });
+
+  it("asks nobody about what it has no room for", async () => {
+    const trail = new AuditTrail(new Table());
+    const isOurs = vi.fn(async () => true);
+    for (let i = 0; i < 1_100; i += 1) trail.add(event(String(i)), isOurs);
+    await trail.close();
+    expect(isOurs).toHaveBeenCalledTimes(1_000);
+  });
+
   it("writes no more than 500 at once", async () => {
     const table = new Table();
     const trail = new AuditTrail(table);

@@ -1,3 +1,4 @@
+import type { DegradedChange } from "headgate";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { type RedisServer, startRedis } from "../../../core/test/servers/redis-server.ts";
@@ -196,6 +197,20 @@ describe("when Redis is gone", () => {
     });
     expect(failures.length).toBeGreaterThanOrEqual(5);
     expect(changes).toEqual([true]);
+  });
+
+  it("no check waits for it longer than the settings say", async () => {
+    const causes: unknown[] = [];
+    const onDegraded = (change: DegradedChange) => void causes.push(change.degraded && change.cause);
+    const settings = { redis: mortal.url, zookeeper: undefined, nodes: 1, storeTimeoutMs: 40 };
+    const stores = await openStores(settings, { onDegraded });
+    opened.push(stores);
+    await stores.ready();
+    mortal.pause();
+    const { service } = await world([rule(hour)], { stores: async () => stores });
+    for (let i = 0; i < 5; i += 1) await service.check(request());
+    mortal.resume();
+    expect(causes).toEqual([expect.objectContaining({ message: "store: did not answer within 40 ms" })]);
   });
 
   it("nobody is ready", async () => {

@@ -91,6 +91,58 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
         expect(await database.rules.update(aRule(), admin)).toEqual({ conflict: "missing" });
       });
 
+      it.each([
+        ["removed", () => database.rules.remove("gone", admin)],
+        ["left out of a replacement", () => database.rules.replace([aRule({ rule_id: "stays" })], admin)],
+      ])("forgets what users have of their own under a rule that is %s", async (_how, remove) => {
+        const { users, rules } = database;
+        await rules.create(aRule({ rule_id: "stays" }), admin);
+        await rules.create(aRule({ rule_id: "gone", endpoint_pattern: "/gone" }), admin);
+        await users.setCustomLimits("both", { gone: { limit: 1 }, stays: { limit: 2 } }, admin);
+        await users.setCustomLimits("other", { stays: { limit: 3 } }, admin);
+        const override = {
+          limit: 4,
+          burst: null,
+          reason: "a launch",
+          expires_at: new Date(Date.now() + DAY).toISOString(),
+        };
+        const ended = await users.addOverride({ ...override, user_id: "lucky", rule_id: "gone" }, admin);
+        const kept = await users.addOverride({ ...override, user_id: "lucky", rule_id: null }, admin);
+        const changes: Change[] = [];
+        database.onChange((change) => changes.push(change));
+        const before = (await database.audit.query({ limit: 100 })).items.length;
+
+        await remove();
+        expect(await users.get("both")).toMatchObject({ custom_limits: { stays: { limit: 2 } }, version: 2 });
+        expect((await users.get("both")).custom_limits).not.toHaveProperty("gone");
+        expect(await users.get("other")).toMatchObject({ custom_limits: { stays: { limit: 3 } }, version: 1 });
+        expect(await users.get("lucky")).toMatchObject({ overrides: [kept], version: 3 });
+        expect(changes).toEqual(
+          expect.arrayContaining([
+            { kind: "rules" },
+            { kind: "user", user_id: "both" },
+            { kind: "user", user_id: "lucky" },
+          ]),
+        );
+        expect(changes).not.toContainEqual({ kind: "user", user_id: "other" });
+        const { items } = await database.audit.query({ limit: 100 });
+        expect(items.slice(0, items.length - before).reverse()).toMatchObject([
+          { action: "rule.delete", subject: "rule:gone", actor_id: admin.id },
+          {
+            action: "user.limits",
+            subject: "user:both",
+            actor_id: admin.id,
+            before: { custom_limits: { gone: { limit: 1 } } },
+            after: { custom_limits: { stays: { limit: 2 } } },
+          },
+          { action: "override.delete", subject: "user:lucky", before: ended, after: null },
+        ]);
+        expect((await database.audit.verify()).broken).toBe(undefined);
+        // One that is made under the same id is another.
+        await rules.create(aRule({ rule_id: "gone", endpoint_pattern: "/gone" }), admin);
+        expect((await users.get("both")).custom_limits).toEqual({ stays: { limit: 2 } });
+      });
+
       it("lists page by page in the order of the ids' bytes, also while rules come and go", async () => {
         const ids = ["B", "a", "b", "é", "日本", "_", "-", "10", "9"];
         for (const rule_id of ids) {

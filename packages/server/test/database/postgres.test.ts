@@ -1,6 +1,7 @@
 import { afterAll, beforeAll } from "vitest";
 import { type PostgresServer, startPostgres } from "../servers/postgres-server.ts";
 import { describeDatabase } from "./contract.ts";
+import { describeLargeChanges } from "./large-changes.ts";
 import { postgresPlace } from "./places.ts";
 
 let server: PostgresServer;
@@ -10,3 +11,4 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 describeDatabase("PostgreSQL", () => postgresPlace(server));
+describeLargeChanges("PostgreSQL", () => postgresPlace(server));

@@ -1,5 +1,5 @@
 import { execFile, execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -86,9 +86,13 @@ describe("an embedded database", () => {
     harm(String(options.data), file);
     const gone = { name: "DatabaseError", code: "HG_DATABASE_UNREACHABLE" };
     await expect(database.rules.remove("rule", admin)).rejects.toMatchObject(gone);
+    const many = Array.from({ length: 600 }, (_, i) => aRule({ rule_id: `r${i}`, endpoint_pattern: `/r${i}` }));
+    await expect(database.rules.replace(many, admin)).rejects.toMatchObject(gone);
     await expect(database.answered.claim("k", "f", new Date())).rejects.toMatchObject(gone);
     await expect(database.ping()).rejects.toMatchObject(gone);
     expect(await database.rules.all()).toEqual([rule]);
+    // Whoever writes by another connection does not make it anew.
+    expect(existsSync(file) && statSync(file).size > 0).toBe(false);
     await database.close();
   });
 

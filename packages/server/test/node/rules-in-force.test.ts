@@ -102,6 +102,42 @@ describe("the rules of the database", () => {
     expect(lines.map(({ level }) => level)).toEqual(["error", "info"]);
   });
 
+  it("that are many take the place of the others as a whole, while others are served", async () => {
+    const { database, rules } = await opened();
+    const many = (limit: number, last = {}) =>
+      Array.from({ length: 20_000 }, (_, i) =>
+        sampleRule({ rule_id: `r${i}`, endpoint_pattern: `/r${i}`, limit, ...(i === 19_999 && last) }),
+      );
+    const limits = () => [...new Set(rules.catalogue.rules.map(({ limit }) => limit))];
+    database.stored = many(1);
+    await rules.refresh();
+    database.stored = many(2);
+    let isDone = false;
+    let turns = 0;
+    const refreshed = rules.refresh().finally(() => {
+      isDone = true;
+    });
+    while (!isDone) {
+      expect(limits()).toHaveLength(1);
+      turns += 1;
+      await new Promise(setImmediate);
+    }
+    await refreshed;
+    expect(limits()).toEqual([2]);
+    expect(turns).toBeGreaterThan(1);
+    // The last of them is found to be bad when all the others have been put together.
+    database.stored = many(3, { algorithm: "magic" });
+    await rules.refresh();
+    expect([limits(), rules.isStale]).toEqual([[2], true]);
+    // What is changed while they are read is read next.
+    database.stored = many(4);
+    const first = rules.refresh();
+    await new Promise(setImmediate);
+    database.stored = many(5);
+    await Promise.all([first, rules.refresh()]);
+    expect(limits()).toEqual([5]);
+  });
+
   it("that overlap are told once in the log", async () => {
     const { database, rules } = await opened();
     database.stored = [
@@ -109,6 +145,8 @@ describe("the rules of the database", () => {
       sampleRule({ rule_id: "all", endpoint_pattern: "/api/**", limit: 50 }),
     ];
     await rules.refresh();
+    await rules.refresh();
+    await eventually("it is told", async () => lines.length > 0);
     await rules.refresh();
     expect(lines.filter(({ level }) => level === "warn")).toMatchObject([{ msg: expect.stringContaining("overlap") }]);
   });

@@ -20,12 +20,13 @@ it("docs/service.md has every setting, its flag, its variable and its default", 
     if (setting.takes !== undefined && setting.name !== "tls_key") expect(row).toContain(`\`${flagOf(setting)}\``);
     if (setting.name !== "tls_key") expect(row).toContain(`\`${variableOf(setting)}\``);
   }
-  const { http, grpc, data, nodes, skewBoundMs, logLevel } = fields;
+  const { http, grpc, data, nodes, storeTimeoutMs, skewBoundMs, logLevel } = fields;
   const defaults = [
     http.show(http.initial),
     grpc.show(grpc.initial),
     data.initial,
     nodes.initial,
+    storeTimeoutMs.show(storeTimeoutMs.initial),
     skewBoundMs.show(skewBoundMs.initial),
     logLevel.initial,
   ];

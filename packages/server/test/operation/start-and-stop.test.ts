@@ -97,7 +97,9 @@ describe("a node that is told to stop", () => {
       );
       return true;
     });
-    expect(await restOfIt(other)).toMatch(/^HTTP\/1\.1 200 /);
+    const last = await restOfIt(other);
+    expect(last).toMatch(/^HTTP\/1\.1 200 /);
+    expect(last).toMatch(/^connection: close\r$/im);
     // Nobody waits for connections that their clients keep.
     expect(await ended).toBe(0);
     expect(node.log.map(({ msg }) => msg)).toEqual(["ready", "stopping", "stopped"]);
@@ -113,10 +115,14 @@ describe("a node that is told to stop", () => {
     const node = await started();
     // Half a request holds the node's grace.
     const slow = await halfARequest(new URL(node.url), node.key);
+    const curious = connect(Number(new URL(node.url).port), "127.0.0.1");
+    await once(curious, "connect");
     node.child.kill("SIGTERM");
     await eventually("it stops", async () => node.log.some(({ msg }) => msg === "stopping"));
-    const late = await fetch(`${node.url}/readyz`);
-    expect([late.status, late.headers.get("connection")]).toEqual([503, "close"]);
+    curious.write("GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n");
+    const [answer] = await once(curious, "data");
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 503 /);
+    curious.destroy();
     // A moment later: what comes at once is the echo that npm makes.
     await new Promise((resolve) => setTimeout(resolve, 600));
     node.child.kill("SIGTERM");
@@ -133,7 +139,7 @@ describe("a node that cannot start", () => {
     const cases: [NodeOptions, RegExp][] = [
       [{ flags: ["--http", `127.0.0.1:${port}`] }, /^headgate: --http: 127\.0\.0\.1:\d+ is taken/],
       [{ flags: ["--grpc", `127.0.0.1:${port}`] }, /^headgate: --grpc: 127\.0\.0\.1:\d+ is taken/],
-      [{ flags: ["--redis", `redis://:s3cr3t-word@127.0.0.1:${await freePort()}`] }, /^headgate: .*Redis/],
+      [{ flags: ["--redis", "redis://:s3cr3t-word@:6379/nowhere"] }, /^headgate: --redis: must be a URL/],
       [{ flags: ["--postgres", `postgres://u:s3cr3t-word@127.0.0.1:${await freePort()}/x`] }, /^headgate: database: /],
       [{ flags: ["--http", "0.0.0.0:0"] }, /^headgate: --http: 0\.0\.0\.0 can be reached by others/],
     ];

@@ -71,6 +71,21 @@ describe("two nodes on one Redis and one PostgreSQL", () => {
     expect(passed + unanswered + refused).toBe(100);
   });
 
+  it("count together what an admin changes", async () => {
+    const made = await left.request("POST", "/api/v1/keys", { name: "busy", roles: ["write"] });
+    const { key } = (await made.json()) as { key: string };
+    const authorization = `Bearer ${key}`;
+    const leftOf = async (node: NodeProcess) => {
+      const { headers } = await node.request("PUT", "/api/v1/users/z/tier", { tier: "a" }, { authorization });
+      return Number(/r=(\d+)/.exec(headers.get("ratelimit") ?? "")?.[1]);
+    };
+    await eventually("half of it is used", async () => {
+      return Math.min(...(await Promise.all(Array.from({ length: 20 }, () => leftOf(left))))) < 50;
+    });
+    // Once: asking uses it, too.
+    expect(await leftOf(right)).toBeLessThan(80);
+  });
+
   it("go on deciding by the last known rules while PostgreSQL is restarted under load", async () => {
     await left.addRule("steady", "/steady", 1_000_000);
     expect(await left.check("c", "/steady")).toBe(200);

@@ -1,4 +1,6 @@
+import { connect } from "node:net";
 import { afterEach, expect, it } from "vitest";
+import type { CheckService } from "../../src/check/check.ts";
 import { type Ask, ruleOf, type Service, type ServiceOptions, startService } from "./service.ts";
 
 let service: Service;
@@ -162,4 +164,43 @@ it("forgets what somebody has used, and who had it forgotten", async () => {
   expect((await check()).status).toBe(200);
   const audit = await service.ask("GET", "/api/v1/audit?user=42&action=limit.reset");
   expect(audit.body.entries).toMatchObject([{ actor_name: "write", action: "limit.reset", subject: "user:42" }]);
+});
+
+it("answers checks that come in one piece in their order, also if the first takes the longest", async () => {
+  let asked = 0;
+  let release = () => {};
+  const last = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  await start({
+    parts: ({ service }) => {
+      const check: CheckService["check"] = (request) => {
+        asked += 1;
+        if (asked === 1) return last.then(() => service.check(request));
+        if (asked === 5) release();
+        return service.check(request);
+      };
+      return { service: Object.assign(Object.create(service), { check }) };
+    },
+  });
+  const body = JSON.stringify(ORDER);
+  const request = (connection: string) =>
+    `POST /api/v1/check HTTP/1.1\r\nHost: a\r\nConnection: ${connection}\r\nAuthorization: Bearer ${service.keys.check}\r\n` +
+    `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  const socket = connect(service.port, "127.0.0.1").setEncoding("latin1");
+  socket.write(request("keep-alive").repeat(4) + request("close"));
+  let heard = "";
+  for await (const chunk of socket) heard += chunk;
+  const answers = heard.split(/(?=HTTP\/1\.1 )/).map((answer) => {
+    const [head, text] = answer.split("\r\n\r\n");
+    expect(head).toContain(`\r\nContent-Length: ${text.length}\r\n`);
+    return [Number(head.split(" ")[1]), JSON.parse(text).remaining];
+  });
+  expect(answers).toEqual([
+    [429, 0],
+    [200, 2],
+    [200, 1],
+    [200, 0],
+    [429, 0],
+  ]);
 });

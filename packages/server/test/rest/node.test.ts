@@ -14,6 +14,15 @@ it("says that it lives, and whether it is ready", async () => {
   expect((await service.ask("GET", "/readyz", { key: null })).body).toEqual({ status: "ready" });
 });
 
+it("is ready without the store of counters, and says that it cannot be reached", async () => {
+  let store: "reachable" | "unreachable" = "unreachable";
+  service = await startService({ parts: () => ({ store: () => store }) });
+  const ready = () => (service as Service).ask("GET", "/readyz", { key: null });
+  expect(await ready()).toMatchObject({ status: 200, body: { status: "ready", store: "unreachable" } });
+  store = "reachable";
+  expect((await ready()).body).toEqual({ status: "ready", store: "reachable" });
+});
+
 it("gives Prometheus its figures", async () => {
   service = await startService();
   const { status, text, headers } = await service.ask("GET", "/metrics", { key: service.keys.read });

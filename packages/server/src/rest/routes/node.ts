@@ -8,8 +8,15 @@ import { openProblems, problems, status } from "../schemas.ts";
 /** As Prometheus reads it. */
 const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
+const readiness = status.extend({
+  store: z
+    .enum(["reachable", "unreachable"])
+    .optional()
+    .describe("Of Redis or ZooKeeper; while it is unreachable, rules do what on_error says"),
+});
+
 /** How the node itself does. */
-export function nodeRoutes(app: App, { ready, metricsText }: RestParts): void {
+export function nodeRoutes(app: App, { ready, store = () => undefined, metricsText }: RestParts): void {
   app.get(
     "/healthz",
     { schema: { tags: ["node"], summary: "Whether the process answers", response: { 200: status } } },
@@ -22,12 +29,13 @@ export function nodeRoutes(app: App, { ready, metricsText }: RestParts): void {
       schema: {
         tags: ["node"],
         summary: "Whether the node can do its work",
-        response: { 200: status, ...openProblems("not_ready") },
+        response: { 200: readiness, ...openProblems("not_ready") },
       },
     },
     async (_request, reply) => {
       const waiting = await ready();
-      if (waiting.length === 0) return { status: "ready" };
+      // Also without the store: a node that rules can answer for is better than none.
+      if (waiting.length === 0) return { status: "ready", store: store() };
       return sendProblem(reply, problemBody("not_ready", `it waits for ${waiting.join(", ")}`, { waiting }));
     },
   );

@@ -4,6 +4,7 @@ import type { RateLimitRule } from "../../rules/rule.ts";
 import { ruleInput } from "../../rules/rule-input.ts";
 import type { App } from "../app.ts";
 import { principalOf } from "../guard.ts";
+import { takeLargeReplacements } from "../large-replacement.ts";
 import type { RestParts } from "../parts.ts";
 import { fieldProblem, Problem } from "../problem.ts";
 import { pageQuery, problems, replaced, rule, rulePage, ruleParams } from "../schemas.ts";
@@ -80,22 +81,25 @@ export function ruleRoutes(app: App, { database, catalogue, rulesFile }: RestPar
     },
   );
 
-  app.put(
-    "/rules",
-    {
-      bodyLimit: LARGEST_REPLACEMENT,
-      schema: {
-        tags: ["rules"],
-        summary: "Make the rules be exactly these, all or nothing",
-        body: z.strictObject({ rules: z.array(ruleInput) }),
-        response: { 200: replaced, ...WRITE_PROBLEMS },
+  app.register(async (large: App) => {
+    takeLargeReplacements(large);
+    large.put(
+      "/rules",
+      {
+        bodyLimit: LARGEST_REPLACEMENT,
+        schema: {
+          tags: ["rules"],
+          summary: "Make the rules be exactly these, all or nothing",
+          body: z.strictObject({ rules: z.array(ruleInput) }),
+          response: { 200: replaced, ...WRITE_PROBLEMS },
+        },
       },
-    },
-    async (request) => {
-      const { created, updated, removed, unchanged } = await rules.replace(request.body.rules, principalOf(request));
-      return { created: [...created], updated: [...updated], removed: [...removed], unchanged };
-    },
-  );
+      async (request) => {
+        const { created, updated, removed, unchanged } = await rules.replace(request.body.rules, principalOf(request));
+        return { created: [...created], updated: [...updated], removed: [...removed], unchanged };
+      },
+    );
+  });
 
   app.put(
     "/rules/:rule_id",

@@ -1,0 +1,32 @@
+import type { RuleInput } from "headgate-server";
+
+/** A third each for exact paths, for paths with a parameter, and for all below a path; the first is for all paths. */
+export function makeRules(count: number, more = 0): RuleInput[] {
+  const patterns = ["/**"];
+  for (let service = 0; patterns.length < count; service += 1) {
+    patterns.push(`/service${service}/orders`, `/service${service}/orders/:id`, `/service${service}/**`);
+  }
+  return patterns.slice(0, count).map((endpoint_pattern, i) => ({
+    rule_id: `r${i}`,
+    name: `Rule ${i}`,
+    dimension: "user",
+    endpoint_pattern,
+    limit: 100 + more + (i % 50),
+    window_seconds: 60,
+    algorithm: "token_bucket",
+    burst: null,
+    tier: null,
+    mode: "enforce",
+    on_error: "local",
+    consistency: "strict",
+  }));
+}
+
+/** The same as a file; written by hand, since the library that could do it leaves much garbage behind. */
+export function rulesYaml(rules: readonly RuleInput[]): string {
+  const items = rules.map((rule) => {
+    const fields = Object.entries(rule).filter(([, value]) => value !== null);
+    return `  - ${fields.map(([name, value]) => `${name}: ${JSON.stringify(value)}`).join("\n    ")}\n`;
+  });
+  return `rules:\n${items.join("")}`;
+}

@@ -1,0 +1,44 @@
+import { HeadgateError } from "headgate";
+import { askThread } from "../rules/ask-thread.ts";
+import { inTurns } from "../rules/in-turns.ts";
+import { toJsonParts } from "../rules/json-parts.ts";
+import type { Actor, Replaced, RuleTable } from "./database.ts";
+import { DatabaseError, type DatabaseErrorCode } from "./database-error.ts";
+import type { DatabaseOptions } from "./open-database.ts";
+
+/** What the thread is given. */
+export interface Replacement {
+  readonly options: DatabaseOptions;
+  /** The rules, in parts of JSON. */
+  readonly rules: readonly string[];
+  readonly actor: Actor;
+}
+
+/** What it answers: an error is not the same object on the other side. */
+export type Outcome =
+  | { readonly replaced: Replaced }
+  | { readonly refused: { readonly code: HeadgateError["code"]; readonly field: string; readonly message: string } }
+  | { readonly failed: { readonly code: DatabaseErrorCode; readonly message: string } };
+
+/** The compiled one also where the sources run, as in tests: a thread reads no TypeScript. */
+const THREAD = new URL("../../dist/database/replace-thread.js", import.meta.url);
+
+/**
+ * Replaces the rules of a database by a thread with a connection of its own. Here it would take the time of a few
+ * thousand checks for each thousand rules; and the commit of many rows, on SQLite, cannot be done bit by bit.
+ */
+export function replaceInThread(options: DatabaseOptions): RuleTable["replace"] {
+  return async (inputs, actor) => {
+    const rules = await inTurns(toJsonParts(inputs));
+    const replacement: Replacement = { options, rules, actor };
+    const outcome = await askThread<Outcome>(THREAD, replacement);
+    if ("replaced" in outcome) return outcome.replaced;
+    if ("failed" in outcome) throw new DatabaseError(outcome.failed.code, textAfter("database", outcome.failed));
+    const { code, field } = outcome.refused;
+    throw new HeadgateError(code, field, textAfter(field, outcome.refused));
+  };
+}
+
+function textAfter(prefix: string, { message }: { readonly message: string }): string {
+  return message.slice(prefix.length + 2);
+}

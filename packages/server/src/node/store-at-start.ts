@@ -1,0 +1,28 @@
+import { StoreError } from "headgate";
+import type { Stores } from "../check/stores.ts";
+import type { Log } from "./log.ts";
+
+/** What Redis says while something is the matter with it that may pass. */
+const PASSING = /\((LOADING|BUSY|OOM|MISCONF|CLUSTERDOWN|MASTERDOWN)\b/;
+
+/**
+ * Connects to the store of counters. A node comes up without it too, for the rules say what then holds; but not if
+ * the store is there and will not have this node, which waiting does not mend.
+ */
+export async function reachStore(stores: Pick<Stores, "ready" | "probe" | "stats">, log: Log): Promise<void> {
+  try {
+    await stores.ready();
+  } catch (error) {
+    if (!mayPass(error)) throw error;
+    // Until it is given up: no check shall wait for what is known to be gone.
+    while (stores.stats.resilient?.breaker === "closed") if (await stores.probe()) return;
+    log.error(
+      { code: error.code, err: error },
+      "started without the store of counters: rules do what on_error says, and it is used as soon as it is there",
+    );
+  }
+}
+
+function mayPass(error: unknown): error is StoreError {
+  return error instanceof StoreError && (error.code !== "HG_STORE_REFUSED" || PASSING.test(error.message));
+}

@@ -1,0 +1,30 @@
+import { describe, expect, it } from "vitest";
+import { askThread } from "./ask-thread.ts";
+
+function thread(script: string): URL {
+  const imports = 'import { parentPort, workerData } from "node:worker_threads";';
+  return new URL(`data:text/javascript,${encodeURIComponent(imports + script)}`);
+}
+
+describe("a thread that is asked", () => {
+  it("answers", async () => {
+    const doubling = thread("parentPort.postMessage(workerData * 2);");
+    expect(await askThread(doubling, 21)).toBe(42);
+  });
+
+  it("fails with its error", async () => {
+    await expect(askThread(thread('throw new Error("no");'), undefined)).rejects.toThrow("no");
+    await expect(askThread(thread('Promise.reject(new Error("no"));'), undefined)).rejects.toThrow("no");
+  });
+
+  it("fails if it ends without an answer", async () => {
+    await expect(askThread(thread(""), undefined)).rejects.toThrow("without an answer");
+  });
+
+  it("is ended when it is given up", async () => {
+    const giveUp = new AbortController();
+    const never = askThread(thread("setInterval(() => {}, 1000);"), undefined, giveUp.signal);
+    giveUp.abort();
+    await expect(never).rejects.toMatchObject({ name: "AbortError" });
+  });
+});

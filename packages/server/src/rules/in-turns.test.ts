@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import { atOnce, inTurns, type Work } from "./in-turns.ts";
+
+function spend(ms: number): void {
+  for (const end = performance.now() + ms; performance.now() < end; );
+}
+
+function* working(steps: number, ms: number): Work<number> {
+  for (let i = 0; i < steps; i += 1) {
+    spend(ms);
+    yield;
+  }
+  return steps;
+}
+
+function* failing(): Work<never> {
+  yield;
+  throw new Error("at the second step");
+}
+
+describe("work that is done in turns", () => {
+  it("comes to what it comes to at once", async () => {
+    expect(atOnce(working(7, 0))).toBe(7);
+    expect(await inTurns(working(7, 0))).toBe(7);
+  });
+
+  it("lets others have their turn in between", async () => {
+    let turns = 0;
+    const other = setInterval(() => {
+      turns += 1;
+    });
+    await inTurns(working(10, 6));
+    clearInterval(other);
+    expect(turns).toBeGreaterThan(0);
+  });
+
+  it("fails as it fails at once", async () => {
+    expect(() => atOnce(failing())).toThrow("at the second step");
+    await expect(inTurns(failing())).rejects.toThrow("at the second step");
+  });
+});

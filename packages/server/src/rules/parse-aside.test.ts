@@ -1,0 +1,44 @@
+import { describe, expect, it } from "vitest";
+import { parseAside } from "./parse-aside.ts";
+import { parseRules, RulesFileError } from "./rules-file.ts";
+
+/** Too large to be read here. */
+function text(limits: readonly (number | string)[]): string {
+  const rules = limits.map(
+    (limit, i) => `  - {name: R${i}, dimension: ip, endpoint_pattern: /r${i}, limit: ${limit}, window_seconds: 60}`,
+  );
+  return `rules:\n${rules.join("\n")}\n`;
+}
+
+const MANY = Array.from({ length: 1_000 }, (_, i) => i + 1);
+
+/** What it fails with. */
+async function errorOf(reading: Promise<unknown>): Promise<unknown> {
+  return reading.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+}
+
+describe("a large file of rules", () => {
+  it("is read by another thread as it is read here", async () => {
+    expect(await parseAside(text(MANY), "rules.yaml")).toEqual(parseRules(text(MANY), "rules.yaml"));
+  });
+
+  it("is refused with all that is wrong, and where", async () => {
+    const bad = text(MANY.map((limit) => (limit % 300 === 0 ? "none" : limit)));
+    const error = await errorOf(parseAside(bad, "rules.yaml"));
+    expect(error).toBeInstanceOf(RulesFileError);
+    expect(error).toMatchObject({
+      message: expect.stringMatching(/^rules\.yaml:301:\d+: rules\[299\]\.limit: must be .* \(and 2 more\)$/),
+      problems: [{ line: 301 }, { line: 601 }, { line: 901, field: "rules[899].limit" }],
+    });
+  });
+
+  it("is not read on when nobody waits for it any more", async () => {
+    const giveUp = new AbortController();
+    const reading = parseAside(text(MANY), "rules.yaml", giveUp.signal);
+    giveUp.abort();
+    expect(await errorOf(reading)).toMatchObject({ name: "AbortError" });
+  });
+});

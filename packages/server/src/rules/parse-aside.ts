@@ -1,0 +1,44 @@
+import { askThread } from "./ask-thread.ts";
+import { inTurns } from "./in-turns.ts";
+import { ofJsonParts } from "./json-parts.ts";
+import { ReplacementError, type ReplacementProblem } from "./replacement.ts";
+import type { RuleInput } from "./rule.ts";
+import { type FileProblem, parseRules, RulesFileError } from "./rules-file.ts";
+
+/** What the thread is given. */
+export interface RulesText {
+  readonly text: string;
+  /** What messages call the file, which is YAML; absent: it is the JSON of a replacement. */
+  readonly file?: string;
+}
+
+/** What it answers, in parts of JSON: one or the other. */
+export interface FoundInText {
+  readonly rules?: readonly string[];
+  readonly problems?: readonly string[];
+}
+
+/** The compiled one also where the sources run, as in tests: a thread reads no TypeScript. */
+const THREAD = new URL("../../dist/rules/parse-thread.js", import.meta.url);
+
+/** A text of so many characters is read in less time than a thread takes to start. */
+const MOST_HERE = 10_000;
+
+/** As parseRules, while this thread serves others. `signal` gives it up. */
+export async function parseAside(text: string, name: string, signal?: AbortSignal): Promise<readonly RuleInput[]> {
+  if (text.length <= MOST_HERE) return parseRules(text, name);
+  const { rules, problems } = await ask({ text, file: name }, signal);
+  if (rules !== undefined) return inTurns(ofJsonParts<RuleInput>(rules));
+  throw new RulesFileError(name, await inTurns(ofJsonParts<FileProblem>(problems ?? [])));
+}
+
+/** As parseReplacement, while this thread serves others. */
+export async function parseReplacementAside(text: string): Promise<readonly RuleInput[]> {
+  const { rules, problems } = await ask({ text });
+  if (rules !== undefined) return inTurns(ofJsonParts<RuleInput>(rules));
+  throw new ReplacementError(await inTurns(ofJsonParts<ReplacementProblem>(problems ?? [])));
+}
+
+function ask(question: RulesText, signal?: AbortSignal): Promise<FoundInText> {
+  return askThread(THREAD, question, signal);
+}

@@ -1,0 +1,19 @@
+// A thread that reads the rules of one text, and ends.
+import { parentPort, workerData } from "node:worker_threads";
+import { atOnce } from "./in-turns.ts";
+import { toJsonParts } from "./json-parts.ts";
+import type { FoundInText, RulesText } from "./parse-aside.ts";
+import { parseReplacement, ReplacementError } from "./replacement.ts";
+import { parseRules, RulesFileError } from "./rules-file.ts";
+
+function found({ text, file }: RulesText): FoundInText {
+  try {
+    const rules = file === undefined ? parseReplacement(text) : parseRules(text, file);
+    return { rules: atOnce(toJsonParts(rules)) };
+  } catch (error) {
+    if (!(error instanceof RulesFileError || error instanceof ReplacementError)) throw error;
+    return { problems: atOnce(toJsonParts(error.problems)) };
+  }
+}
+
+parentPort?.postMessage(found(workerData));
