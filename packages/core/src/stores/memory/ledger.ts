@@ -12,10 +12,11 @@ const FEWEST_SLOTS = 64;
 const FULLEST = 0.8;
 const EMPTIEST = 0.125;
 
-/** Slots looked at for each key that is new, for each millisecond that passes at the most, and to make room for a key. */
+/** Slots looked at for each key that is new, and for each millisecond that passes at the most. */
 const STEPS_PER_NEW_KEY = 16;
 const STEPS_PER_INTERVAL = 1024;
-const STEPS_FOR_ROOM = 64;
+/** To make room for a key: all of a small table, and one step to begin again at its head. */
+const STEPS_FOR_ROOM = FEWEST_SLOTS + 1;
 const INTERVAL = 1_000;
 /** A small table is not looked through more often than this, in microseconds: it would cost more than the checks. */
 const ROUND = 50_000;
