@@ -121,12 +121,12 @@ export class LeasedStore implements Store {
       settings,
       counts,
       straight: async (cost) => only(await this.straight("take", [{ rule, key, cost }])),
-      tellShut: (from, until, seenAt) => this.news.shut(rule.name, key, from, until, seenAt),
+      tellShut: (from, until, seenAt) => this.news.shut(pool.rule, key, from, until, seenAt),
       tellOpen: (at) => this.news.opened(rule.name, key, at),
     });
     known.leases.set(key, lease);
     counts.leases += 1;
-    this.news.follow(rule.name, key, lease);
+    this.news.follow(pool.rule, key, lease);
     if (this.stopTending === undefined) void this.tend();
     return lease;
   }

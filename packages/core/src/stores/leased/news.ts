@@ -1,14 +1,14 @@
 import type { Clock } from "../../time/clock.ts";
 import type { Bulletin } from "../bulletin.ts";
-import type { Store } from "../store.ts";
+import type { Rule, Store } from "../store.ts";
 import type { Lease } from "./lease.ts";
 
 /**
- * What nodes tell each other of a pool: that it refuses so much until then, got some at that time, or was filled by
- * hand. Times are the store's, which all can read.
+ * What nodes tell each other of a pool: that it refuses so much until then under a limit, got some at that time, or was
+ * filled by hand. Times are the store's, which all can read.
  */
 type Item =
-  | { readonly shut: readonly [from: number, until: number, seenAt: number] }
+  | { readonly shut: readonly [from: number, until: number, seenAt: number]; readonly under: string }
   | { readonly open: number }
   | { readonly reset: true };
 
@@ -28,9 +28,10 @@ export class News {
     this.time = time;
   }
 
-  follow(rule: string, key: string, lease: Lease): void {
+  /** `rule`: the one of the pool. */
+  follow(rule: Rule, key: string, lease: Lease): void {
     if (this.bulletin === undefined) return;
-    const topic = topicOf(rule, key);
+    const topic = topicOf(rule.name, key);
     this.followed.set(
       topic,
       this.bulletin.subscribe(topic, (text) => this.hear(text, rule, key, lease)),
@@ -49,9 +50,10 @@ export class News {
   }
 
   /** Times are those of our clock. */
-  shut(rule: string, key: string, from: number, until: number, seenAt: number): void {
+  shut(rule: Rule, key: string, from: number, until: number, seenAt: number): void {
     const ahead = this.ahead();
-    this.post(rule, key, { shut: [from, Math.floor(until + ahead), Math.floor(seenAt + ahead)] });
+    const shut = [from, Math.floor(until + ahead), Math.floor(seenAt + ahead)] as const;
+    this.post(rule.name, key, { shut, under: limitText(rule) });
   }
 
   opened(rule: string, key: string, at: number): void {
@@ -66,18 +68,19 @@ export class News {
     this.bulletin?.post(topicOf(rule, key), JSON.stringify(item));
   }
 
-  private hear(text: string, rule: string, key: string, lease: Lease): void {
+  private hear(text: string, rule: Rule, key: string, lease: Lease): void {
     const item = readItem(text);
     if (item === undefined) return;
     const ahead = this.ahead();
     if ("reset" in item) lease.drop();
     // A time to come is none of a pool that was opened: asking it would not end before then.
     else if ("open" in item) lease.shutter.open(Math.min(item.open - ahead, this.time.now()));
-    else {
+    // Under another limit, as while it is changed on one node after the other, there may be room.
+    else if (item.under === limitText(rule)) {
       const [from, until, seenAt] = item.shut;
       // Whoever heard only this one, which came too late, would believe it.
       if (!lease.shutter.shut(from, until - ahead, seenAt - ahead - DIFFERENCE))
-        this.opened(rule, key, lease.shutter.lastOpenedAt);
+        this.opened(rule.name, key, lease.shutter.lastOpenedAt);
     }
   }
 
@@ -91,6 +94,10 @@ function topicOf(rule: string, key: string): string {
   return JSON.stringify([rule, key]);
 }
 
+function limitText({ limit: { algorithm, limit, window, burst, anchor } }: Rule): string {
+  return [algorithm, limit, window, burst, anchor].join(" ");
+}
+
 /** What others write is not trusted to be of our making. */
 function readItem(text: string): Item | undefined {
   let item: unknown;
@@ -102,8 +109,9 @@ function readItem(text: string): Item | undefined {
   if (typeof item !== "object" || item === null) return undefined;
   if ("reset" in item) return item.reset === true ? { reset: true } : undefined;
   if ("open" in item) return typeof item.open === "number" ? { open: item.open } : undefined;
-  if (!("shut" in item) || !Array.isArray(item.shut)) return undefined;
+  if (!("shut" in item && "under" in item) || !Array.isArray(item.shut) || typeof item.under !== "string")
+    return undefined;
   const [from, until, seenAt]: unknown[] = item.shut;
   const areNumbers = typeof from === "number" && typeof until === "number" && typeof seenAt === "number";
-  return areNumbers ? { shut: [from, until, seenAt] } : undefined;
+  return areNumbers ? { shut: [from, until, seenAt], under: item.under } : undefined;
 }

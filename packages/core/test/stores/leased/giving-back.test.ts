@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { fixedWindow } from "../../../src/limit/builders.ts";
+import type { Rule } from "../../../src/stores/store.ts";
 import { KEY, LeasedNode } from "./leased-node.ts";
 
 const rule = { name: "api", limit: fixedWindow("100/m") };
@@ -101,7 +102,7 @@ describe("a leased store, giving back", () => {
     await node.takeMany(rule, 91);
     const seenAt = node.pool.clock.now();
     const topic = JSON.stringify(["api", KEY]);
-    const shut = JSON.stringify({ shut: [1, seenAt + 60_000_000, seenAt] });
+    const shut = shutNews(rule, seenAt, 60_000);
     await node.pool.clock.advance(100);
     await node.store.apply("refund", [{ rule, key: KEY, cost: 3 }]);
     const heard: string[] = [];
@@ -118,8 +119,16 @@ describe("a leased store, giving back", () => {
     await node.store.apply("refund", [{ rule, key: KEY, cost: 1 }]);
     await node.pool.clock.advance(100);
     const now = node.pool.clock.now();
-    node.pool.bulletin.post(JSON.stringify(["api", KEY]), JSON.stringify({ shut: [1, now + 1_000_000, now] }));
+    node.pool.bulletin.post(JSON.stringify(["api", KEY]), shutNews(rule, now, 1_000));
     expect(await node.takeMany(rule, 20)).toBe(10);
+  });
+
+  it("asks for itself where the pool was empty under another limit", async () => {
+    const node = new LeasedNode({ base: 10, idleMs: 60_000 });
+    await node.take(rule);
+    const lower = { name: "api", limit: fixedWindow("10/m") };
+    node.pool.bulletin.post(JSON.stringify(["api", KEY]), shutNews(lower, node.pool.clock.now(), 60_000));
+    expect(await node.takeMany(rule, 110)).toBe(99);
   });
 
   it("asks no pool without end that somebody says will be opened in the future", async () => {
@@ -136,3 +145,9 @@ describe("a leased store, giving back", () => {
     expect(answer).toMatchObject({ allowed: true, remaining: 99, lease: { held: 10, pool: 89, epoch: 1 } });
   });
 });
+
+/** What another node posts that was refused one unit. */
+function shutNews({ limit: { algorithm, limit, window, burst, anchor } }: Rule, now: number, forMs: number): string {
+  const under = [algorithm, limit, window, burst, anchor].join(" ");
+  return JSON.stringify({ shut: [1, now + 1_000 * forMs, now], under });
+}

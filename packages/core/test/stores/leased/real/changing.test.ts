@@ -119,6 +119,13 @@ it("a larger limit adds its difference", async () => {
   expect(await drain()).toBe(500);
 });
 
+it("who has a larger limit already is let in while another finds the pool empty under the smaller", async () => {
+  nodes[0].limiter.setLimit("api", hourly(5_000));
+  expect(await take(0, 10)).toBe(10);
+  expect(await take(1, 1_000)).toBeLessThan(1_000);
+  expect(await take(0, 500)).toBe(500);
+});
+
 it("a reset fills the pool for all nodes, and what they held is worth nothing", async () => {
   await take(0, 300);
   await take(1, 300);
