@@ -57,7 +57,7 @@ describe("a cluster under load that loses a master", () => {
       const limited: Rule = { name: `limited-${_}`, limit: fixedWindow("100/d", { anchor: "request" }) };
       const [victim] = its;
       for (let i = 0; i < 60; i += 1) await ask(store, "take", limited, victim);
-      await master.ask("WAIT", "1", "5000");
+      await eventually("its replica has all of it", () => isReplicated(master));
       const before = { its: await sum(its), others: await sum(others) };
 
       const traffic = new Traffic(store, its);
@@ -97,3 +97,10 @@ describe("a cluster under load that loses a master", () => {
     },
   );
 });
+
+/** Whether a replica has what was written by now. WAIT would tell only of what its own connection wrote. */
+async function isReplicated(master: RedisServer): Promise<boolean> {
+  const told = await master.ask("INFO", "replication");
+  const written = /^master_repl_offset:(\d+)/m.exec(told)?.[1];
+  return new RegExp(`^slave\\d+:.*state=online,offset=${written},`, "m").test(told);
+}
