@@ -56,10 +56,12 @@ export class Pace {
   done(info: RateLimitInfo | undefined, refused = false): void {
     this.inFlight -= 1;
     for (const [name, known] of this.limits) {
-      if (known.until !== Number.POSITIVE_INFINITY) continue;
+      const asked = known.until === Number.POSITIVE_INFINITY;
+      // One who waited long enough went in spite of it, and passed: else a wait without end would slow all for ever.
+      const disproved = known.remaining < 0 && info !== undefined && !refused;
       // Nobody has found out; the next one may try. But an answer without a word about this limit ends it.
-      if (info === undefined) known.remaining = 1;
-      else this.limits.delete(name);
+      if (asked && info === undefined) known.remaining = 1;
+      else if (asked || disproved) this.limits.delete(name);
     }
     if (info !== undefined) this.learn(info, refused);
     this.changed();

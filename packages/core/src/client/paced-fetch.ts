@@ -36,8 +36,8 @@ export function pacedFetch(options: FetchOptions = {}): typeof fetch {
     const leftMs = (): number => (deadline - clock.now()) / 1000;
     for (let attempt = 1; ; attempt += 1) {
       await pace?.turn(leftMs(), signal);
-      const { response, info } = await respond(outgoing, pace);
-      if (attempt > maxRetries || !maySendAgain(outgoing, response.status)) return response;
+      const { response, info, refused } = await respond(outgoing, pace);
+      if (!refused || attempt > maxRetries || !maySendAgain(outgoing, response.status)) return response;
       const waitMs = waitBefore(attempt, info, random);
       if (waitMs > leftMs()) return response;
       // Else its connection stays in use.
@@ -51,8 +51,9 @@ export function pacedFetch(options: FetchOptions = {}): typeof fetch {
     try {
       const response = await send(...outgoing.copy());
       const info = parseRateLimitHeaders(response.headers, clock.now() / 1000);
-      pace?.done(info, isRefusal(response.status));
-      return { response, info };
+      const refused = isRefusal(response.status, info);
+      pace?.done(info, refused);
+      return { response, info, refused };
     } catch (error) {
       pace?.done(undefined);
       throw error;
@@ -63,4 +64,5 @@ export function pacedFetch(options: FetchOptions = {}): typeof fetch {
 interface Responded {
   readonly response: Response;
   readonly info: RateLimitInfo;
+  readonly refused: boolean;
 }

@@ -35,13 +35,21 @@ export class Outgoing {
 }
 
 /** Too many requests, or too few hands. */
-export function isRefusal(status: number): boolean {
-  return status === 429 || status === 503;
+export function isRefusal(status: number, info: RateLimitInfo): boolean {
+  return status === 429 || status === 503 || (status === 403 && isOverLimit(info));
 }
 
-/** A 429 was not processed. A 503 may have been in part, so only what is idempotent is sent again. */
+/**
+ * Whether a 403 is for a limit, as it is with GitHub. Those who name their limits speak the newest draft and have 429
+ * for that: with them, a small limit has nothing left after any answer.
+ */
+function isOverLimit({ retryAfterMs, limits }: RateLimitInfo): boolean {
+  return retryAfterMs !== undefined || limits.some(({ name, remaining }) => name === undefined && remaining === 0);
+}
+
+/** Of what was refused: a 503 may have been processed in part, so only what is idempotent is sent again. */
 export function maySendAgain({ method, repeatable }: Outgoing, status: number): boolean {
-  return repeatable && isRefusal(status) && (status === 429 || IDEMPOTENT.has(method));
+  return repeatable && (status !== 503 || IDEMPOTENT.has(method));
 }
 
 const FIRST_WAIT_MS = 500;
@@ -56,8 +64,10 @@ export function waitBefore(attempt: number, { retryAfterMs, limits }: RateLimitI
   return Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempt - 1)) * (0.5 + 0.5 * random());
 }
 
-/** Until all limits that are used up have something again. */
+/** Until all limits that are used up have something again. One that should have it by now, but refuses, tells nothing. */
 function usedUpFor(limits: RateLimitInfo["limits"]): number | undefined {
-  const waits = limits.flatMap(({ remaining, resetAfterMs = 0 }) => (remaining === 0 ? [resetAfterMs] : []));
+  const waits = limits.flatMap(({ remaining, resetAfterMs = 0 }) => {
+    return remaining === 0 && resetAfterMs > 0 ? [resetAfterMs] : [];
+  });
   return waits.length === 0 ? undefined : Math.max(...waits);
 }

@@ -49,6 +49,9 @@ describe("a request that is refused", () => {
     ["a date", { "Retry-After": new Date(1_700_000_003_000).toUTCString() }, 3_000],
     ["the draft", { RateLimit: '"a";r=5;t=60, "b";r=0;t=4' }, 4_000],
     ["draft 6", { "RateLimit-Remaining": "0", "RateLimit-Reset": "6" }, 6_000],
+    ["GitLab's Unix time", { "RateLimit-Remaining": "0", "RateLimit-Reset": "1700000008" }, 8_000],
+    ["Discord's duration", { "X-RateLimit-Remaining": "0", "X-RateLimit-Reset-After": "4.5" }, 4_500],
+    ["what is told, where another limit tells nothing", { RateLimit: '"a";r=0, "b";r=0;t=4' }, 4_000],
     ["a Unix time", { "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1700000009" }, 9_000],
     ["Retry-After before all", { "Retry-After": "7", RateLimit: '"b";r=0;t=4' }, 7_000],
   ])("waits by %s", async (_name, headers, ms) => {
@@ -63,6 +66,51 @@ describe("a request that is refused", () => {
     fetch(URL_A);
     await clock.advance(60_000);
     expect(times()).toEqual([0, 500, 1_500, 3_500]);
+  });
+
+  it.each<Record<string, string>>([
+    { "X-RateLimit-Remaining": "0" },
+    { "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "soon" },
+    { "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1699999990" },
+    { "RateLimit-Remaining": "0" },
+    { RateLimit: "limit=5, remaining=0" },
+    { RateLimit: '"a";r=0' },
+    { RateLimit: '"a";r=0;t=0' },
+    { RateLimit: '"a";r=3;t=9' },
+  ])("waits so, too, where it is not said until when: %j", async (headers) => {
+    for (const pace of [true, false]) {
+      const refused = Array(3).fill({ status: 429, headers });
+      const { fetch, clock, times } = setting(refused, { random: () => 1, pace });
+      fetch(URL_A);
+      await clock.advance(60_000);
+      expect(times()).toEqual([0, 500, 1_500, 3_500]);
+    }
+  });
+
+  it.each([
+    ["nothing remaining until then", { "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1700000009" }, 9_000],
+    ["nothing remaining", { "X-RateLimit-Remaining": "0" }, 250],
+    ["Retry-After", { "Retry-After": "7", "X-RateLimit-Remaining": "40" }, 7_000],
+  ])("by a 403 with %s waits as for a 429, whatever its method", async (_name, headers, ms) => {
+    const { fetch, clock, times, retries } = setting([{ status: 403, headers }]);
+    const response = watch(clock, fetch(URL_A, { method: "POST", body: "hello" }));
+    await clock.advance(20_000);
+    expect(times()).toEqual([0, ms]);
+    expect(response.value?.status).toBe(200);
+    expect(retries).toEqual([{ url: URL_A, status: 403, attempt: 1, waitMs: ms }]);
+  });
+
+  it.each<Record<string, string>>([
+    {},
+    { "X-RateLimit-Remaining": "40", "X-RateLimit-Reset": "1700000009" },
+    { RateLimit: '"a";r=0;t=1' },
+    { "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1700000009", Age: "5" },
+  ])("by a 403 with no more than %j is not sent again", async (headers) => {
+    const { fetch, clock, seen } = setting([{ status: 403, headers }]);
+    const response = watch(clock, fetch(URL_A));
+    await clock.advance(60_000);
+    expect(response.value?.status).toBe(403);
+    expect(seen).toHaveLength(1);
   });
 
   it("comes a little later than told, so that not all come at once, and never earlier", async () => {
@@ -84,6 +132,8 @@ describe("a request that is refused", () => {
   it("is given up at once if it would take too long, in one wait or all together", async () => {
     const long = setting([told("61")]);
     expect((await long.fetch(URL_A)).status).toBe(429);
+    const endless = setting([told("9".repeat(20))]);
+    expect((await endless.fetch(URL_A)).status).toBe(429);
     const often = setting(Array(10).fill(told("25")), { maxRetries: 9 });
     const response = watch(often.clock, often.fetch(URL_A));
     await often.clock.advance(100_000);

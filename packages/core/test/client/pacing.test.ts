@@ -207,6 +207,44 @@ describe("a Retry-After", () => {
     expect(server.seen.map(({ atMs }) => atMs)).toEqual([50, 10_150, 10_250, 10_250]);
   });
 
+  it("without end holds up nobody any more when one who went in spite of it has passed", async () => {
+    const clock = new ManualClock();
+    const endless = { status: 429, headers: { "Retry-After": "9".repeat(20) } };
+    const answers = [endless, new TypeError("fetch failed"), { status: 429 }];
+    const server = serverOf(clock, (_url, count) => answers[count] ?? { status: 200 });
+    const fetch = pacedFetch({ fetch: server.fetch, clock, maxRetries: 0, maxWaitMs: 5_000 });
+    for (let i = 0; i < 5; i += 1) {
+      const response = watch(clock, fetch(A));
+      await clock.advance(6_000);
+      expect(response.at).toBeDefined();
+    }
+    expect(server.seen.map(({ atMs }) => atMs)).toEqual([0, 11_000, 17_000, 23_000, 24_000]);
+  });
+
+  it("holds, though one that was on its way before has passed", async () => {
+    const clock = new ManualClock();
+    const refused = { status: 429, headers: { "Retry-After": "10" } };
+    const server = serverOf(clock, (_url, count) => (count === 0 ? refused : { status: 200 }), 50);
+    const fetch = pacedFetch({ fetch: server.fetch, clock, maxRetries: 0 });
+    const both = [watch(clock, fetch(A)), watch(clock, fetch(A))];
+    await clock.advance(100);
+    expect(both.map(({ value }) => value?.status)).toEqual([429, 200]);
+    fetch(A);
+    await clock.advance(20_000);
+    expect(server.seen.map(({ atMs }) => atMs)).toEqual([50, 50, 10_150]);
+  });
+
+  it("of a 403 holds up all requests as well", async () => {
+    const clock = new ManualClock();
+    const refused = { status: 403, headers: { "Retry-After": "10" } };
+    const server = serverOf(clock, (_url, count) => (count === 0 ? refused : { status: 200 }));
+    const fetch = pacedFetch({ fetch: server.fetch, clock, maxRetries: 0 });
+    expect((await fetch(A)).status).toBe(403);
+    fetch(A);
+    await clock.advance(10_000);
+    expect(server.seen.map(({ atMs }) => atMs)).toEqual([0, 10_000]);
+  });
+
   it("of a redirection or a success is none of a limit", async () => {
     const { fetch, sendAll, times } = telling({ "Retry-After": "10" });
     await fetch(A);

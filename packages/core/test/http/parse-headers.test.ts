@@ -72,6 +72,16 @@ describe("drafts 7 and 6", () => {
     ).toEqual(expected);
   });
 
+  it("may reset at a Unix time, as GitLab has it", () => {
+    const reset = NOW_MS / 1000 + 90;
+    const limits = [{ remaining: 0, resetAfterMs: 90_000 }];
+    expect(read({ "RateLimit-Remaining": "0", "RateLimit-Reset": String(reset) }).limits).toEqual(limits);
+    expect(read({ RateLimit: `limit=10, remaining=0, reset=${reset}` }).limits).toEqual(limits);
+    expect(read({ "RateLimit-Remaining": "0", "RateLimit-Reset": "999999999" }).limits).toEqual([
+      { remaining: 0, resetAfterMs: 999_999_999_000 },
+    ]);
+  });
+
   it("have the limit for a policy where none is stated", () => {
     expect(read({ RateLimit: "limit=10, remaining=1, reset=7" }).policies).toEqual([{ quota: 10, unit: "requests" }]);
     expect(read({ "RateLimit-Limit": "10, 10;w=1", "RateLimit-Remaining": "1" })).toMatchObject({
@@ -97,6 +107,21 @@ describe("the legacy headers", () => {
       limits: [{ remaining: 56, resetAfterMs }],
       states: [],
     });
+  });
+
+  it.each([
+    ["1.234", 1_234],
+    ["0", 0],
+    ["soon", 90_000],
+  ])("may tell a duration beside the moment, which then comes first: %j", (after, resetAfterMs) => {
+    const reset = { "X-RateLimit-Reset": `${NOW_MS / 1000 + 90}.000`, "X-RateLimit-Reset-After": after };
+    expect(read({ ...headers, ...reset }).limits).toEqual([{ remaining: 56, resetAfterMs }]);
+  });
+
+  it("may tell the duration alone", () => {
+    expect(read({ ...headers, "X-RateLimit-Reset-After": "4.5" }).limits).toEqual([
+      { remaining: 56, resetAfterMs: 4_500 },
+    ]);
   });
 
   it("may be spelled with another dash", () => {
@@ -132,6 +157,9 @@ describe("Retry-After", () => {
     ["120", 120_000],
     ["0", 0],
     ["2000000000", 2_000_000_000_000],
+    ["99999999999999999999", 999_999_999_999_999_000],
+    ["9".repeat(400), 999_999_999_999_999_000],
+    ["00000000000000000005", 5_000],
     ["Sun, 15 Nov 2026 12:00:07 GMT", 7_000],
     ["Sun, 15 Nov 2020 12:00:00 GMT", 0],
     ["soon", undefined],
@@ -172,6 +200,7 @@ describe("the headers of a response", () => {
       "x-ratelimit-limit",
       "x-ratelimit-remaining",
       "x-ratelimit-reset",
+      "x-ratelimit-reset-after",
       "retry-after",
       "date",
       "age",
@@ -180,6 +209,7 @@ describe("the headers of a response", () => {
       fc.string(),
       fc.stringMatching(/^[0-9a-z";=, .?:%@-]{0,40}$/),
       fc.integer().map(String),
+      fc.bigInt({ min: 0n, max: 10n ** 400n }).map(String),
       fc.constantFrom('"a";r=1;t=2', "limit=1, remaining=2, reset=3", "1e999", "Infinity", "NaN"),
     );
     fc.assert(

@@ -1,4 +1,4 @@
-import { type BareItem, type Item, parseDictionary, parseList } from "./structured-field.ts";
+import { type BareItem, type Item, LARGEST_INTEGER, parseDictionary, parseList } from "./structured-field.ts";
 
 /** Headers as fetch has them, or as Node has them. Names may be in any case. */
 export type HeaderSource =
@@ -44,7 +44,7 @@ export interface RateLimitInfo {
 export function parseRateLimitHeaders(headers: HeaderSource, nowMs: number = Date.now()): RateLimitInfo {
   const header = reader(headers);
   const now = dateOf(header("date")) ?? nowMs;
-  const retryAfterMs = durationOf(header("retry-after"), now);
+  const retryAfterMs = waitOf(header("retry-after"), now);
   const told = { states: statesIn(header), ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
   // A response from a cache tells how things stood when it was made.
   if (Number(header("age")) > 0) return { policies: [], limits: [], ...told };
@@ -68,18 +68,19 @@ const FORMS: readonly Form[] = [
       const value = integerOf(members.get(name)?.bare);
       return value === undefined ? undefined : String(value);
     };
-    return unnamed(header, integer("limit"), integer("remaining"), durationOf(integer("reset"), now));
+    return unnamed(header, integer("limit"), integer("remaining"), momentOf(integer("reset"), now));
   },
-  three("ratelimit", durationOf),
-  three("x-ratelimit", momentOf),
-  three("x-rate-limit", momentOf),
+  three("ratelimit"),
+  three("x-ratelimit"),
+  three("x-rate-limit"),
 ];
 
-/** Three headers, and how the reset among them is read. */
-function three(prefix: string, resetOf: (text: string | undefined, now: number) => number | undefined): Form {
+/** Three headers. Some have a fourth, `Reset-After`: it is the better one, for no clock is needed to read it. */
+function three(prefix: string): Form {
   return (header, now) => {
-    const [limit, remaining, reset] = ["limit", "remaining", "reset"].map((name) => header(`${prefix}-${name}`));
-    return unnamed(header, limit, remaining, resetOf(reset, now));
+    const told = (name: string): string | undefined => header(`${prefix}-${name}`);
+    const resetAfterMs = durationOf(told("reset-after"), now) ?? momentOf(told("reset"), now);
+    return unnamed(header, told("limit"), told("remaining"), resetAfterMs);
   };
 }
 
@@ -173,6 +174,12 @@ function partitionOf(parameters: ReadonlyMap<string, BareItem>): { readonly part
 function countOf(text: string | undefined): number | undefined {
   const [, count] = /^\s*(\d{1,15})\s*(?:[,;]|$)/.exec(text ?? "") ?? [];
   return count === undefined ? undefined : Number(count);
+}
+
+/** As a duration; one with more digits than are read elsewhere is no mistake, but a very long one. */
+function waitOf(text: string | undefined, now: number): number | undefined {
+  if (/^\s*\d{16,}\s*$/.test(text ?? "")) return Math.min(Number(text), LARGEST_INTEGER) * 1000;
+  return durationOf(text, now);
 }
 
 /** Milliseconds until then, from a number of seconds or a date. */
