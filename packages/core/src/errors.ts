@@ -10,6 +10,7 @@ export const errorCodes = {
   HG_BAD_CHECKS: "a list of checks is empty, repeats itself, or is no list of checks",
   HG_UNKNOWN_RULE: "a check names a rule that the limiter does not have",
   HG_NOT_A_QUEUE: "schedule was called on a rule that is not a leaky bucket",
+  HG_NOT_RESERVED: "settle was called on a request for which nothing was reserved",
   HG_IDEMPOTENCY_CONFLICT: "an idempotency key was used before, for another request",
   HG_KEYS_APART: "a request has keys that a cluster keeps on different servers",
   HG_STORE_TIMEOUT: "a store did not answer in time",

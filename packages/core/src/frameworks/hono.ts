@@ -23,7 +23,7 @@ declare module "hono" {
 /** What Hono has beside the options of every gate. */
 interface Own {
   /** The address at the other end of the connection. Default: as Node, Bun, Deno and Cloudflare tell it. */
-  readonly peer?: (c: Context) => string | undefined;
+  readonly peer?: (c: Context) => string | null | undefined;
   /** Answers those who are refused. The status is set, and the headers are added, but for the type of the body. */
   readonly onDenied?: (refused: Refused, c: Context) => Response | Promise<Response>;
 }
@@ -42,7 +42,7 @@ export function rateLimit<R extends Rules>(
   requireFunction(peer, "peer");
   requireFunction(onDenied, "onDenied");
   const face: Face<Context> = {
-    peer,
+    peer: (c) => peer(c) ?? undefined,
     header: (c, name) => c.req.header(name),
     user: (c) => userId(c.get("user")),
   };

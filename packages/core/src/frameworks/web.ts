@@ -17,7 +17,7 @@ export type { Passed, Refused } from "../http/admission.ts";
  */
 interface Own<Req extends Request> {
   /** The address at the other end of the connection. Default: as Bun, Deno, Cloudflare and `@hono/node-server` tell it. */
-  readonly peer?: (request: Req, ...platform: never[]) => string | undefined;
+  readonly peer?: (request: Req, ...platform: never[]) => string | null | undefined;
   /** Answers those who are refused. The headers are added, but for the type of the body. */
   readonly onDenied?: (refused: Refused, request: Req, ...platform: never[]) => Response | Promise<Response>;
 }
@@ -45,7 +45,8 @@ export function rateLimit<R extends Rules, Req extends Request = Request>(
   const face: Face<Req> = {
     peer(request) {
       const platform = platforms.get(request) ?? [];
-      return peer === undefined ? platformPeer(request, platform[0]) : peer(request, ...(platform as never[]));
+      if (peer === undefined) return platformPeer(request, platform[0]);
+      return peer(request, ...(platform as never[])) ?? undefined;
     },
     header: ({ headers }, name) => headers.get(name) ?? undefined,
   };

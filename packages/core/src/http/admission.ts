@@ -16,7 +16,10 @@ export interface Passed {
   readonly headers: readonly HeaderField[];
   /** Nothing if the request was skipped or the store failed. */
   readonly decided: Outcome | undefined;
-  /** Tells the real cost of a request for which some was reserved. Can be told again, as more is known. */
+  /**
+   * Tells the real cost of a request for which some was reserved, by this gate or by those before it. Can be told
+   * again, as more is known; `decided` stays what it was. Rejects if nothing was to be reserved.
+   */
   settle(cost: number): Promise<void>;
   /** To be called when the response has ended, if the gate `watches`. It never fails. */
   ended(ending: Ending): Promise<void>;

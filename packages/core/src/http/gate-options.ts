@@ -1,9 +1,10 @@
 import { HeadgateError, shown } from "../errors.ts";
+import type { Limit } from "../limit/limit.ts";
 import { isCost } from "../limiter/check-options.ts";
 import { requireOptions } from "../options.ts";
 import type { Clock } from "../time/clock.ts";
 import type { AddressOptions } from "./address/client-address.ts";
-import type { Eventually } from "./eventually.ts";
+import { after, type Eventually } from "./eventually.ts";
 import type { HeaderForm } from "./headers/response-headers.ts";
 import type { WarnOptions } from "./headers/usage-state.ts";
 import type { By } from "./identity.ts";
@@ -118,9 +119,19 @@ export function requireLimits<Name extends string, Request>(
   return limits;
 }
 
-/** Reads a cost, which may be a function. */
+/** Reads a cost, which may be a function. What that says is looked at, too: where it says nothing, that is no 1. */
 export function requireCostOf<Request>(cost: Cost<Request>, field: string): (request: Request) => Eventually<number> {
-  if (typeof cost === "function") return cost;
+  if (typeof cost === "function") {
+    const requireSaid = (said: number): number => {
+      if (isCost(said)) return said;
+      throw new HeadgateError(
+        "HG_BAD_COST",
+        field,
+        `must be a function that says a whole number from 0 to 2^53 - 1, it said ${shown(said)}`,
+      );
+    };
+    return (request) => after(cost(request), requireSaid);
+  }
   if (!isCost(cost)) {
     throw new HeadgateError(
       "HG_BAD_COST",
@@ -129,6 +140,17 @@ export function requireCostOf<Request>(cost: Cost<Request>, field: string): (req
     );
   }
   return () => cost;
+}
+
+/** Refuses what a limit never has room for: all requests would be refused. */
+export function requireAttainable(cost: unknown, { burst }: Limit, rule: string, field: string): void {
+  if (typeof cost === "number" && cost > burst) {
+    throw new HeadgateError(
+      "HG_BAD_OPTION",
+      field,
+      `must be at most ${burst}, which is all that the rule ${shown(rule)} holds, got ${cost}: no request would pass`,
+    );
+  }
 }
 
 const SHORTEST_HOLD_MS = 1_000;

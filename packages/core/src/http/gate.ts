@@ -15,6 +15,7 @@ import type { Face } from "./face.ts";
 import {
   type Asked,
   type GateLimit,
+  requireAttainable,
   requireCostOf,
   requireFunction,
   requireGateOptions,
@@ -28,8 +29,9 @@ import { type Identify, requireBy } from "./identity.ts";
 import { Notices, processNotices } from "./notices.ts";
 import { type Ending, requireRefundOn } from "./refund-on.ts";
 import { Refusals } from "./refusals.ts";
+import { forgetReserved, type Settle, settleEarlier, settleNothing, settleWithEarlier } from "./reserved.ts";
 import { isSync, take } from "./take.ts";
-import { Till } from "./till.ts";
+import { type Sale, Till } from "./till.ts";
 
 /** One limit of the gate, ready to ask. */
 interface Ready<Name extends string, Request> {
@@ -55,7 +57,7 @@ interface Texts {
  * A store that fails is never an error of the request. What `by`, `cost` and `skip` throw goes through to the
  * framework, as any mistake in a handler does.
  */
-export class Gate<R extends Rules, Request> {
+export class Gate<R extends Rules, Request extends object> {
   /** Whether `ended` must be called when a response has ended. */
   readonly watches: boolean;
   private readonly limiter: Limiter<R>;
@@ -63,6 +65,8 @@ export class Gate<R extends Rules, Request> {
   private readonly skip: ((request: Request) => Eventually<boolean>) | undefined;
   private readonly refundOn: ((ending: Ending) => boolean) | undefined;
   private readonly names: readonly RuleName<R>[];
+  /** Whether the cost of any limit is an estimate. */
+  private readonly reserves: boolean;
   /** Where something may have to be put right. */
   private readonly till: Till<R> | undefined;
   private readonly failOpen: boolean;
@@ -102,13 +106,19 @@ export class Gate<R extends Rules, Request> {
     const notices = onNotice === undefined ? processNotices : new Notices(onNotice);
     const address = new ClientAddress(face, options, notices);
     const thresholds = warn === false ? undefined : requireThresholds(warn);
-    const ready = (limit: GateLimit<RuleName<R>, Request>): Ready<RuleName<R>, Request> => ({
-      rule: limit.rule,
-      identify: requireBy(limit.by ?? by, face, address, notices, "by"),
-      cost: requireCostOf(limit.reserve ?? limit.cost ?? cost, limit.reserve === undefined ? "cost" : "reserve"),
-      reserves: limit.reserve !== undefined,
-      states: thresholds && new UsageStates(thresholds),
-    });
+    const ready = (limit: GateLimit<RuleName<R>, Request>): Ready<RuleName<R>, Request> => {
+      const field = limit.reserve === undefined ? "cost" : "reserve";
+      const taken = limit.reserve ?? limit.cost ?? cost;
+      const costOf = requireCostOf(taken, field);
+      requireAttainable(taken, limiter.limitOf(limit.rule), limit.rule, field);
+      return {
+        rule: limit.rule,
+        identify: requireBy(limit.by ?? by, face, address, notices, "by"),
+        cost: costOf,
+        reserves: limit.reserve !== undefined,
+        states: thresholds && new UsageStates(thresholds),
+      };
+    };
     this.limiter = limiter;
     this.notices = notices;
     this.limits = requireLimits(options.rules).map(ready);
@@ -116,7 +126,8 @@ export class Gate<R extends Rules, Request> {
     this.refundOn = refundOn === undefined ? undefined : requireRefundOn(refundOn);
     this.names = this.limits.map(({ rule }) => rule);
     const reserves = this.limits.map(({ reserves }) => reserves);
-    this.watches = this.refundOn !== undefined || reserves.includes(true);
+    this.reserves = reserves.includes(true);
+    this.watches = this.refundOn !== undefined || this.reserves;
     if (this.watches) {
       const till = { notices, forMs: reserveForMs, clock: options.clock, now: () => clock.now() };
       this.till = new Till(limiter, reserves, till);
@@ -140,12 +151,12 @@ export class Gate<R extends Rules, Request> {
 
   private decideUnlessSkipped(request: Request): Eventually<Admission> {
     if (this.skip === undefined) return this.decide(request);
-    return after(this.skip(request), (skipped) => (skipped ? passed([], undefined) : this.decide(request)));
+    return after(this.skip(request), (skipped) => (skipped ? this.uncharged(request) : this.decide(request)));
   }
 
   private decide(request: Request): Eventually<Admission> {
     if (this.memory !== undefined) return this.decideAtOnce(this.memory, this.limits[0], request);
-    return after(this.checksOf(request), (checks) => this.ask(checks));
+    return after(this.checksOf(request), (checks) => this.ask(request, checks));
   }
 
   /**
@@ -160,7 +171,7 @@ export class Gate<R extends Rules, Request> {
     const key = identify(request);
     const units = cost(request);
     if (isPromise(key) || isPromise(units)) {
-      return Promise.all([key, units]).then(([key, cost]) => this.ask([{ rule, key, cost }]));
+      return Promise.all([key, units]).then(([key, cost]) => this.ask(request, [{ rule, key, cost }]));
     }
     const outcome = units === 1 ? limiter.checkSync(rule, key) : limiter.checkSync(rule, key, { cost: units });
     if (limiter.store.version !== this.version) {
@@ -171,28 +182,54 @@ export class Gate<R extends Rules, Request> {
     const headers = this.texts.writer.write(outcome);
     const state = states?.after(key, outcome, policy.limit.burst, this.nowMs);
     if (state !== undefined && state !== "normal") headers.push(stateHeader([{ policy, state }]));
-    return outcome.allowed ? passed(headers, outcome) : this.refused(outcome, headers);
+    return outcome.allowed ? passed(headers, outcome, settleEarlier(request)) : this.refused(outcome, headers);
   }
 
   private checksOf(request: Request): Eventually<readonly Check<RuleName<R>>[]> {
     return all(this.limits.map((limit) => checkOf(limit, request)));
   }
 
-  private ask(checks: readonly Check<RuleName<R>>[]): Eventually<Admission> {
+  private ask(request: Request, checks: readonly Check<RuleName<R>>[]): Eventually<Admission> {
     if (this.till !== undefined) {
-      return this.unlessFails(this.till.take(checks), ({ outcome, charge }) => this.answer(checks, outcome, charge));
+      const next = ({ outcome, charge }: Sale<R>) => this.answer(request, checks, outcome, charge);
+      return this.unlessFails(request, this.till.take(checks), next);
     }
-    return this.unlessFails(take(this.limiter, checks), (outcome) => this.answer(checks, outcome));
+    return this.unlessFails(request, take(this.limiter, checks), (outcome) => this.answer(request, checks, outcome));
   }
 
-  private unlessFails<Value>(asked: Eventually<Value>, next: (value: Value) => Admission): Eventually<Admission> {
-    return isPromise(asked) ? asked.then(next, (error: unknown) => this.withoutStore(error)) : next(asked);
+  private unlessFails<Value>(
+    request: Request,
+    asked: Eventually<Value>,
+    next: (value: Value) => Admission,
+  ): Eventually<Admission> {
+    return isPromise(asked) ? asked.then(next, (error: unknown) => this.withoutStore(request, error)) : next(asked);
   }
 
-  private answer(checks: readonly Check<RuleName<R>>[], outcome: Outcome, charge?: Charge<R>): Admission {
+  private answer(
+    request: Request,
+    checks: readonly Check<RuleName<R>>[],
+    outcome: Outcome,
+    charge?: Charge<R>,
+  ): Admission {
     const headers = this.headers(checks, outcome);
     if (!outcome.allowed) return this.refused(outcome, headers);
-    return charge === undefined ? passed(headers, outcome) : this.correctable(headers, outcome, charge);
+    if (charge === undefined) return passed(headers, outcome, settleEarlier(request));
+    return {
+      allowed: true,
+      headers,
+      decided: outcome,
+      settle: this.settleOf(request, (cost) => charge.settle(cost)),
+      ended: (ending) => this.ended(request, charge, ending),
+    };
+  }
+
+  /** A request that this gate lets through without asking the store, or without its answer. */
+  private uncharged(request: Request): Passed {
+    return passed([], undefined, this.settleOf(request, settleNothing));
+  }
+
+  private settleOf(request: Request, own: Settle): Settle {
+    return this.reserves ? settleWithEarlier(request, own) : settleEarlier(request);
   }
 
   private headers(checks: readonly Check<RuleName<R>>[], outcome: Outcome): HeaderField[] {
@@ -203,17 +240,8 @@ export class Gate<R extends Rules, Request> {
     return headers;
   }
 
-  private correctable(headers: readonly HeaderField[], decided: Outcome, charge: Charge<R>): Passed {
-    return {
-      allowed: true,
-      headers,
-      decided,
-      settle: (cost) => charge.settle(cost),
-      ended: (ending) => this.ended(charge, ending),
-    };
-  }
-
-  private async ended(charge: Charge<R>, ending: Ending): Promise<void> {
+  private async ended(request: Request, charge: Charge<R>, ending: Ending): Promise<void> {
+    forgetReserved(request);
     try {
       await this.correct(charge, ending);
     } catch (error) {
@@ -235,11 +263,11 @@ export class Gate<R extends Rules, Request> {
     return this.texts.refusals.write(kind, decided.violated, headers, decided);
   }
 
-  private withoutStore(error: unknown): Admission {
+  private withoutStore(request: Request, error: unknown): Admission {
     if (failureOf(error) === undefined) throw error;
     if (!this.failOpen) return this.texts.refusals.write("temporary-reduced-capacity", this.names, [], undefined);
     this.notices.give("HG_STORE_IGNORED", "a request could not be checked", error);
-    return passed([], undefined);
+    return this.uncharged(request);
   }
 
   /** The header of the limits that are near, or at, their end. */
@@ -278,9 +306,9 @@ export class Gate<R extends Rules, Request> {
   }
 }
 
-/** Nothing of it needs to be put right. */
-function passed(headers: readonly HeaderField[], decided: Outcome | undefined): Passed {
-  return { allowed: true, headers, decided, settle: nothing, ended: nothing };
+/** Nothing that this gate took needs to be put right. */
+function passed(headers: readonly HeaderField[], decided: Outcome | undefined, settle: Settle): Passed {
+  return { allowed: true, headers, decided, settle, ended: nothing };
 }
 
 async function nothing(): Promise<void> {}

@@ -64,6 +64,7 @@ function headerName(by: unknown, field: string): string {
   if (typeof by === "object" && by !== null && "header" in by) {
     requireOptions(by, HEADER_OPTIONS, { at: `${field}.` });
     if (typeof by.header === "string" && HEADER_NAME.test(by.header)) return by.header.toLowerCase();
+    throw new HeadgateError("HG_BAD_OPTION", `${field}.header`, `must be a header's name, got ${shown(by.header)}`);
   }
   throw new HeadgateError(
     "HG_BAD_OPTION",

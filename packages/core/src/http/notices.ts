@@ -1,7 +1,7 @@
 /** What Headgate warns of while requests go on, each with what it means and what to do. */
 export const noticeCodes = {
   HG_PROXY_NOT_TRUSTED:
-    "no proxy is trusted, so the peer counts as the client: behind a proxy, all clients share one quota. " +
+    "its sender is not trusted as a proxy, and counts as the client: if it is one, all its clients share one quota. " +
     "Say how many proxies there are (proxies: 1) or which; say proxies: 0 if there is none. See docs/clients.md#proxies",
   HG_EVERYBODY_TRUSTED:
     "each client can choose its address, and with it its quota. Say how many proxies there are, or which. " +

@@ -1,4 +1,3 @@
-import { requireCost } from "../limiter/check-options.ts";
 import type { RuleWithNames } from "../limiter/decision.ts";
 import { decided, type Limiter } from "../limiter/limiter.ts";
 import type { Check } from "../limiter/requests.ts";
@@ -79,7 +78,6 @@ export class Till<R extends Rules> {
   }
 
   private taken({ rule, key, cost = 1 }: Check<RuleName<R>>, reserved: boolean): Taken<RuleName<R>> {
-    requireCost(cost);
     return { rule: this.rule(rule), key, cost, reserved };
   }
 

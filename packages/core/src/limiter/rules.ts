@@ -14,11 +14,11 @@ export type QueueName<R extends Rules> = {
   RuleName<R>;
 
 export function readRules<Name extends string>(rules: Readonly<Record<Name, Limit>>): Map<Name, RuleWithNames<Name>> {
-  if (typeof rules !== "object" || rules === null || Object.keys(rules).length === 0) {
+  if (typeof rules !== "object" || rules === null || Array.isArray(rules) || Object.keys(rules).length === 0) {
     throw new HeadgateError(
       "HG_BAD_RULES",
       "rules",
-      `must name at least one limit, as in { api: tokenBucket("100/m") }`,
+      `must name at least one limit, as in { api: tokenBucket("100/m") }${Array.isArray(rules) ? ", got an array" : ""}`,
     );
   }
   const names = Object.keys(rules) as Name[];
@@ -37,10 +37,16 @@ export function makeRule<Name extends string>(name: Name, limit: Limit): RuleWit
   return Object.freeze({ name, limit, names: Object.freeze([name]) });
 }
 
+/** A message is read by people: nobody looks for a name among thousands. */
+const MOST_NAMES = 10;
+
 export function unknownRule(name: unknown, known: Iterable<string>): HeadgateError {
+  const names = [...known];
+  const listed = names.slice(0, MOST_NAMES).join(", ");
+  const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : "";
   return new HeadgateError(
     "HG_UNKNOWN_RULE",
     "rule",
-    `this limiter has no rule ${shown(name)} (it has ${[...known].join(", ")})`,
+    `this limiter has no rule ${shown(name)} (it has ${listed}${more})`,
   );
 }

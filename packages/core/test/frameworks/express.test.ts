@@ -102,6 +102,43 @@ describe("Express that trusts a proxy", () => {
     expect(notices).toMatchObject([{ code: "HG_EVERYBODY_TRUSTED", message: expect.stringContaining("its quota") }]);
   });
 
+  it.each([
+    ["203.0.113.7:5678", "ip:203.0.113.7"],
+    ["[2001:db8::1]:99", "ip:2001:db8:0:0::/64"],
+  ])("may say it with a port: %s", async (address, key) => {
+    const { limiter } = testLimiter(rules);
+    const notices: Notice[] = [];
+    const app = express().set("trust proxy", 1);
+    app.use(rateLimit(limiter, { rules: "api", onNotice: (notice) => notices.push(notice) }), (_, response) => {
+      response.end();
+    });
+    await fetch(await serve(app), from(address));
+    expect(limiter.peekSync("api", key).remaining).toBe(1);
+    expect(notices).toEqual([]);
+  });
+
+  it("other than the one that there is, is warned of", async () => {
+    const { limiter } = testLimiter(rules);
+    const notices: Notice[] = [];
+    const app = express().set("trust proxy", "192.0.2.1");
+    app.use(rateLimit(limiter, { rules: "api", onNotice: (notice) => notices.push(notice) }), (_, response) => {
+      response.end();
+    });
+    await fetch(await serve(app), from("203.0.113.7"));
+    expect(limiter.peekSync("api", "ip:127.0.0.1").remaining).toBe(1);
+    expect(notices.map(({ code }) => code)).toEqual(["HG_PROXY_NOT_TRUSTED"]);
+  });
+
+  it("leaves the headers to those who count by them", async () => {
+    const { limiter } = testLimiter(rules);
+    const app = express().set("trust proxy", 1);
+    app.use(rateLimit(limiter, { rules: "api", by: { header: "x-forwarded-for" } }), (_, response) => {
+      response.end();
+    });
+    await fetch(await serve(app), from("203.0.113.7"));
+    expect(limiter.peekSync("api", "header:203.0.113.7").remaining).toBe(1);
+  });
+
   it("is heeded when a mounted application inherits it", async () => {
     const { limiter } = testLimiter(rules);
     const inner = express().use(rateLimit(limiter, "api"), (_, response) => {

@@ -95,19 +95,54 @@ describe("the plugin", () => {
 });
 
 describe("Fastify that trusts a proxy", () => {
-  async function charged(trustProxy: FastifyServerOptions["trustProxy"], options: Partial<RateLimitOptions<"api">>) {
+  type TrustProxy = FastifyServerOptions["trustProxy"];
+
+  async function charged(
+    trustProxy: TrustProxy,
+    options: Partial<RateLimitOptions<"api">> = {},
+    forwarded = "6.6.6.6, 203.0.113.7",
+  ) {
     const { limiter } = testLimiter(rules);
     const notices: Notice[] = [];
     const app = fastify({ ...(trustProxy === undefined ? {} : { trustProxy }) });
     const onNotice = (notice: Notice): void => void notices.push(notice);
     await app.register(rateLimitPlugin(limiter, { rules: "api", onNotice, ...options }));
-    await app.inject({ url: "/", headers: { "x-forwarded-for": "6.6.6.6, 203.0.113.7" } });
-    const keys = ["ip:127.0.0.1", "ip:6.6.6.6", "ip:203.0.113.7"];
+    await app.inject({ url: "/", headers: { "x-forwarded-for": forwarded } });
+    const keys = ["ip:127.0.0.1", "ip:6.6.6.6", "ip:203.0.113.7", "ip:2001:db8:0:0::/64"];
     return { keys: keys.filter((key) => limiter.peekSync("api", key).remaining === 1), notices };
   }
 
   it("says who the client is, and there is nothing to warn of", async () => {
-    expect(await charged("loopback", {})).toEqual({ keys: ["ip:203.0.113.7"], notices: [] });
+    expect(await charged("loopback")).toEqual({ keys: ["ip:203.0.113.7"], notices: [] });
+  });
+
+  it("may say it with a port", async () => {
+    const notices: Notice[] = [];
+    expect(await charged(["127.0.0.1"], {}, "203.0.113.7:80")).toEqual({ keys: ["ip:203.0.113.7"], notices });
+    expect(await charged(["127.0.0.1"], {}, "[2001:db8::1]:99")).toEqual({ keys: ["ip:2001:db8:0:0::/64"], notices });
+  });
+
+  it.each<[string, unknown]>([
+    ["is given a number, which Fastify takes for nobody", 1],
+    ["trusts another", "192.0.2.1"],
+  ])("is warned of if it %s: the proxy counts as the client", async (_how, trustProxy) => {
+    const { keys, notices } = await charged(trustProxy as TrustProxy);
+    expect(keys).toEqual(["ip:127.0.0.1"]);
+    expect(notices).toMatchObject([{ code: "HG_PROXY_NOT_TRUSTED" }]);
+  });
+
+  it.each<[string, TrustProxy]>([
+    ["true", true],
+    ["a function that never says no", () => true],
+  ])("and believes everybody (%s) is warned of", async (_how, trustProxy) => {
+    const { keys, notices } = await charged(trustProxy);
+    expect(keys).toEqual(["ip:6.6.6.6"]);
+    expect(notices).toMatchObject([{ code: "HG_EVERYBODY_TRUSTED", message: expect.stringContaining("its quota") }]);
+    expect(await charged(trustProxy, { proxies: 1 })).toEqual({ keys: ["ip:203.0.113.7"], notices: [] });
+  });
+
+  it("believes so many by a function, which is not everybody", async () => {
+    expect(await charged((_address, hop) => hop < 1)).toEqual({ keys: ["ip:203.0.113.7"], notices: [] });
   });
 
   it("is overruled by the option proxies", async () => {

@@ -192,6 +192,16 @@ describe("a refusal in Hono", () => {
 });
 
 describe("the peer in Hono", () => {
+  it.each([
+    [null, "ip:unknown"],
+    ["192.0.2.7:80", "ip:192.0.2.7"],
+  ])("may be told as %j", async (told, key) => {
+    const { limiter } = testLimiter(rules);
+    const app = new Hono().use(rateLimit(limiter, { rules: "day", peer: () => told, onNotice: () => {} }));
+    await app.request("/");
+    expect(limiter.peekSync("day", key).remaining).toBe(9);
+  });
+
   it("can be told by a function", async () => {
     const { limiter } = testLimiter(rules);
     const app = new Hono();

@@ -96,6 +96,18 @@ describe("what the platform gives beside the request", () => {
   });
 });
 
+describe("the peer of a request", () => {
+  it.each([
+    [null, "ip:unknown"],
+    ["192.0.2.7:80", "ip:192.0.2.7"],
+  ])("may be told as %j", async (told, key) => {
+    const { limiter } = testLimiter(rules);
+    const limit = rateLimit(limiter, { rules: "day", peer: () => told, onNotice: () => {} });
+    await limit(() => new Response("ok"))(request());
+    expect(limiter.peekSync("day", key).remaining).toBe(9);
+  });
+});
+
 describe("a response that cannot be changed", () => {
   /** Only what was fetched cannot be changed for sure: servers have their own classes of responses. */
   const fetched = () => fetch("data:text/csv,a;b");

@@ -37,6 +37,27 @@ describe("without trusted proxies", () => {
   });
 });
 
+describe("a peer that is told with more than its address", () => {
+  it.each([
+    ["1.2.3.4:5678", "1.2.3.4"],
+    ["[2001:db8::1]:99", "2001:db8:0:0::/64"],
+    ["[2001:db8::1]", "2001:db8:0:0::/64"],
+    ["[::ffff:1.2.3.4]:80", "1.2.3.4"],
+  ])("is read as a hop is: %s", (peer, client) => {
+    expect(finder().of({ peer })).toBe(client);
+    expect(finder({ proxies: 0 }).of({ peer })).toBe(client);
+  });
+
+  it("is known as a proxy by its address", () => {
+    const asked: unknown[] = [];
+    const proxies = (...hop: unknown[]): boolean => asked.push(hop) === 1;
+    const request = { peer: "[2001:db8::1]:99", headers: { "x-forwarded-for": "1.2.3.4" } };
+    expect(finder({ proxies: ["2001:db8::1"] }).of(request)).toBe("1.2.3.4");
+    expect(finder({ proxies }).of(request)).toBe("1.2.3.4");
+    expect(asked[0]).toEqual(["2001:db8::1", 0]);
+  });
+});
+
 describe("X-Forwarded-For", () => {
   it.each([
     ["9.9.9.9, 1.2.3.4", 1, "1.2.3.4"],
@@ -179,7 +200,7 @@ describe("a proxy that nobody has told of", () => {
     for (let i = 0; i < 3; i += 1) of({ peer: "10.0.0.1", headers: { [name]: "1.2.3.4" } });
     expect(notices).toHaveLength(1);
     expect(notices[0].code).toBe("HG_PROXY_NOT_TRUSTED");
-    expect(notices[0].message).toContain(`header ${name}`);
+    expect(notices[0].message).toContain(`a request from 10.0.0.1 has the header ${name}`);
     expect(notices[0].message).toContain("docs/clients.md#proxies");
   });
 
@@ -188,6 +209,31 @@ describe("a proxy that nobody has told of", () => {
     for (let i = 0; i < 5_000; i += 1) of({ peer: "10.0.0.1" });
     for (let i = 0; i < 64; i += 1) of({ peer: "10.0.0.1", headers: { "x-forwarded-for": "1.2.3.4" } });
     expect(notices).toHaveLength(1);
+  });
+
+  it.each([
+    ["x-forwarded-for", "10.0.0.1"],
+    ["x-forwarded-for", "::ffff:10.0.0.1, 10.0.0.1:80"],
+    ["x-forwarded-for", ""],
+    ["forwarded", 'for="10.0.0.1:80";proto=http'],
+  ])("is no news if its %s tells nobody but itself: %j", (name, header) => {
+    const { of, notices } = finder();
+    of({ peer: "10.0.0.1", headers: { [name]: header } });
+    expect(notices).toEqual([]);
+    of({ peer: "10.0.0.1", headers: { "x-forwarded-for": "1.2.3.4, 10.0.0.1" } });
+    expect(notices).toHaveLength(1);
+  });
+
+  it("is noticed where the framework was told of proxies, but still takes the peer for the client", () => {
+    const notices: Notice[] = [];
+    const told = { ...face, connection: () => "::ffff:10.0.0.1" };
+    const address = new ClientAddress(told, {}, new Notices((notice) => notices.push(notice)));
+    const headers = { "x-forwarded-for": "1.2.3.4" };
+    expect(address.of({ peer: "1.2.3.4", headers })).toBe("1.2.3.4");
+    expect(address.of({ peer: "5.6.7.8", headers })).toBe("5.6.7.8");
+    expect(notices).toEqual([]);
+    expect(address.of({ peer: "10.0.0.1", headers })).toBe("10.0.0.1");
+    expect(notices.map(({ code }) => code)).toEqual(["HG_PROXY_NOT_TRUSTED"]);
   });
 
   it("is no news where the option is given, and none if there is none", () => {

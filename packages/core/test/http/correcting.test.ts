@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
+import type { Passed } from "../../src/http/admission.ts";
 import { Gate } from "../../src/http/gate.ts";
 import type { GateOptions } from "../../src/http/gate-options.ts";
 import type { Notice } from "../../src/http/notices.ts";
 import type { Ending, RefundOn } from "../../src/http/refund-on.ts";
 import { fixedWindow, rateLimiter, StoreError, tokenBucket } from "../../src/index.ts";
-import { ManualClock } from "../../src/testing/index.ts";
+import { ManualClock, testLimiter } from "../../src/testing/index.ts";
 import { SlowStore } from "../limiter/slow-store.ts";
 import { ann, gateOf, passed, rules } from "./gates.ts";
 import { face, type TestRequest } from "./request.ts";
@@ -147,6 +148,85 @@ describe("a reserved cost", () => {
     await expect(admission.settle(cost)).rejects.toThrow(expect.objectContaining({ code: "HG_BAD_COST" }));
     await admission.settle(2);
     expect(limiter.peekSync("day", key).remaining).toBe(8);
+  });
+});
+
+describe("a request without a reservation", () => {
+  const refusal = expect.objectContaining({ code: "HG_NOT_RESERVED", field: "settle" });
+
+  it.each<[string, GateOptions<keyof typeof rules, TestRequest>]>([
+    ["of one rule", { rules: "day" }],
+    ["of several", { rules: ["day", "api"] }],
+    ["that is given back", { rules: "day", refundOn: "5xx" }],
+    ["that is skipped", { rules: "day", skip: () => true }],
+  ])("%s cannot be settled: the handler would believe that it had charged", async (_name, options) => {
+    const { gate } = gateOf(options);
+    const { settle } = passed(await gate.admit({ ...ann }));
+    await expect(settle(5)).rejects.toThrow(refusal);
+  });
+
+  it("has nothing to settle where it was skipped by a gate that reserves: that is no mistake", async () => {
+    const { gate, limiter } = gateOf({ rules: { rule: "day", reserve: 5 }, skip: () => true });
+    await passed(await gate.admit({ ...ann })).settle(3);
+    expect(limiter.peekSync("day", key).remaining).toBe(10);
+  });
+});
+
+describe("a request that comes through several gates", () => {
+  type Asked = GateOptions<keyof typeof rules, TestRequest>;
+  const reserving: Asked = { rules: { rule: "day", reserve: 6 } };
+
+  /** Sends requests, each an object, through gates of one limiter; answers the admissions of each gate. */
+  function gates(...asked: Asked[]) {
+    const { limiter, clock } = testLimiter(rules);
+    const each = asked.map((options) => new Gate(limiter, { proxies: 0, clock, ...options }, face));
+    const send = async (request: TestRequest) => {
+      const admissions: Passed[] = [];
+      for (const gate of each) admissions.push(passed(await gate.admit(request)));
+      return admissions;
+    };
+    const left = () => [limiter.peekSync("day", key).remaining, limiter.peekSync("burst", key).remaining];
+    return { send, left };
+  }
+
+  it.each<[string, Asked]>([
+    ["counts", { rules: "burst" }],
+    ["may refund", { rules: "burst", refundOn: "5xx" }],
+    ["skips", { rules: "burst", cost: 0, skip: () => true }],
+  ])("settles behind a gate that only %s what one before it reserved", async (_name, plain) => {
+    const { send, left } = gates(reserving, plain);
+    const [, last] = await send({ ...ann });
+    await last.settle(2);
+    expect(left()[0]).toBe(8);
+  });
+
+  it("settles what all of them reserved, as several rules of one gate; an admission reaches no gate after its own", async () => {
+    const { send, left } = gates(reserving, { rules: { rule: "burst", reserve: 4 } });
+    const [first, last] = await send({ ...ann });
+    await last.settle(2);
+    expect(left()).toEqual([8, 3]);
+    await first.settle(9);
+    expect(left()).toEqual([1, 3]);
+  });
+
+  it("settles what was reserved before a gate that skips, though it would reserve", async () => {
+    const { send, left } = gates(reserving, { rules: { rule: "burst", reserve: 4 }, skip: () => true });
+    const [, last] = await send({ ...ann });
+    await last.settle(2);
+    expect(left()).toEqual([8, 5]);
+  });
+
+  it("settles nothing of others: not of another request, nor of one that has ended and is the same object", async () => {
+    const { send, left } = gates({ rules: { rule: "day", reserve: 1 } }, { rules: "burst" });
+    const request = { ...ann };
+    const [held, passing] = await send(request);
+    await passing.settle(3);
+    await held.ended(ok);
+    for (const again of [request, { ...ann }]) {
+      const [, last] = await send(again);
+      await last.settle(2);
+    }
+    expect(left()[0]).toBe(3);
   });
 });
 

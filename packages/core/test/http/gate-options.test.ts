@@ -28,9 +28,16 @@ describe("the options of a gate are refused at the start", () => {
     [{ rules: "api", rule: "api" }, "HG_BAD_OPTION", "options.rule"],
     [{ rules: "api", cost: -1 }, "HG_BAD_COST", "cost"],
     [{ rules: { rule: "api", reserve: 1.5 } }, "HG_BAD_COST", "reserve"],
+    [{ rules: "api", cost: 3 }, "HG_BAD_OPTION", "cost"],
+    [{ rules: ["day", "api"], cost: 10 }, "HG_BAD_OPTION", "cost"],
+    [{ rules: ["day", { rule: "burst", cost: 6 }] }, "HG_BAD_OPTION", "cost"],
+    [{ rules: { rule: "day", reserve: 11 } }, "HG_BAD_OPTION", "reserve"],
+    [{ rules: { rule: "day", reserve: 2 ** 53 } }, "HG_BAD_COST", "reserve"],
     [{ rules: "api", by: "IP" }, "HG_BAD_OPTION", "by"],
     [{ rules: "api", by: null }, "HG_BAD_OPTION", "by"],
-    [{ rules: "api", by: { header: "x y" } }, "HG_BAD_OPTION", "by"],
+    [{ rules: "api", by: { header: "x y" } }, "HG_BAD_OPTION", "by.header"],
+    [{ rules: "api", by: { header: 7 } }, "HG_BAD_OPTION", "by.header"],
+    [{ rules: "api", by: {} }, "HG_BAD_OPTION", "by"],
     [{ rules: "api", by: { header: "x", name: "y" } }, "HG_BAD_OPTION", "by.name"],
     [{ rules: "api", skip: true }, "HG_BAD_OPTION", "skip"],
     [{ rules: "api", headers: "draft-5" }, "HG_BAD_OPTION", "headers"],
@@ -47,6 +54,21 @@ describe("the options of a gate are refused at the start", () => {
     [["api", "api"], "HG_BAD_OPTION", "rules[1]"],
   ])("if they are %j", (options, code, field) => {
     expect(refusalOf(options)).toMatchObject({ code, field });
+  });
+
+  it("if no request could pass, which the message says", () => {
+    expect(refusalOf({ rules: { rule: "burst", cost: 6 } }).message).toBe(
+      'cost: must be at most 5, which is all that the rule "burst" holds, got 6: no request would pass',
+    );
+    expect(() => refusalOf({ rules: { rule: "burst", cost: 5 } })).toThrow("was not refused");
+    expect(() => refusalOf({ rules: [{ rule: "burst", reserve: 5 }, "day"], cost: 10 })).toThrow("was not refused");
+    expect(() => refusalOf({ rules: "burst", cost: () => 6 })).toThrow("was not refused");
+  });
+
+  it("if they ask for a draft by a number that is not told apart, which is the newest", () => {
+    expect(refusalOf({ rules: "api", headers: "draft-8" }).message).toContain('got "draft-8": use "draft"');
+    expect(refusalOf({ rules: "api", headers: ["legacy-epoch", "draft-10"] }).message).toContain('use "draft"');
+    expect(refusalOf({ rules: "api", headers: "draft-5" }).message).not.toContain("use");
   });
 
   it("unless the framework reads them itself", () => {

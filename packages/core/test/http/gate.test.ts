@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { Gate } from "../../src/http/gate.ts";
+import type { GateOptions } from "../../src/http/gate-options.ts";
 import { fixedWindow, type Limiter, rateLimiter } from "../../src/index.ts";
 import { ManualClock, testLimiter } from "../../src/testing/index.ts";
 import { SlowStore } from "../limiter/slow-store.ts";
 import { ann, bob, gateOf, headersOf, now, passed, refused, rules } from "./gates.ts";
-import { face } from "./request.ts";
+import { face, type TestRequest } from "./request.ts";
 
 describe("a gate over memory", () => {
   it("answers without a promise, and tells the limit", () => {
@@ -121,17 +122,25 @@ describe("the cost of a request", () => {
     expect(later.limiter.peekSync("day", "ip:1.2.3.4").remaining).toBe(8);
   });
 
-  it.each([Number.NaN, -1, 1.5, "1"])(
-    "of %s is a mistake, and goes through to the program; nothing is charged",
-    (cost) => {
-      const { gate, limiter } = gateOf({ rules: "day", cost: () => cost as number });
-      expect(() => gate.admit(ann)).toThrow(expect.objectContaining({ code: "HG_BAD_COST" }));
-      expect(limiter.peekSync("day", "ip:1.2.3.4").remaining).toBe(10);
-    },
-  );
+  describe.each([
+    ["cost", { rules: "day", cost: ({ cost }) => cost as number }],
+    ["cost", { rules: ["day", "burst"], cost: async ({ cost }) => cost as number }],
+    ["reserve", { rules: { rule: "day", reserve: ({ cost }) => cost as number } }],
+  ] satisfies [string, GateOptions<keyof typeof rules, TestRequest>][])("that the %s of %j says", (field, options) => {
+    // A client that could leave it out would pay 1.
+    it.each([Number.NaN, -1, 1.5, "1", undefined, null])(
+      "to be %s is a mistake, and goes through to the program; nothing is charged",
+      async (cost) => {
+        const { gate, limiter } = gateOf(options);
+        const problem = expect.objectContaining({ code: "HG_BAD_COST", field });
+        await expect(async () => gate.admit({ ...ann, cost: cost as number })).rejects.toThrow(problem);
+        expect(limiter.peekSync("day", "ip:1.2.3.4").remaining).toBe(10);
+      },
+    );
+  });
 
   it("of more than a limit holds is refused, without a time to come again", () => {
-    const { gate } = gateOf({ rules: "day", cost: 11 });
+    const { gate } = gateOf({ rules: "day", cost: () => 11 });
     const refusal = refused(now(gate.admit(ann)));
     expect(refusal.status).toBe(429);
     expect(headersOf(refusal)).not.toHaveProperty("Retry-After");

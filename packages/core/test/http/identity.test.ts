@@ -75,6 +75,16 @@ describe("a function that says by whom", () => {
   });
 });
 
+describe("a header that says by whom", () => {
+  it("must have a name that a header can have, and else is quoted", () => {
+    const refused = expect.objectContaining({
+      field: "by.header",
+      message: expect.stringContaining(`must be a header's name, got "bad name"`),
+    });
+    expect(() => gateOf({ rules: "day", by: { header: "bad name" } })).toThrow(refused);
+  });
+});
+
 describe("the user", () => {
   it("must be known to the framework", () => {
     const { limiter } = testLimiter(rules);

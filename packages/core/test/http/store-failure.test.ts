@@ -35,6 +35,13 @@ describe("a store that fails", () => {
     expect(notices).toEqual([{ code: "HG_STORE_IGNORED", message: expect.stringContaining("resilient"), cause: gone }]);
   });
 
+  it("leaves nothing to settle where some was to be reserved, which is no mistake of a handler", async () => {
+    const { gate } = gateOver(failing(gone), { rules: { rule: "day", reserve: 5 } });
+    const { settle } = passed(await gate.admit({ ...ann }));
+    await settle(3);
+    await expect(settle(-3)).rejects.toThrow(expect.objectContaining({ code: "HG_BAD_COST" }));
+  });
+
   it("makes a 503 of them where that is wanted", async () => {
     const { gate, notices } = gateOver(failing(gone), { onStoreFailure: "deny" });
     const refusal = refused(await gate.admit(ann));
@@ -57,7 +64,7 @@ describe("a store that fails", () => {
 
   it("is told from a mistake, which goes through", async () => {
     const { gate, notices } = gateOver(failing(gone), { cost: () => 1.5 });
-    await expect(gate.admit(ann)).rejects.toThrow(expect.objectContaining({ code: "HG_BAD_COST" }));
+    await expect(async () => gate.admit(ann)).rejects.toThrow(expect.objectContaining({ code: "HG_BAD_COST" }));
     expect(notices).toEqual([]);
   });
 });

@@ -19,8 +19,10 @@ describe("proxies by their addresses", () => {
     ["10.0.0.0/8", "::ffff:a01:101", true],
     ["::ffff:10.0.0.0/104", "10.200.0.1", true],
     ["::ffff:10.0.0.0/104", "11.0.0.1", false],
-    ["0.0.0.0/0", "203.0.113.9", true],
-    ["0.0.0.0/0", "2001:db8::1", false],
+    ["128.0.0.0/1", "203.0.113.9", true],
+    ["128.0.0.0/1", "2001:db8::1", false],
+    ["10.0.0.0/8", "64:ff9b::10.0.0.1", false],
+    ["64:ff9b::/96", "64:ff9b::10.0.0.1", true],
     ["2001:db8::/32", "2001:db8:ffff::1", true],
     ["2001:db8::/32", "2001:db9::1", false],
     ["2001:db8::/33", "2001:db8:8000::1", false],
@@ -41,7 +43,7 @@ describe("proxies by their addresses", () => {
 
   it("have one without an address only over a Unix socket, if that is named", () => {
     expect(trusts(["unix"], undefined)).toBe(true);
-    expect(trusts(["loopback", "0.0.0.0/0"], undefined)).toBe(false);
+    expect(trusts(["loopback", "128.0.0.0/1"], undefined)).toBe(false);
   });
 });
 
@@ -91,4 +93,13 @@ describe("the option proxies", () => {
   it("refuses to trust everybody, and says why", () => {
     expect(refusal(() => requireTrust(true)).message).toMatch(/let each client choose its address/);
   });
+
+  it.each(["0.0.0.0/0", "10.0.0.0/0", "::/0", "::ffff:0:0/96"])(
+    "refuses everybody as the network %s, too",
+    (network) => {
+      const error = refusal(() => requireTrust(["loopback", network]));
+      expect(error).toMatchObject({ code: "HG_BAD_OPTION", field: "proxies[1]" });
+      expect(error.message).toMatch(/let each client choose its address/);
+    },
+  );
 });

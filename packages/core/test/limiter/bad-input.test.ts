@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { type Check, gcra, HeadgateError, type Limiter, leakyBucket, rateLimiter } from "../../src/index.ts";
+import {
+  type Check,
+  gcra,
+  HeadgateError,
+  type Limiter,
+  leakyBucket,
+  rateLimiter,
+  tokenBucket,
+} from "../../src/index.ts";
 import { ManualClock, testLimiter } from "../../src/testing/index.ts";
 import { SlowStore } from "./slow-store.ts";
 
@@ -45,6 +53,14 @@ describe.each([
       const error = await refused(limiter, ask(limiter, rule as "api", "k", 1), "HG_UNKNOWN_RULE", "rule");
       expect(error.message).toContain("(it has api, mail)");
     });
+  });
+
+  it("names ten rules at most of those that there are", async () => {
+    const limits = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, i) => [`r${i}`, tokenBucket("1/s")]));
+    const ten = "r0, r1, r2, r3, r4, r5, r6, r7, r8, r9";
+    await expect(rateLimiter(limits(10)).check("x", "k")).rejects.toThrow(`(it has ${ten})`);
+    await expect(rateLimiter(limits(10_000)).check("x", "k")).rejects.toThrow(`(it has ${ten} and 9990 more)`);
   });
 
   it("refuses to schedule with a bad key or cost, and runs nothing", async () => {
@@ -161,7 +177,7 @@ describe("the methods without a promise", () => {
 });
 
 describe("rateLimiter", () => {
-  it.each(each([undefined, null, {}, [], "api", 5]))("refuses %j for rules", (bad) => {
+  it.each(each([undefined, null, {}, [], [tokenBucket("1/s")], "api", 5]))("refuses %j for rules", (bad) => {
     expect(() => rateLimiter(bad as never)).toThrow(expect.objectContaining({ code: "HG_BAD_RULES", field: "rules" }));
   });
 

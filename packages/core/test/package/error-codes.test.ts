@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { rateLimit } from "../../src/frameworks/web.ts";
 import {
   type ErrorCode,
   errorCodes,
@@ -36,6 +37,13 @@ describe("an error", () => {
     HG_BAD_CHECKS: () => rateLimiter({ api: gcra("1/s") }).checkAllSync([]),
     HG_UNKNOWN_RULE: () => rateLimiter({ api: gcra("1/s") }).checkSync("apy" as "api", "k"),
     HG_NOT_A_QUEUE: () => rateLimiter({ api: gcra("1/s") }).schedule("api" as never, "k", () => 1),
+    HG_NOT_RESERVED: async () => {
+      const limited = rateLimit(rateLimiter({ api: gcra("1/s") }), { rules: "api", peer: () => "1.2.3.4" });
+      await limited(async (_request, { settle }) => {
+        await settle(5);
+        return new Response();
+      })(new Request("http://localhost/"));
+    },
     HG_IDEMPOTENCY_CONFLICT: () => {
       const limiter = rateLimiter({ api: gcra("1/s") });
       for (const cost of [1, 2]) limiter.checkSync("api", "k", { cost, idempotencyKey: "once" });

@@ -2,9 +2,12 @@ import { addressText, type IpAddress, isIpv4, masked, parseAddress } from "../..
 
 export const DEFAULT_SUBNET = 56;
 
-/** The key of an address: IPv4 as it is, IPv6 by its network, so that nobody has more quotas than networks. */
+/**
+ * The key of an address: IPv4 as it is, IPv6 by its network, so that nobody has more quotas than networks. What is no
+ * address is handed back, also `undefined` from those who are not held to the types.
+ */
 export function ipKeyGenerator(ip: string, ipv6Subnet: number | false = DEFAULT_SUBNET): string {
-  const address = parseAddress(ip);
+  const address = typeof ip === "string" ? parseAddress(ip) : undefined;
   if (address === undefined) return ip;
   if (isIpv4(address)) return addressText(address, 0);
   return ipv6Subnet === false ? ip : `${shortest(masked(address, ipv6Subnet))}/${ipv6Subnet}`;

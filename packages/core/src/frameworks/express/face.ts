@@ -21,15 +21,12 @@ export const asItCame: Face<IncomingMessage> = {
 
 /**
  * A request as Express sees it: if the application says by `trust proxy` whose word is taken, `request.ip` is the
- * client, and the headers have been read for that.
+ * client.
  */
 export const asExpressSees: Face<IncomingMessage> = {
   ...asItCame,
-  peer: (request) => (trustsProxy(request) ? (request as Seen).ip : request.socket.remoteAddress),
-  header(request, name) {
-    if ((name === "x-forwarded-for" || name === "forwarded") && trustsProxy(request)) return undefined;
-    return asItCame.header(request, name);
-  },
+  peer: (request) => (trustsProxy(request) ? (request as Seen).ip : asItCame.peer(request)),
+  connection: asItCame.peer,
   believesAll: (request) => (request as Seen).app?.get?.("trust proxy") === true,
 };
 

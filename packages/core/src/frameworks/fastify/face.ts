@@ -1,6 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import type { Face } from "../../http/face.ts";
 import { userId } from "../shared/user.ts";
+import { believesAll, trustsProxy } from "./trust.ts";
 
 /** A request as it came over the connection: whose word about the client is taken is for the option `proxies`. */
 export const asItCame: Face<FastifyRequest> = {
@@ -14,18 +15,11 @@ export const asItCame: Face<FastifyRequest> = {
 
 /**
  * A request as Fastify sees it: if the application says by `trustProxy` whose word is taken, `request.ip` is the
- * client, and the headers have been read for that.
+ * client.
  */
 export const asFastifySees: Face<FastifyRequest> = {
   ...asItCame,
-  peer: (request) => (trustsProxy(request) ? request.ip : request.raw.socket.remoteAddress),
-  header(request, name) {
-    if ((name === "x-forwarded-for" || name === "forwarded") && trustsProxy(request)) return undefined;
-    return asItCame.header(request, name);
-  },
+  peer: (request) => (trustsProxy(request) ? request.ip : asItCame.peer(request)),
+  connection: asItCame.peer,
+  believesAll,
 };
-
-/** Only then has a request a list of the addresses that it came through. */
-function trustsProxy(request: FastifyRequest): boolean {
-  return "ips" in request;
-}

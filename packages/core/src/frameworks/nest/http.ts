@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { Face } from "../../http/face.ts";
+import { believesAll, trustsProxy } from "../fastify/trust.ts";
 import { userId } from "../shared/user.ts";
 
 /** A request as both platforms show it: Express hands on Node's own, Fastify wraps it. */
@@ -13,9 +14,9 @@ interface Seen extends NestRequest {
   readonly user?: unknown;
   readonly ip?: string;
   /** Express: where its settings are. */
-  readonly app?: { enabled(setting: string): boolean };
-  /** Fastify: nothing, unless it trusts proxies. */
-  readonly ips?: readonly string[];
+  readonly app?: { enabled(setting: string): boolean; get(setting: string): unknown };
+  /** Fastify: the instance that the route is in. */
+  readonly server?: object;
 }
 
 /** A response likewise. */
@@ -36,22 +37,21 @@ const asItCame: Face<Seen> = {
   user: ({ user }) => userId(user),
 };
 
-/** If the platform was told whose word is taken, it knows the client, and has read the headers for that. */
+/** If the platform was told whose word is taken, it knows the client. */
 const asThePlatformSees: Face<Seen> = {
   ...asItCame,
-  peer: (request) => (trustsProxy(request) ? request.ip : request.socket.remoteAddress),
-  header(request, name) {
-    if ((name === "x-forwarded-for" || name === "forwarded") && trustsProxy(request)) return undefined;
-    return asItCame.header(request, name);
-  },
+  peer: (request) => (platformTrusts(request) ? request.ip : asItCame.peer(request)),
+  connection: asItCame.peer,
+  believesAll: (request) =>
+    request.app === undefined ? believesAll(request) : request.app.get("trust proxy") === true,
 };
 
 export function faceOf(proxies: unknown): Face<Seen> {
   return proxies === undefined ? asThePlatformSees : asItCame;
 }
 
-function trustsProxy({ app, ips }: Seen): boolean {
-  return app === undefined ? ips !== undefined : app.enabled("trust proxy");
+function platformTrusts(request: Seen): boolean {
+  return request.app === undefined ? trustsProxy(request) : request.app.enabled("trust proxy");
 }
 
 /** The response of Node that lies under that of a platform: both send the headers that are set there. */

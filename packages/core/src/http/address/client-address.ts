@@ -1,8 +1,8 @@
 import { HeadgateError, shown } from "../../errors.ts";
 import type { Face } from "../face.ts";
 import type { Notices } from "../notices.ts";
-import { type ForwardedHeader, hops } from "./forwarded.ts";
-import { addressText, type IpAddress, parseAddress } from "./ip-address.ts";
+import { type ForwardedHeader, hops, parseNode } from "./forwarded.ts";
+import { addressText, type IpAddress } from "./ip-address.ts";
 import { type Proxies, requireTrust, type Trust } from "./trusted-proxies.ts";
 
 export interface AddressOptions {
@@ -21,13 +21,16 @@ const LOOK_AT_FIRST = 100;
 const LOOK_EVERY = 64;
 
 interface Peer {
+  /** As the framework tells it. */
+  readonly told: string | undefined;
+  /** The same without brackets and port. */
   readonly text: string | undefined;
   readonly address: IpAddress | undefined;
   /** The address as a client's. */
   readonly client: string | undefined;
 }
 
-const NO_PEER: Peer = { text: undefined, address: undefined, client: undefined };
+const NO_PEER: Peer = { told: undefined, text: undefined, address: undefined, client: undefined };
 
 /** How many peers are remembered, with what was read from their addresses. */
 const MOST_PEERS = 1_000;
@@ -72,7 +75,7 @@ export class ClientAddress<Request> {
     const { trust } = this;
     const { text, address, client } = this.peer(this.face.peer(request));
     if (trust === undefined) {
-      this.lookForProxy(request);
+      this.lookForProxy(request, client);
       return client;
     }
     const forwarded = trust(address, text, 0) ? this.face.header(request, this.header) : undefined;
@@ -94,26 +97,44 @@ export class ClientAddress<Request> {
     return client;
   }
 
-  private peer(text: string | undefined): Peer {
-    if (text !== this.latest.text) this.latest = text === undefined ? NO_PEER : this.known(text);
+  private peer(told: string | undefined): Peer {
+    if (told !== this.latest.told) this.latest = told === undefined ? NO_PEER : this.known(told);
     return this.latest;
   }
 
-  private known(text: string): Peer {
-    const known = this.peers.get(text);
+  private known(told: string): Peer {
+    const known = this.peers.get(told);
     if (known !== undefined) return known;
     if (this.peers.size >= MOST_PEERS) this.peers.clear();
-    const address = parseAddress(text);
-    const peer = { text, address, client: address && addressText(address, this.ipv6Prefix) };
-    this.peers.set(text, peer);
+    const { address, text = told } = parseNode(told) ?? {};
+    const peer = { told, text, address, client: address && addressText(address, this.ipv6Prefix) };
+    this.peers.set(told, peer);
     return peer;
   }
 
-  private lookForProxy(request: Request): void {
+  private lookForProxy(request: Request, client: string | undefined): void {
     this.requests += 1;
     if (this.requests > LOOK_AT_FIRST && this.requests % LOOK_EVERY !== 0) return;
     if (this.face.believesAll?.(request)) this.notices.give("HG_EVERYBODY_TRUSTED", "every proxy is trusted");
-    const found = FORWARDED_HEADERS.find((name) => this.face.header(request, name) !== undefined);
-    if (found !== undefined) this.notices.give("HG_PROXY_NOT_TRUSTED", `a request has the header ${found}`);
+    if (!this.isPeer(request, client)) return;
+    const found = FORWARDED_HEADERS.find((name) => this.tellsAnother(name, this.face.header(request, name), client));
+    if (found === undefined) return;
+    const from = client === undefined ? "" : ` from ${client}`;
+    this.notices.give("HG_PROXY_NOT_TRUSTED", `a request${from} has the header ${found}`);
+  }
+
+  /** Whether the client is the one at the other end of the connection, also if the framework was told of proxies. */
+  private isPeer(request: Request, client: string | undefined): boolean {
+    const { connection } = this.face;
+    return connection === undefined || this.peer(connection(request)).client === client;
+  }
+
+  /** A proxy that speaks for itself, as one does on a developer's machine, hides nobody. */
+  private tellsAnother(header: ForwardedHeader, text: string | undefined, client: string | undefined): boolean {
+    if (text === undefined) return false;
+    for (const hop of hops(header, text)) {
+      if (hop === undefined || addressText(hop.address, this.ipv6Prefix) !== client) return true;
+    }
+    return false;
   }
 }

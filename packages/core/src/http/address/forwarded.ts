@@ -17,7 +17,7 @@ export function* hops(header: ForwardedHeader, text: string): Generator<Hop | un
 
 export interface Hop {
   readonly address: IpAddress;
-  /** As the proxy wrote it, without brackets and port. */
+  /** As it was written, without brackets and port. */
   readonly text: string;
 }
 
@@ -49,7 +49,7 @@ function parseElement(element: string): Hop | undefined {
 const LONGEST_NODE = 128;
 
 /** An address, with or without a port; an IPv6 address with a port stands in brackets. */
-function parseNode(node: string): Hop | undefined {
+export function parseNode(node: string): Hop | undefined {
   if (node.length > LONGEST_NODE) return undefined;
   const [, bracketed] = /^\[([^\]]*:[^\]]*)\](?::\w+)?$/.exec(node) ?? [];
   if (bracketed !== undefined) return hopOf(bracketed);

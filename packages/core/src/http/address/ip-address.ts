@@ -22,9 +22,14 @@ export function parseAddress(text: string): IpAddress | undefined {
   return address !== undefined && isMapped(address) ? address.slice(6) : address;
 }
 
-/** One client as a key: an IPv4 address, or the network that an IPv6 address lies in, for its holder has all of that. */
+/**
+ * One client as a key: an IPv4 address, or the network that an IPv6 address lies in, for its holder has all of that.
+ * What a translator has put in the place of an IPv4 address (`64:ff9b::1.2.3.4`) is that one's key, else all of IPv4
+ * would be one client.
+ */
 export function addressText(address: IpAddress, ipv6Prefix: number): string {
   if (isIpv4(address)) return address.map((group) => `${group >> 8}.${group & 255}`).join(".");
+  if (isTranslated(address)) return addressText(address.slice(6), ipv6Prefix);
   const groups = masked(address, ipv6Prefix).slice(0, Math.ceil(ipv6Prefix / 16));
   const text = groups.map((group) => group.toString(16)).join(":");
   return groups.length === IPV6_GROUPS ? `${text}/${ipv6Prefix}` : `${text}::/${ipv6Prefix}`;
@@ -43,6 +48,11 @@ function maskOf(bits: number): number {
 
 function isMapped(address: IpAddress): boolean {
   return address[5] === 0xffff && address.slice(0, 5).every((group) => group === 0);
+}
+
+/** In the well-known prefix 64:ff9b::/96 (RFC 6052). */
+function isTranslated(address: IpAddress): boolean {
+  return address[0] === 0x64 && address[1] === 0xff9b && address.slice(2, 6).every((group) => group === 0);
 }
 
 function parseIpv4(text: string): IpAddress | undefined {

@@ -20,6 +20,8 @@ const NETWORKS: Readonly<Record<string, readonly string[]>> = {
   uniquelocal: ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"],
 };
 
+const EVERYBODY = "to trust everybody is to let each client choose its address";
+
 /** A peer without an address. */
 const UNIX = "unix";
 
@@ -28,7 +30,7 @@ export function requireTrust(proxies: unknown, field = "proxies"): Trust {
   if (typeof proxies === "number") return trustHops(proxies, field);
   if (typeof proxies === "function") return (_address, text, hop) => proxies(text, hop) === true;
   if (Array.isArray(proxies)) return trustNetworks(proxies, field);
-  const all = proxies === true ? "; to trust everybody is to let each client choose its address" : "";
+  const all = proxies === true ? `; ${EVERYBODY}` : "";
   throw new HeadgateError(
     "HG_BAD_OPTION",
     field,
@@ -64,6 +66,9 @@ function networksOf(entry: unknown, field: string): readonly Network[] {
   if (typeof entry === "string") {
     if (Object.hasOwn(NETWORKS, entry)) return NETWORKS[entry].flatMap((text) => networksOf(text, field));
     const network = parseNetwork(entry);
+    if (network?.bits === 0) {
+      throw new HeadgateError("HG_BAD_OPTION", field, `must not be every address, got ${shown(entry)}; ${EVERYBODY}`);
+    }
     if (network !== undefined) return [network];
   }
   throw new HeadgateError(

@@ -77,10 +77,16 @@ export function requireForms(headers: unknown, field = "headers"): readonly Head
   if (known.length < forms.length || clash) {
     const problem = clash
       ? `has two forms that write the same headers: give one of ${DRAFTS.join(", ")} and one of ${LEGACY.join(", ")} at most`
-      : `must be false or among ${Object.keys(FORMS).join(", ")}, got ${shown(forms.find((form) => !isForm(form)))}`;
+      : `must be false or among ${Object.keys(FORMS).join(", ")}, got ${shownForm(forms.find((form) => !isForm(form)))}`;
     throw new HeadgateError("HG_BAD_OPTION", field, problem);
   }
   return known;
+}
+
+/** Later drafts are not told apart: whoever asks for one by its number means the newest. */
+function shownForm(form: unknown): string {
+  const isNewer = typeof form === "string" && /^draft-([89]|\d\d)$/.test(form);
+  return isNewer ? `${shown(form)}: use "draft", which is the newest` : shown(form);
 }
 
 function isForm(form: unknown): form is HeaderForm {

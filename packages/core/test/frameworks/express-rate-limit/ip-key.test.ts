@@ -18,6 +18,10 @@ describe("the key of an address", () => {
     expect(ipKeyGenerator(ip)).toBe(key);
   });
 
+  it.each(["64:ff9b::1.2.3.4", "[2001:db8::1]:99", "1.2.3.4:80", "", undefined, null])("of %j is theirs", (ip) => {
+    expect(ipKeyGenerator(ip as string)).toBe(theirs(ip as string));
+  });
+
   it("is that of express-rate-limit, whatever the address and the network", () => {
     // They read the outdated spelling ::1.2.3.4 as IPv4; no socket tells such an address.
     const address = fc.oneof(

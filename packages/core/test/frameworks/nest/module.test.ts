@@ -60,4 +60,16 @@ describe("Nest: the module", () => {
     expect(limiter.peekSync("day", "ip:1.2.3.4").remaining).toBe(9);
     expect(notices).toEqual([]);
   });
+
+  it.each([
+    [true, "HG_EVERYBODY_TRUSTED"],
+    ["192.0.2.1", "HG_PROXY_NOT_TRUSTED"],
+  ])("warns if the proxies that Express trusts are %j", async (trusted, code) => {
+    const notices: Notice[] = [];
+    const { limiter } = testLimiter(rules);
+    const module = RateLimitModule.forRoot({ limiter, rules: "day", onNotice: (notice) => notices.push(notice) });
+    const get = await start(module, [controller({ "/": [] })], { setUp: (app) => app.set("trust proxy", trusted) });
+    await get("/", { headers: { "x-forwarded-for": "1.2.3.4" } });
+    expect(notices).toMatchObject([{ code }]);
+  });
 });

@@ -30,7 +30,7 @@ export function abortingSuite<Request>(framework: Framework<Request>): void {
         const endings: Ending[] = [];
         const refundOn = (ending: Ending) => endings.push(ending) > 0;
         const { passes, handle } = waiting();
-        const cost = which === "passes" ? 4 : 11;
+        const cost = () => (which === "passes" ? 4 : 11);
         const site = await siteOf(framework, { "/": route(limiter, { rules: "day", cost, refundOn }, handle) });
         const visit = site.fetchAndLeave("/");
         await expect.poll(() => store.calls.length).toBe(1);

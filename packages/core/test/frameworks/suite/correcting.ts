@@ -63,6 +63,19 @@ export function correctingSuite<Request>(framework: Framework<Request>): void {
       expect(left()).toBe(10 - cost);
     });
 
+    it("is reached behind another gate, which reserves nothing", async () => {
+      const { limiter } = inMemory();
+      const handle = async (passed: Passed | undefined) => {
+        await passed?.settle(9);
+        return ok;
+      };
+      const gates = [options, "api" as const].map((asked) => ({ limiter, asked }));
+      const site = await siteOf(framework, { "/": { gates, handle } });
+      expect((await site.fetch("/")).status).toBe(200);
+      expect(limiter.peekSync("day", KEY).remaining).toBe(1);
+      expect(limiter.peekSync("api", KEY).remaining).toBe(1);
+    });
+
     it("may be settled after the response", async () => {
       let settle: (() => Promise<void>) | undefined;
       const handle = (passed: Passed | undefined) => {

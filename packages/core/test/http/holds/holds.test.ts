@@ -45,7 +45,7 @@ class Process {
     this.gate = new Gate(this.limiter, { rules: reserving, proxies: 0, clock: this.clock, onNotice, ...options }, face);
   }
 
-  async reserve(request: TestRequest = ann) {
+  async reserve(request: TestRequest = { ...ann }) {
     return passed(await this.gate.admit(request));
   }
 }
@@ -149,7 +149,7 @@ describe("a reservation of a process that dies", () => {
     const [dying, other] = [world.start(), world.start()];
     await other.limiter.check("tokens", key, { cost: 30 });
     world.store.failure = { error: down };
-    await dying.gate.admit(ann);
+    await dying.gate.admit({ ...ann });
     world.store.failure = undefined;
     world.stop(dying);
     await world.pass(70_000);
@@ -164,7 +164,7 @@ describe("a reservation of a process that dies", () => {
     world.store.holds.remove = async () => {
       throw down;
     };
-    refused(await asking.gate.admit(ann));
+    refused(await asking.gate.admit({ ...ann }));
     world.stop(asking);
     await world.pass(70_000);
     expect(await world.used()).toBe(70);
@@ -462,7 +462,7 @@ describe("whatever happens to requests and processes", () => {
         const open: { settle: (cost: number) => Promise<void>; cost?: number }[] = [];
         for (const step of steps) {
           if (step.do === "reserve") {
-            const admission = await processes[step.by].gate.admit(ann);
+            const admission = await processes[step.by].gate.admit({ ...ann });
             if (admission.allowed && admission.decided !== undefined) open.push({ settle: admission.settle });
           } else if (step.do === "settle") {
             const reservation = open[step.which];
