@@ -45,7 +45,14 @@ export class Limiter<R extends Rules = Rules> {
     checks: readonly Check<Name>[],
     options?: CheckAllOptions,
   ): Promise<Verdict<Name>> {
-    return this.#ask("take", () => this.together(checks, options), toVerdict);
+    try {
+      const { operations, once } = this.together(checks, options);
+      const verdict = (answers: readonly Answer[]) => new Verdict(decided("take", operations, answers));
+      const answers = this.store.apply("take", operations, once);
+      return "then" in answers ? Promise.resolve(answers).then(verdict) : Promise.resolve(verdict(answers));
+    } catch (reason) {
+      return Promise.reject(reason);
+    }
   }
 
   /**
@@ -53,8 +60,7 @@ export class Limiter<R extends Rules = Rules> {
    * checks. All are validated before the first is charged; the decisions come in the same order.
    */
   async checkMany<Name extends RuleName<R>>(...batch: Batch<Name>): Promise<Decision<Name>[]> {
-    const asked = this.batch(batch).map((operation) => ({ operations: [operation], once: undefined }));
-    return Promise.all(asked.map((request) => this.#ask("take", () => request, onlyOne)));
+    return Promise.all(this.batch(batch).map((operation) => this.#decide("take", operation, undefined)));
   }
 
   /** What a check would say, taking nothing. */
@@ -187,44 +193,54 @@ export class Limiter<R extends Rules = Rules> {
     key: string,
     options: CheckOptions | undefined,
   ): Promise<Decision<Name>> {
-    return this.#ask(action, () => this.single(action, rule, key, options), onlyOne);
+    try {
+      const { cost, once } = askedIn(action, options);
+      return this.#decide(action, this.operation(rule, key, cost), once);
+    } catch (reason) {
+      return Promise.reject(reason);
+    }
   }
 
   /**
-   * Asks the store, and makes of the decisions what is to be told. Not an async function, nor made of any: each
-   * would cost another promise for every check. What is thrown on the way rejects all the same.
+   * Not an async function, nor made of any: each would cost another promise for every check. What is thrown on the way
+   * rejects all the same.
    */
-  #ask<Name extends RuleName<R>, Told>(
+  #decide<Name extends RuleName<R>>(
     action: Action,
-    prepare: () => Request<Name>,
-    tell: (decisions: readonly Decision<Name>[]) => Told,
-  ): Promise<Told> {
+    operation: NamedOperation<Name>,
+    once: ApplyOptions | undefined,
+  ): Promise<Decision<Name>> {
     try {
-      const { operations, once } = prepare();
-      const answered = (answers: readonly Answer[]): Told => tell(decided(action, operations, answers));
-      const answers = this.store.apply(action, operations, once);
-      return "then" in answers ? Promise.resolve(answers).then(answered) : Promise.resolve(answered(answers));
+      const answers = this.store.apply(action, [operation], once);
+      return "then" in answers
+        ? Promise.resolve(answers).then(([answer]) => decisionOf(action, operation, answer))
+        : Promise.resolve(decisionOf(action, operation, answers[0]));
     } catch (reason) {
       return Promise.reject(reason);
     }
   }
 }
 
-/** What a store answered, as decisions. Corrections are answered as a peek of cost 1 is. */
+/** What a store answered, as decisions. */
 export function decided<Name extends string>(
   action: Action,
   operations: readonly NamedOperation<Name>[],
   answers: readonly Answer[],
 ): Decision<Name>[] {
-  const isAsked = action === "take" || action === "peek";
-  return operations.map(({ rule, cost }, i) => {
-    const answer = answers[i];
-    const asked = isAsked ? cost : 1;
-    // How a lease stood is put together when it is read.
-    return "lease" in answer
-      ? new LeasedDecision(rule, asked, answer)
-      : new Decision(rule, asked, answer, answer.source, answer.degraded);
-  });
+  return operations.map((operation, i) => decisionOf(action, operation, answers[i]));
+}
+
+/** Corrections are answered as a peek of cost 1 is. */
+function decisionOf<Name extends string>(
+  action: Action,
+  { rule, cost }: NamedOperation<Name>,
+  answer: Answer,
+): Decision<Name> {
+  const asked = action === "take" || action === "peek" ? cost : 1;
+  // How a lease stood is put together when it is read.
+  return "lease" in answer
+    ? new LeasedDecision(rule, asked, answer)
+    : new Decision(rule, asked, answer, answer.source, answer.degraded);
 }
 
 export interface NamedOperation<Name extends string> extends Operation {
@@ -235,12 +251,4 @@ export interface NamedOperation<Name extends string> extends Operation {
 interface Request<Name extends string> {
   readonly operations: readonly NamedOperation<Name>[];
   readonly once: ApplyOptions | undefined;
-}
-
-function onlyOne<Name extends string>([decision]: readonly Decision<Name>[]): Decision<Name> {
-  return decision;
-}
-
-function toVerdict<Name extends string>(decisions: readonly Decision<Name>[]): Verdict<Name> {
-  return new Verdict(decisions);
 }
