@@ -30,8 +30,10 @@ export class LeasedRules {
   private readonly settings: Settings;
   private readonly tempo: Tempo;
   private readonly byName = new Map<string, LeasedRule[]>();
-  /** Whoever asks mostly hands in the same object. */
+  /** Whoever asks mostly hands in the same object, and often the one that he handed in last. */
   private readonly byRule = new WeakMap<Rule, LeasedRule>();
+  private lastRule: Rule | undefined;
+  private last: LeasedRule | undefined;
 
   constructor(settings: Settings, tempo: Tempo) {
     this.settings = settings;
@@ -44,7 +46,11 @@ export class LeasedRules {
   }
 
   of(rule: Rule): LeasedRule | undefined {
-    return this.byRule.get(rule) ?? this.find(rule);
+    if (rule !== this.lastRule) {
+      this.last = this.byRule.get(rule) ?? this.find(rule);
+      this.lastRule = rule;
+    }
+    return this.last;
   }
 
   named(name: string): readonly LeasedRule[] {
