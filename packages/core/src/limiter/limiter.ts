@@ -187,6 +187,10 @@ export class Limiter<R extends Rules = Rules> {
     return waitForTurn(waiter, this.#line, this.#clock, options);
   }
 
+  /**
+   * Not an async function, nor made of any: each would cost another promise for every check. What is thrown on the way
+   * rejects all the same.
+   */
   #single<Name extends RuleName<R>>(
     action: Action,
     rule: Name,
@@ -201,23 +205,15 @@ export class Limiter<R extends Rules = Rules> {
     }
   }
 
-  /**
-   * Not an async function, nor made of any: each would cost another promise for every check. What is thrown on the way
-   * rejects all the same.
-   */
   #decide<Name extends RuleName<R>>(
     action: Action,
     operation: NamedOperation<Name>,
     once: ApplyOptions | undefined,
   ): Promise<Decision<Name>> {
-    try {
-      const answers = this.store.apply(action, [operation], once);
-      return "then" in answers
-        ? Promise.resolve(answers).then(([answer]) => decisionOf(action, operation, answer))
-        : Promise.resolve(decisionOf(action, operation, answers[0]));
-    } catch (reason) {
-      return Promise.reject(reason);
-    }
+    const answers = this.store.apply(action, [operation], once);
+    return "then" in answers
+      ? Promise.resolve(answers).then(([answer]) => decisionOf(action, operation, answer))
+      : Promise.resolve(decisionOf(action, operation, answers[0]));
   }
 }
 

@@ -53,7 +53,7 @@ export class News {
   shut(rule: Rule, key: string, from: number, until: number, seenAt: number): void {
     const ahead = this.ahead();
     const shut = [from, Math.floor(until + ahead), Math.floor(seenAt + ahead)] as const;
-    this.post(rule.name, key, { shut, under: limitText(rule) });
+    this.post(rule.name, key, { shut, under: JSON.stringify(rule.limit) });
   }
 
   opened(rule: string, key: string, at: number): void {
@@ -76,7 +76,7 @@ export class News {
     // A time to come is none of a pool that was opened: asking it would not end before then.
     else if ("open" in item) lease.shutter.open(Math.min(item.open - ahead, this.time.now()));
     // Under another limit, as while it is changed on one node after the other, there may be room.
-    else if (item.under === limitText(rule)) {
+    else if (item.under === JSON.stringify(rule.limit)) {
       const [from, until, seenAt] = item.shut;
       // Whoever heard only this one, which came too late, would believe it.
       if (!lease.shutter.shut(from, until - ahead, seenAt - ahead - DIFFERENCE))
@@ -92,10 +92,6 @@ export class News {
 
 function topicOf(rule: string, key: string): string {
   return JSON.stringify([rule, key]);
-}
-
-function limitText({ limit: { algorithm, limit, window, burst, anchor } }: Rule): string {
-  return [algorithm, limit, window, burst, anchor].join(" ");
 }
 
 /** What others write is not trusted to be of our making. */

@@ -147,7 +147,6 @@ describe("a leased store, giving back", () => {
 });
 
 /** What another node posts that was refused one unit. */
-function shutNews({ limit: { algorithm, limit, window, burst, anchor } }: Rule, now: number, forMs: number): string {
-  const under = [algorithm, limit, window, burst, anchor].join(" ");
-  return JSON.stringify({ shut: [1, now + 1_000 * forMs, now], under });
+function shutNews({ limit }: Rule, now: number, forMs: number): string {
+  return JSON.stringify({ shut: [1, now + 1_000 * forMs, now], under: JSON.stringify(limit) });
 }

@@ -152,7 +152,7 @@ describe("a Redis that is killed", () => {
     await delay(1_500);
     await server.restart();
     const up = performance.now();
-    await eventually("the store is back", isBack, 5_000);
+    await eventually("the store is back", isBack, 1_000);
     await delay(1_000);
     await stop();
     await stalls.stop();

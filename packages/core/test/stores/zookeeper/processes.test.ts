@@ -91,5 +91,7 @@ describe("a process that is frozen until its session has expired", () => {
     expect(used).toBeGreaterThanOrEqual(slept.allowed + awake.allowed);
     // What the sleeper was not told of may have been charged: no more than it had under way.
     expect(used).toBeLessThanOrEqual(slept.allowed + awake.allowed + slept.failed);
+    // Four that fail each 10 ms: so it had a new session within a second.
+    expect(slept.failed).toBeLessThanOrEqual(4 * 100);
   });
 });

@@ -10,6 +10,8 @@ export interface Tally {
   /** Let in, and denied, by what stands in for the store. */
   readonly degraded: number;
   readonly degradedDenied: number;
+  /** For how long at most, in milliseconds, a node that was to ask at a rate was kept from it. */
+  readonly stalledMs: number;
   /** By window. */
   readonly firstDenial: ReadonlyMap<number, number>;
   /** How many failed, by code. */

@@ -72,6 +72,8 @@ class Tally {
   denied = 0;
   degraded = 0;
   degradedDenied = 0;
+  /** For how long at most it was kept from asking, in milliseconds. */
+  stalledMs = 0;
   /** When a window first denied one. */
   firstDenial = new Map();
   errors = {};
@@ -145,7 +147,10 @@ const orders = {
     const tally = new Tally();
     const open = new Set();
     const began = performance.now();
+    let last = began;
     for (let asked = 0; performance.now() - began < forMs && !isStopped; await sleep(1)) {
+      tally.stalledMs = Math.max(tally.stalledMs, performance.now() - last);
+      last = performance.now();
       if (untilDenied && tally.denied > 0) break;
       for (const due = (performance.now() - began) * perMs; asked < due; asked += 1) {
         for (const node of on) {
