@@ -14,6 +14,7 @@ local KEYS, ARGV, tonumber = KEYS, ARGV, tonumber
 local VOID = 1
 
 local now = tonumber(ARGV[2])
+local clock_is_given = now ~= nil
 if not now then
   local time = redis.call("TIME")
   now = time[1] * 1000000 + time[2]
@@ -25,13 +26,16 @@ for i = 1, tonumber(ARGV[4]) do
   local twin = use(ARGV[at + 1])
   if ARGV[at + 2] == "1" and twin.coarse then twin = use(twin.coarse)(twin) end
   local limit, fields = twin.limit(ARGV, at + 2)
-  limit.twin = twin
+  limit.twin, limit.clock_is_given = twin, clock_is_given
   limits[i] = limit
   at = at + 2 + fields
 end
 
 -- What is filled in as requests are decided. The zeros make room for one answer.
-local batch = { now = now, limits = limits, out = { now, 0, 0, 0, 0, 0 }, filled = 1, problems = {} }
+local batch = {
+  now = now, clock_is_given = clock_is_given, limits = limits,
+  out = { now, 0, 0, 0, 0, 0 }, filled = 1, problems = {},
+}
 local declared, next_key = #KEYS, 1
 local undeclared = ARGV[1] - declared
 

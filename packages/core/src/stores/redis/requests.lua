@@ -1,5 +1,5 @@
 -- Any request, whatever it asks for. Gives a function from the batch to what decides its requests.
-local rows = use("rows")
+local keep, rows = use("keep"), use("rows")
 local pack, rep, sub, unpack_from = struct.pack, string.rep, string.sub, struct.unpack
 
 local DECIDED, CONFLICT, FAILED = 0, 2, 3
@@ -142,7 +142,7 @@ return function(batch)
     elseif not known or unpack_from("<d", known, FINGERPRINT + 1) <= now then
       if decide(action, keys, operations) then
         local packed = pack("<" .. rep("d", answers + 1), now + remembered, unpack(out, from + 1, batch.filled))
-        redis.call("PSETEX", record, math.ceil(remembered / 1000), fingerprint .. packed)
+        redis.call("PSETEX", record, keep.ttl(remembered, batch.clock_is_given), fingerprint .. packed)
       end
     elseif sub(known, 1, FINGERPRINT) ~= fingerprint then
       push(CONFLICT)

@@ -67,7 +67,7 @@ end
 function rows.write(limit, row, now, reset_after)
   local twin, cells = limit.twin, row.cells
   local kept, ttl = row.kept, nil
-  if kept < now + reset_after then kept, ttl = keep(limit, now, reset_after) end
+  if kept < now + reset_after then kept, ttl = keep.row(limit, now, reset_after) end
   row.kept = kept
   if twin.row or not row.stored then
     local value = pack(twin.format or "<" .. rep("d", #cells + 1), kept, unpack(cells))
@@ -87,7 +87,7 @@ end
 function rows.prolong(limit, row, now, reset_after)
   if not row.stored or row.kept >= now + reset_after then return end
   local ttl
-  row.kept, ttl = keep(limit, now, reset_after)
+  row.kept, ttl = keep.row(limit, now, reset_after)
   call("SETRANGE", row.name, 0, pack("<d", row.kept))
   call("PEXPIRE", row.name, ttl)
 end

@@ -8,9 +8,9 @@ local VOID = 1
 local twin = use(ARGV[1])
 if ARGV[2] == "1" and twin.coarse then twin = use(twin.coarse)(twin) end
 local limit = twin.limit(ARGV, 5)
-limit.twin = twin
 
 local now, void_from = tonumber(ARGV[5]), tonumber(ARGV[4])
+limit.twin, limit.clock_is_given = twin, now ~= nil
 if not now then
   local time = redis.call("TIME")
   now = time[1] * 1000000 + time[2]

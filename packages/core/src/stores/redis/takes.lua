@@ -35,7 +35,7 @@ return function(batch, limit, cost, names, from, requests, together)
       if is_charged then charge(limit, cells, time, level, carry) end
       if kept < now + reset_after and (is_charged or stored) then
         -- Also without a charge: the limit may have a longer window than the one that the row was written under.
-        local longer, ttl = use("keep")(limit, now, reset_after)
+        local longer, ttl = use("keep").row(limit, now, reset_after)
         local value = pack(format, longer, cells[1], cells[2], cells[3])
         local done
         if stored then

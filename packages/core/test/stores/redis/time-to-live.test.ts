@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Action, limitFromSpec } from "../../../src/index.ts";
+import { ManualClock } from "../../../src/testing/index.ts";
 import { runs } from "../../algorithms/runs.ts";
 import { eventually } from "../../servers/eventually.ts";
 import { ask } from "../conformance/context.ts";
@@ -55,4 +56,32 @@ it("rows of every kind are gone some time after they are blank", async () => {
   for (const { name, spec } of kinds) await ask(store, "take", { name, limit: limitFromSpec(spec(5, 0.01)) }, "k", 5);
   expect(await redis.client.keys(`${prefix}:*`)).toHaveLength(kinds.length);
   await eventually("they are dropped", async () => (await redis.client.keys(`${prefix}:*`)).length === 0);
+});
+
+/** A test may hold its clock still for as long as it likes; Redis counts a time to live in real time. */
+const STANDING_STILL_MS = 3_600_000;
+
+describe("with a clock of its own", () => {
+  it.each(kinds)("keeps a row while that clock stands still: $name", async ({ spec }) => {
+    const prefix = redis.newPrefix();
+    const store = redis.store({ prefix, clock: new ManualClock() });
+    const rule = { name: "api", limit: limitFromSpec(spec(5, 0.01)) };
+    const other = { name: "other", limit: limitFromSpec(spec(5, 0.01)) };
+    await ask(store, "take", rule, "k");
+    await store.apply("take", [
+      { rule, key: "k", cost: 1 },
+      { rule: other, key: "k", cost: 1 },
+    ]);
+    const names = await redis.client.keys(`${prefix}:*`);
+    expect(names).toHaveLength(2);
+    for (const name of names) expect(await redis.client.pttl(name)).toBeGreaterThan(STANDING_STILL_MS);
+  });
+
+  it("keeps the record of an idempotency key while that clock stands still", async () => {
+    const prefix = redis.newPrefix();
+    const store = redis.store({ prefix, clock: new ManualClock() });
+    const rule = { name: "api", limit: limitFromSpec(kinds[0].spec(5, 1)) };
+    await store.apply("take", [{ rule, key: "k", cost: 1 }], { idempotencyKey: "once", rememberFor: 1_000_000 });
+    expect(await redis.client.pttl(`${prefix}:{k}:once:idempotency`)).toBeGreaterThan(STANDING_STILL_MS);
+  });
 });
