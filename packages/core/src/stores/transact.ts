@@ -9,6 +9,8 @@ export interface Row {
   readonly at: number;
   /** Whether the key has a row; else the one in hand is blank. */
   readonly known: boolean;
+  /** An earlier time counts as this one; −Infinity if every time counts as it is. */
+  readonly notBefore: number;
   /** Whether other keys are counted in it too. */
   readonly shared: boolean;
   /** Charges the row with what `out` says; a key that had none gets one. */
@@ -60,10 +62,19 @@ function evaluateAll(operations: readonly Operation[], now: number, arrive: Loca
   });
 }
 
-function evaluate({ algorithm, cells, at }: Row, limit: Limit, cost: number, now: number): Outcome {
+function evaluate(row: Row, limit: Limit, cost: number, now: number): Outcome {
   const out = new Outcome();
-  algorithm.evaluate(limit, cells, at, now, cost, out);
+  evaluateRow(row, limit, cost, now, out);
   return out;
+}
+
+/** Decides on a row, no earlier than it allows; the waits in `out` are told from `now` on all the same. */
+export function evaluateRow(row: Row, limit: Limit, cost: number, now: number, out: Outcome): void {
+  const { algorithm, cells, at, notBefore } = row;
+  const time = Math.max(now, notBefore);
+  algorithm.evaluate(limit, cells, at, time, cost, out);
+  if (out.retryAfter > 0) out.retryAfter += time - now;
+  if (out.resetAfter > 0) out.resetAfter += time - now;
 }
 
 function changeAll(action: Action, operations: readonly Operation[], now: number, locate: Locate): void {

@@ -1,7 +1,7 @@
 import type { Algorithm, Outcome } from "../../algorithms/algorithm.ts";
 import { algorithmOf } from "../../algorithms/registry.ts";
 import type { Limit } from "../../limit/limit.ts";
-import type { Row } from "../transact.ts";
+import { evaluateRow, type Row } from "../transact.ts";
 import type { KeyHash } from "./key-hash.ts";
 import { KeyTable } from "./key-table.ts";
 import { LimitsInUse } from "./limits-in-use.ts";
@@ -61,6 +61,8 @@ export class Ledger implements Row {
   private retiring: KeyTable | undefined;
   private cursor = 0;
   private due = Number.NEGATIVE_INFINITY;
+  /** From this time on, every key that was swept has its full quota again. */
+  private sweptUntil = Number.NEGATIVE_INFINITY;
   // Checks often come in runs of one key: from the second on, while its row has not moved, there is
   // nothing to look up. Keys that do not come in runs are not even compared.
   private runKey: string | undefined;
@@ -95,10 +97,16 @@ export class Ledger implements Row {
   take(limit: Limit, key: string, cost: number, now: number, out: Outcome): void {
     if (key !== this.runKey || now >= this.due) this.arrive(key, now);
     const { algorithm, cells, at } = this;
-    algorithm.evaluate(limit, cells, at, now, cost, out);
+    if (now < this.sweptUntil) evaluateRow(this, limit, cost, now, out);
+    else algorithm.evaluate(limit, cells, at, now, cost, out);
     if (!out.allowed || cost === 0) return;
     if (this.fixed) algorithm.charge(limit, cells, at, cost, out);
     else this.charge(limit, cost, now, out);
+  }
+
+  /** A key without a row may have been swept: a clock that is set back must not let it start again earlier. */
+  get notBefore(): number {
+    return this.known ? Number.NEGATIVE_INFINITY : this.sweptUntil;
   }
 
   /** Takes the row of a key in hand for a request, and counts it if there is no room for the key. */
@@ -251,8 +259,12 @@ export class Ledger implements Row {
         continue;
       }
       const row = table.rowIn(this.cursor);
-      const blank = row >= 0 && this.sweeps && this.blankFrom(table, row) + margin <= now;
-      if (blank) this.pool?.give(table.cells[row]);
+      const blankFrom = row >= 0 && this.sweeps ? this.blankFrom(table, row) : Number.POSITIVE_INFINITY;
+      const blank = blankFrom + margin <= now;
+      if (blank) {
+        if (blankFrom > this.sweptUntil) this.sweptUntil = blankFrom;
+        this.pool?.give(table.cells[row]);
+      }
       if (table === this.table) {
         if (blank) this.remove(row);
         else this.cursor += 1;

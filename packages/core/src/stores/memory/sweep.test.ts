@@ -66,6 +66,53 @@ describe.each(kinds)("idle keys of a %s", (_name, limit) => {
   });
 });
 
+/** Ten units in ten seconds, so that rows are swept within half a minute. */
+const slow: [string, Limit][] = [
+  ["token_bucket", tokenBucket("10/10s")],
+  ["leaky_bucket", leakyBucket("10/10s")],
+  ["gcra", gcra("10/10s")],
+  ["fixed_window", fixedWindow("10/10s")],
+  ["fixed_window by the request", fixedWindow("10/10s", { anchor: "request" })],
+  ["sliding_window_counter", slidingWindow("10/10s")],
+  ["sliding_window_log", slidingWindowLog("10/10s")],
+  ["bucketed_window", bucketedWindow("10/10s")],
+];
+
+describe.each(slow)("a clock that is set back after a sweep: %s", (_name, limit) => {
+  const EARLY = 100_000;
+  const LATE = 130_000;
+
+  /** Takes all that one key can get at the early time, then lets it be swept at the late one, which moves on. */
+  function flap(clock: ManualClock, limiter: TestedLimiter, times = 0): number {
+    let admitted = 0;
+    clock.set(EARLY);
+    while (limiter.checkSync("api", "k").allowed) admitted += 1;
+    clock.set(LATE + 60 * times);
+    for (let i = 0; i < 10; i += 1) limiter.checkSync("api", `other ${i}`);
+    return admitted;
+  }
+
+  it("mints no quota, however often it is set back", () => {
+    const { limiter, clock } = testLimiter({ api: limit });
+    let admitted = 0;
+    for (let i = 0; i < 50; i += 1) admitted += flap(clock, limiter, i);
+    // The burst, and what 33 seconds are worth.
+    expect(admitted).toBeLessThanOrEqual(43);
+  });
+
+  it("is counted in when a denial tells how long to wait", async () => {
+    const { limiter, clock } = testLimiter({ api: limit });
+    flap(clock, limiter);
+    clock.set(EARLY);
+    while (limiter.checkSync("api", "k").allowed);
+    const { retryAfterMs } = limiter.peekSync("api", "k");
+    await clock.advance(retryAfterMs - 0.001);
+    expect(limiter.peekSync("api", "k").allowed).toBe(false);
+    await clock.advance(0.001);
+    expect(limiter.checkAllSync([{ rule: "api", key: "k" }]).allowed).toBe(true);
+  });
+});
+
 describe("one check", () => {
   it.each(kinds)("looks at a few rows only, however many keys there are (%s)", (_name, limit) => {
     const { limiter, clock } = testLimiter({ api: limit });
@@ -100,6 +147,8 @@ describe("a small table", () => {
     expect(looks.mock.calls.length / 100).toBeLessThan(35);
   });
 });
+
+type TestedLimiter = ReturnType<typeof testLimiter<{ api: Limit }>>["limiter"];
 
 interface SweptLimiter {
   readonly store: { readonly stats: Readonly<Record<string, { readonly keys: number }>> };

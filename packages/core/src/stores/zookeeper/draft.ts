@@ -83,6 +83,7 @@ class DraftRow implements Row {
   readonly at = 0;
   known: boolean;
   readonly shared = false;
+  readonly notBefore = Number.NEGATIVE_INFINITY;
   isChanged = false;
   private limit: Limit;
   private readonly before: Float64Array;
