@@ -70,7 +70,7 @@ export class Limiter<R extends Rules = Rules> {
 
   /** Gives units back, never more than were used; answers how the key stands then. */
   refund<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Promise<Decision<Name>> {
-    return this.#single("refund", rule, key, options);
+    return this.#givingBack(this.#single("refund", rule, key, options), rule, key);
   }
 
   /** Takes units whether they are there or not; answers how the key stands then. */
@@ -80,7 +80,7 @@ export class Limiter<R extends Rules = Rules> {
 
   /** Forgets what a key has used. */
   reset<Name extends RuleName<R>>(rule: Name, key: string, options?: NoOptions): Promise<Decision<Name>> {
-    return this.#single("reset", rule, key, options);
+    return this.#givingBack(this.#single("reset", rule, key, options), rule, key);
   }
 
   /** Waits until the request is admitted. Those who wait for one key are served in order. */
@@ -117,6 +117,7 @@ export class Limiter<R extends Rules = Rules> {
     const changed = makeRule(rule, limit);
     this.store.open?.(changed);
     this.rules.set(rule, changed);
+    this.wake(rule);
   }
 
   /** The limit that a rule has by now. */
@@ -128,6 +129,11 @@ export class Limiter<R extends Rules = Rules> {
     const rule = this.rules.get(name);
     if (rule === undefined) throw unknownRule(name, this.rules.keys());
     return rule as RuleWithNames<Name>;
+  }
+
+  /** Calls to `wait` under this rule ask again: for one key, or for all of them. */
+  protected wake(rule: RuleName<R>, key?: string): void {
+    this.#line.wake(rule, key);
   }
 
   protected operation<Name extends RuleName<R>>(rule: Name, key: string, cost: number): NamedOperation<Name> {
@@ -185,6 +191,16 @@ export class Limiter<R extends Rules = Rules> {
       giveBack: () => this.refund(rule, key, asked),
     };
     return waitForTurn(waiter, this.#line, this.#clock, options);
+  }
+
+  async #givingBack<Name extends RuleName<R>>(
+    decision: Promise<Decision<Name>>,
+    rule: Name,
+    key: string,
+  ): Promise<Decision<Name>> {
+    const stands = await decision;
+    this.wake(rule, key);
+    return stands;
   }
 
   /**

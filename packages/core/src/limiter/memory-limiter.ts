@@ -94,6 +94,7 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
     this.rule(rule);
     this.store.ledger(makeRule(rule, limit));
     this.select(rule);
+    this.wake(rule);
   }
 
   private checkWith<Name extends RuleName<R>>(rule: Name, key: string, options: CheckOptions): Decision<Name> {
@@ -139,6 +140,7 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
   ): Decision<Name> {
     const { operations, once } = this.single(action, rule, key, options);
     const [decision] = decided(action, operations, this.store.apply(action, operations, once));
+    if (action === "refund" || action === "reset") this.wake(rule, key);
     return decision;
   }
 }

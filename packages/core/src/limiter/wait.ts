@@ -68,17 +68,35 @@ async function admitted<Name extends string>(
   const patience = clock.sleep(timeLeft(), stop);
   // It is left pending when the turn comes first, and then ended by `stop`.
   patience.catch(() => {});
-  const { isFirst, leave } = await line.enter(JSON.stringify([waiter.rule.name, waiter.key]), patience);
+  const { isFirst, woken, leave } = await line.enter(waiter.rule.name, waiter.key, patience);
   try {
     if (!isFirst()) return refusal(waiter, await waiter.peek(), 0);
     for (;;) {
+      // Before the store is asked: what comes back while it decides may not be in its answer.
+      const wake = woken();
       const decision = await waiter.take();
       const never = decision.retryAfterMs === Number.POSITIVE_INFINITY;
       if (decision.allowed || never || decision.retryAfterMs > timeLeft()) return decision;
-      await clock.sleep(decision.retryAfterMs, stop);
+      await sleepUntil(wake, decision.retryAfterMs, clock, stop);
     }
   } finally {
     leave();
+  }
+}
+
+/** Sleeps for a time, or until `wake` resolves if that is earlier. */
+async function sleepUntil(wake: Promise<void>, ms: number, clock: Clock, stop: AbortSignal): Promise<void> {
+  const sleep = new AbortController();
+  const end = (): void => sleep.abort();
+  void wake.then(end);
+  stop.addEventListener("abort", end, { once: true });
+  try {
+    await clock.sleep(ms, sleep.signal);
+  } catch (reason) {
+    if (!sleep.signal.aborted) throw reason;
+    stop.throwIfAborted();
+  } finally {
+    stop.removeEventListener("abort", end);
   }
 }
 

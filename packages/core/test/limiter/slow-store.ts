@@ -15,7 +15,8 @@ export class SlowStore implements Store {
   failure: Error | undefined;
   private readonly memory: MemoryStore;
   readonly clock: ManualClock;
-  private readonly travelMs: number;
+  /** How long each further answer takes. */
+  travelMs: number;
 
   constructor(clock: ManualClock, travelMs = 0) {
     this.memory = new MemoryStore({ clock });
