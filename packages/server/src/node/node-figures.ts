@@ -44,6 +44,11 @@ function addStoreFigures(registry: Registry, stats: StoreStats, gauge: Add, coun
     foldCounter(registry, "headgate_fallbacks_total", "Calls answered in the store's place.", ["policy"], () =>
       Object.entries(resilient.fallbacks).map(([policy, count]): Series => [{ policy }, count]),
     );
+    counter(
+      "fallbacks_while_answering",
+      "Fallbacks for calls during which the store answered others: a sign that store_timeout is too short.",
+      () => resilient.fallbacksWhileAnswering,
+    );
   }
   if (cached !== undefined) {
     gauge("cached_pending_units", "Units let in and not yet written to the store.", () => cached().pendingUnits);

@@ -180,16 +180,18 @@ describe("when Redis is gone", () => {
       rule({ ...hour, rule_id: on_error, endpoint_pattern: `/${on_error}`, on_error, limit: 3 }),
     );
     const { service } = await world(rules, { stores: () => open(mortal.url, hooks) });
-    const answers = async (endpoint: string): Promise<unknown[]> => {
+    const answers = async (endpoint: string, identifier = "42"): Promise<unknown[]> => {
       const seen: unknown[] = [];
-      for (let i = 0; i < 4; i += 1) seen.push((await service.check(request({ endpoint }))).allowed);
+      for (let i = 0; i < 4; i += 1) seen.push((await service.check(request({ endpoint, identifier }))).allowed);
       return seen;
     };
     expect(await answers("/local")).toEqual([true, true, true, false]);
     await mortal.kill();
     expect(await answers("/allow")).toEqual([true, true, true, true]);
     expect(await answers("/deny")).toEqual([false, false, false, false]);
-    expect(await answers("/local")).toEqual([true, true, true, false]);
+    expect(await answers("/local", "43")).toEqual([true, true, true, false]);
+    // The store has denied this one, and the outage does not change that.
+    expect(await answers("/local")).toEqual([false, false, false, false]);
     const { decisive } = await service.check(request({ endpoint: "/allow" }));
     expect(decisive).toMatchObject({ source: "fallback", degraded: true });
     await expect(service.reset({ identifier: "42", dimension: "user" }, { id: "a", name: "a" })).rejects.toMatchObject({

@@ -50,6 +50,8 @@ describe("a node whose store of counters is gone", () => {
     expect(await readiness(node)).toEqual({ status: "ready", store: "unreachable" });
     const metrics = await (await node.request("GET", "/metrics")).text();
     expect(metrics).toMatch(/^headgate_store_breaker_open 1$/m);
+    // Nobody was answered: this store is gone, not busy.
+    expect(metrics).toMatch(/^headgate_fallbacks_while_answering_total 0$/m);
 
     const forAnHour = { window_seconds: 3600 };
     await node.addRule("open", "/open", 1, { ...forAnHour, on_error: "allow" });

@@ -7,12 +7,17 @@ import type { Failure } from "./failure.ts";
 import { type OnError, Policies } from "./policy.ts";
 
 export interface ResilientOptions {
-  /** No call takes longer than this (default 50). */
+  /** No call takes longer than this (default 250). A busy but healthy store must be able to meet it. */
   readonly deadlineMs?: number;
   /** What holds while the store fails, for all rules or by rule. Default: `"local"`. */
   readonly onError?: OnError;
   /** How many processes share the limits (default 1): under `local`, each enforces its share. */
   readonly nodes?: number;
+  /**
+   * Of how many keys, over all rules, to remember what the store last said (default 100,000), so that the fallback
+   * goes on from there. Each takes about 100 bytes.
+   */
+  readonly maxKeys?: number;
   readonly breaker?: BreakerOptions;
   /** Told once when the store is given up, and once when it is back. Default: a warning of the process when it is given up. */
   readonly onDegraded?: (change: DegradedChange) => void;
@@ -33,6 +38,7 @@ const OPTIONS: ReadonlySet<string> = new Set([
   "deadlineMs",
   "onError",
   "nodes",
+  "maxKeys",
   "breaker",
   "onDegraded",
   "onFailure",
@@ -45,6 +51,7 @@ export interface Settings {
   readonly deadline: number;
   readonly policies: Policies;
   readonly nodes: number;
+  readonly maxKeys: number;
   readonly failures: number;
   readonly retry: number;
   readonly onDegraded: (change: DegradedChange) => void;
@@ -54,11 +61,12 @@ export interface Settings {
 
 export function readOptions(options: ResilientOptions): Settings {
   requireOptions(options, OPTIONS);
-  const { deadlineMs = 50, onError = "local", nodes = 1, breaker = {}, onDegraded = warn } = options;
-  const { onFailure = () => {}, clock = new SystemClock() } = options;
+  const { deadlineMs = 250, onError = "local", nodes = 1, maxKeys = 100_000 } = options;
+  const { breaker = {}, onDegraded = warn, onFailure = () => {}, clock = new SystemClock() } = options;
   requireOptions(breaker, BREAKER_OPTIONS, { at: "breaker." });
   const { failures = 5, retryMs = 250 } = breaker;
   requireCount(nodes, "nodes");
+  requireCount(maxKeys, "maxKeys");
   requireCount(failures, "breaker.failures");
   for (const [name, listener] of Object.entries({ onDegraded, onFailure })) {
     if (typeof listener === "function") continue;
@@ -69,6 +77,7 @@ export function readOptions(options: ResilientOptions): Settings {
     deadline: microseconds(deadlineMs, "deadlineMs"),
     policies: new Policies(onError),
     nodes,
+    maxKeys,
     failures,
     retry: microseconds(retryMs, "breaker.retryMs"),
     onDegraded,

@@ -45,13 +45,16 @@ export class ResilientStore implements Store {
   private readonly counters: Counters;
   private readonly onFailure: (failure: Failure) => void;
   private lastFailure: unknown;
+  /** How many calls the store has answered, in time or late. */
+  private heard = 0;
   private voidOptions: { readonly voidFrom: number } = { voidFrom: 0 };
 
   constructor(store: Store & Closable, options: ResilientOptions) {
     if (typeof store?.apply !== "function") {
       throw new HeadgateError("HG_BAD_OPTION", "store", `must be a store, got ${shown(store)}`);
     }
-    const { deadline, retry, failures, policies, nodes, onDegraded, onFailure, clock } = readOptions(options);
+    const settings = readOptions(options);
+    const { deadline, retry, failures, policies, onDegraded, onFailure, clock } = settings;
     this.store = store;
     if (store.clock !== undefined) this.clock = store.clock;
     if (store.bulletin !== undefined) this.bulletin = store.bulletin;
@@ -63,9 +66,9 @@ export class ResilientStore implements Store {
     // By the time of the next probe, the last one has ended.
     this.breaker = new Breaker(failures, Math.max(retry, deadline), clock, (change) => tell(onDegraded, change));
     this.policies = policies;
-    this.standIn = new StandIn(nodes, clock);
+    this.standIn = new StandIn(settings.nodes, settings.maxKeys, clock);
     this.onFailure = onFailure;
-    this.counters = new Counters(this.breaker);
+    this.counters = new Counters(this.breaker, this.standIn);
     this.stats = this.counters;
   }
 
@@ -86,8 +89,11 @@ export class ResilientStore implements Store {
       return this.fallBack(action, operations, options);
     }
     if ("then" in answers) {
-      return this.inTime(answers, now + this.deadline, era, () => this.fallBack(action, operations, options));
+      const learn = (answers: Answers): void => this.standIn.learn(action, operations, answers, now, options);
+      const fallBack = (): Answers => this.fallBack(action, operations, options);
+      return this.inTime(answers, now + this.deadline, era, learn, fallBack);
     }
+    this.standIn.learn(action, operations, answers, now, options);
     this.breaker.succeeded(era);
     return answers;
   }
@@ -101,13 +107,22 @@ export class ResilientStore implements Store {
     }
   }
 
-  /** The answers, or at the deadline what stands in for them; answers that come later are dropped. */
-  private inTime(answers: Promise<Answers>, due: number, era: number, fallBack: () => Answers): Promise<Answers> {
+  /** The answers, or at the deadline what stands in for them; from answers that come later is only learned. */
+  private inTime(
+    answers: Promise<Answers>,
+    due: number,
+    era: number,
+    learn: (answers: Answers) => void,
+    fallBack: () => Answers,
+  ): Promise<Answers> {
+    const heardBefore = this.heard;
     return new Promise((resolve, reject) => {
       const fail = (error: unknown): void => {
         try {
           this.countFailure(error, era);
-          resolve(fallBack());
+          const answers = fallBack();
+          if (this.heard > heardBefore) this.counters.fallbacksWhileAnswering += 1;
+          resolve(answers);
         } catch (mistake) {
           reject(mistake);
         }
@@ -116,6 +131,8 @@ export class ResilientStore implements Store {
       this.deadlines.add(call);
       answers.then(
         (value) => {
+          this.heard += 1;
+          learn(value);
           if (!this.deadlines.delete(call)) return;
           this.breaker.succeeded(era);
           resolve(value);

@@ -16,6 +16,14 @@ export function shareOf(limit: Limit, nodes: number): Limit {
   return makeLimit({ algorithm, limit: units, window, burst, anchor, bucketWidth });
 }
 
+/**
+ * What is left of each process's share of a limit when `remaining` units are left of the limit: together no more than
+ * those, unless the limit has less than one unit for each process.
+ */
+export function leftOfShare(limit: Limit, remaining: number, nodes: number): number {
+  return limit.burst < nodes ? Math.min(1, remaining) : part(remaining, nodes);
+}
+
 /** ⌊units / nodes⌋: of large numbers a plain quotient would be rounded, and may be one too many. */
 function part(units: number, nodes: number): number {
   return (units - (units % nodes)) / nodes;

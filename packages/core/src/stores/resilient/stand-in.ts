@@ -1,54 +1,116 @@
 import type { Limit } from "../../limit/limit.ts";
 import type { Clock } from "../../time/clock.ts";
 import { MemoryStore } from "../memory/memory-store.ts";
-import type { Action, Answer, Operation } from "../store.ts";
+import type { Action, Answer, ApplyOptions, Operation } from "../store.ts";
+import { KnownKeys, type Report, type StandingDenial } from "./known-keys.ts";
 import type { Policy } from "./policy.ts";
-import { queueRoom, shareOf } from "./share.ts";
+import { leftOfShare, queueRoom, shareOf } from "./share.ts";
 
-/** Answers in the place of a store that fails. */
+/** Answers in the place of a store that fails, by the policy and by what the store last said. */
 export class StandIn {
   private readonly nodes: number;
   private readonly clock: Clock;
+  private readonly known: KnownKeys;
   /** By the limit itself: a rule that changes has another. */
   private readonly shares = new WeakMap<Limit, Limit>();
   private memory: MemoryStore | undefined;
+  /** The time that the shares go by, if it is not now. */
+  private past: number | undefined;
 
-  constructor(nodes: number, clock: Clock) {
+  constructor(nodes: number, maxKeys: number, clock: Clock) {
     this.nodes = nodes;
     this.clock = clock;
+    this.known = new KnownKeys(maxKeys, clock);
+  }
+
+  /** About how many keys something is known. */
+  get knownKeys(): number {
+    return this.known.size;
+  }
+
+  /** Remembers what the store answered to a call that was sent at `at`. */
+  learn(
+    action: Action,
+    operations: readonly Operation[],
+    answers: readonly Answer[],
+    at: number,
+    options: ApplyOptions | undefined,
+  ): void {
+    const mayBeOld = options?.idempotencyKey !== undefined;
+    for (let i = 0; i < operations.length; i += 1) {
+      const answer: Answer | undefined = answers[i];
+      // What stands in for a store further inside is not the store's word.
+      if (answer === undefined || answer.degraded) continue;
+      this.known.learn(operations[i], askedCost(action, operations[i]), answer, at, mayBeOld);
+    }
   }
 
   /** `patience`: in how many microseconds the store may be asked again. */
   answer(policy: Policy, action: Action, operations: readonly Operation[], patience: number): readonly Answer[] {
-    if (policy === "local") return this.local(action, operations, patience);
-    return operations.map((operation) => {
+    const now = this.clock.now();
+    const denials = operations.map((operation) => this.known.denial(operation, askedCost(action, operation), now));
+    if (policy === "local") return this.local(action, operations, denials, patience);
+    return operations.map((operation, i) => {
       const never = canFit(action, operation) ? undefined : Number.POSITIVE_INFINITY;
+      const denial = denials[i];
+      if (policy === "deny") {
+        return told(false, 0, never ?? Math.max(patience, denial?.retryAfter ?? 0), denial?.resetAfter ?? patience);
+      }
+      if (denial !== undefined) return told(false, denial.remaining, never ?? denial.retryAfter, denial.resetAfter);
       // Where all pass, nothing is counted, and so nothing is known to be used.
-      return policy === "allow"
-        ? told(never === undefined, operation.rule.limit.burst, never ?? 0, 0)
-        : told(false, 0, never ?? patience, patience);
+      return told(never === undefined, operation.rule.limit.burst, never ?? 0, 0);
     });
   }
 
   /** Resets what was counted here: also while the store is well, for it may fail again within the window. */
   forget(operations: readonly Operation[]): void {
+    for (const operation of operations) this.known.forget(operation);
     this.memory?.apply("reset", operations.map(this.shared));
   }
 
-  private local(action: Action, operations: readonly Operation[], patience: number): readonly Answer[] {
-    this.memory ??= new MemoryStore({ clock: this.clock });
-    const answers = this.memory.apply(action, operations.map(this.shared));
+  private local(
+    action: Action,
+    operations: readonly Operation[],
+    denials: readonly (StandingDenial | undefined)[],
+    patience: number,
+  ): readonly Answer[] {
+    this.memory ??= new MemoryStore({ clock: { now: () => this.past ?? this.clock.now(), sleep: neverSlept } });
+    for (const operation of operations) this.startShare(operation, this.memory);
+    // A request that one of its limits denies is charged to none.
+    const done = action === "take" && denials.some((denial) => denial !== undefined) ? "peek" : action;
+    const answers = this.memory.apply(done, operations.map(this.shared));
     return operations.map((operation, i) => {
       const { limit } = operation.rule;
-      const { remaining, retryAfter } = answers[i];
+      const { remaining, retryAfter, resetAfter } = answers[i];
+      const denial = denials[i];
+      // More than the share, but not than the limit, passes when the store is back.
+      const wait = retryAfter === Number.POSITIVE_INFINITY && canFit(action, operation) ? patience : retryAfter;
       return {
         ...answers[i],
         ...FALLBACK,
+        allowed: answers[i].allowed && denial === undefined,
         remaining: limit.algorithm === "leaky_bucket" ? queueRoom(limit, this.share(limit), remaining) : remaining,
-        // More than the share, but not than the limit, passes when the store is back.
-        retryAfter: retryAfter === Number.POSITIVE_INFINITY && canFit(action, operation) ? patience : retryAfter,
+        retryAfter: Math.max(wait, denial?.retryAfter ?? 0),
+        resetAfter: Math.max(resetAfter, denial?.resetAfter ?? 0),
       };
     });
+  }
+
+  /** A key that the store has reported on has no more left of its share than of its quota then. */
+  private startShare(operation: Operation, memory: MemoryStore): void {
+    const report = this.known.takeReport(operation, this.clock.now());
+    if (report === undefined) return;
+    const left = this.leftOf(operation.rule.limit, report);
+    const { rule, key } = this.shared(operation);
+    // As of when the store was asked: what has flowed back since is not used any more.
+    this.past = report.at;
+    const [{ remaining }] = memory.apply("peek", [{ rule, key, cost: 0 }]);
+    if (remaining > left) memory.apply("penalize", [{ rule, key, cost: remaining - left }]);
+    this.past = undefined;
+  }
+
+  private leftOf(limit: Limit, { remaining, isShare }: Report): number {
+    return isShare ? remaining : leftOfShare(limit, remaining, this.nodes);
   }
 
   private readonly shared = ({ rule, key, cost }: Operation): Operation => {
@@ -66,11 +128,21 @@ export class StandIn {
 
 const FALLBACK = { source: "fallback", degraded: true } as const;
 
+/** The store of the shares waits for nothing. */
+function neverSlept(): Promise<void> {
+  return Promise.resolve();
+}
+
 function told(allowed: boolean, remaining: number, retryAfter: number, resetAfter: number): Answer {
   return { ...FALLBACK, allowed, remaining, retryAfter, resetAfter };
 }
 
-/** Whether the limit could ever let it pass. Corrections are answered as a peek of cost 1 is. */
-function canFit(action: Action, { rule, cost }: Operation): boolean {
-  return (action === "take" || action === "peek" ? cost : 1) <= rule.limit.burst;
+/** What an answer is about: corrections are answered as a peek of cost 1 is. */
+function askedCost(action: Action, { cost }: Operation): number {
+  return action === "take" || action === "peek" ? cost : 1;
+}
+
+/** Whether the limit could ever let it pass. */
+function canFit(action: Action, operation: Operation): boolean {
+  return askedCost(action, operation) <= operation.rule.limit.burst;
 }

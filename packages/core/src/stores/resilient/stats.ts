@@ -2,6 +2,7 @@ import type { Operation } from "../store.ts";
 import type { Breaker } from "./breaker.ts";
 import type { Failure } from "./failure.ts";
 import type { Policy } from "./policy.ts";
+import type { StandIn } from "./stand-in.ts";
 
 /** What a resilient store has seen so far. It is live: the numbers grow. */
 export interface ResilientStats {
@@ -12,6 +13,10 @@ export interface ResilientStats {
   readonly fallbacks: Readonly<Record<Policy, number>>;
   /** The same by rule; a call counts for each of its rules. */
   readonly fallbacksByRule: Readonly<Record<string, number>>;
+  /** Of the fallbacks, those for calls during which the store answered others: the deadline may be too short for it. */
+  readonly fallbacksWhileAnswering: number;
+  /** About how many keys it is known what the store last said; never more than `maxKeys`. */
+  readonly knownKeys: number;
   /** `open` while the store is given up. */
   readonly breaker: "closed" | "open";
   /** Since when the breaker is so, in milliseconds since the epoch. */
@@ -24,12 +29,15 @@ export class Counters implements ResilientStats {
   readonly fallbacks = { local: 0, allow: 0, deny: 0 };
   // Without a prototype: any string may be the name of a rule.
   readonly fallbacksByRule: Record<string, number> = Object.create(null);
+  fallbacksWhileAnswering = 0;
+  declare readonly knownKeys: number;
   declare readonly breaker: "closed" | "open";
   declare readonly sinceMs: number;
 
-  constructor(breaker: Breaker) {
+  constructor(breaker: Breaker, standIn: StandIn) {
     // Of the object's own, so that they are printed with the others.
     Object.defineProperties(this, {
+      knownKeys: { enumerable: true, get: () => standIn.knownKeys },
       breaker: { enumerable: true, get: () => breaker.state },
       sinceMs: { enumerable: true, get: () => breaker.since / 1000 },
     });

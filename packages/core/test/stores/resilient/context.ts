@@ -43,7 +43,8 @@ export function context(options: Omit<ResilientOptions, "clock" | "onDegraded"> 
   const clock = new ManualClock(TODAY_MS);
   const inner = new FaultyStore(clock);
   const changes: DegradedChange[] = [];
-  const store = resilient(inner, { ...options, clock, onDegraded: (change) => changes.push(change) });
+  // Shorter than the default, so that a call that meets it is over before the store is tried again.
+  const store = resilient(inner, { deadlineMs: 50, ...options, clock, onDegraded: (change) => changes.push(change) });
   const ask = async (action: Action, asked: Operation, given?: ApplyOptions): Promise<Answer> => {
     const [answer] = await store.apply(action, [asked], given);
     return answer;

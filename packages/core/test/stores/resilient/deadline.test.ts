@@ -16,7 +16,7 @@ describe("a call to a resilient store", () => {
   });
 
   it.each([
-    [{}, 50],
+    [{ deadlineMs: 50 }, 50],
     [{ deadlineMs: 5 }, 5],
     [{ deadlineMs: 0.2 }, 0.2],
     [{ deadlineMs: 86_400_000 }, 86_400_000],
@@ -29,6 +29,21 @@ describe("a call to a resilient store", () => {
     await clock.advance(0.001);
     expect(answer).toMatchObject({ value: { allowed: false, source: "fallback", degraded: true } });
     expect(answer.at).toBeCloseTo(TODAY_MS + ms, 2);
+  });
+
+  it("has 250 ms unless stated, which a busy but healthy store meets", async () => {
+    const clock = new ManualClock(TODAY_MS);
+    const inner = new FaultyStore(clock);
+    const store = resilient(inner, { clock, onError: "deny" });
+    inner.mood = "slow";
+    inner.slowMs = 249;
+    const busy = watch(clock, Promise.resolve(store.apply("take", [operation()])));
+    await clock.advance(249);
+    expect(busy).toMatchObject({ at: TODAY_MS + 249, value: [{ source: "store" }] });
+    inner.mood = "silent";
+    const gone = watch(clock, Promise.resolve(store.apply("take", [operation()])));
+    await clock.advance(250);
+    expect(gone).toMatchObject({ at: TODAY_MS + 499, value: [{ source: "fallback" }] });
   });
 
   it("has a deadline of its own, whenever it was made and whatever became of the others", async () => {
@@ -91,7 +106,7 @@ describe("a call to a resilient store", () => {
       const wall: Clock = { now: () => clock.now() + lead, sleep: (ms, signal) => clock.sleep(ms, signal) };
       const inner = new FaultyStore(clock);
       inner.mood = "silent";
-      const store = resilient(inner, { clock: wall, onDegraded: () => {} });
+      const store = resilient(inner, { clock: wall, deadlineMs: 50, onDegraded: () => {} });
       const calls: Watched<readonly Answer[]>[] = [];
       // Step by step, for a timer that seems late lets a turn of the event loop pass.
       for (let ms = 0; ms < 300; ms += 1) {

@@ -13,6 +13,8 @@ describe("the options of resilient", () => {
     [{ nodes: 0 }, "nodes"],
     [{ nodes: 1.5 }, "nodes"],
     [{ nodes: "2" }, "nodes"],
+    [{ maxKeys: 0 }, "maxKeys"],
+    [{ maxKeys: 1.5 }, "maxKeys"],
     [{ breaker: { fails: 1 } }, "breaker.fails"],
     [{ breaker: { failures: 0 } }, "breaker.failures"],
     [{ breaker: { failures: 2.5 } }, "breaker.failures"],

@@ -75,14 +75,14 @@ describe("under the policy deny", () => {
 });
 
 describe("under the policy local", () => {
-  // The store's own state is out of reach: the share begins with the outage.
+  // The share starts from what the store last reported: 4 of 10 used.
   it.each([
-    ["take", { allowed: true, remaining: 5, retryAfter: 0, resetAfter: 5 * SECOND }],
-    ["peek", { allowed: true, remaining: 8, retryAfter: 0, resetAfter: 2 * SECOND }],
-    ["penalize", { allowed: true, remaining: 5, retryAfter: 0, resetAfter: 5 * SECOND }],
-    ["refund", { allowed: true, remaining: 10, retryAfter: 0, resetAfter: 0 }],
+    ["take", { allowed: true, remaining: 1, retryAfter: 0, resetAfter: 9 * SECOND }],
+    ["peek", { allowed: true, remaining: 4, retryAfter: 0, resetAfter: 6 * SECOND }],
+    ["penalize", { allowed: true, remaining: 1, retryAfter: 0, resetAfter: 9 * SECOND }],
+    ["refund", { allowed: true, remaining: 7, retryAfter: 0, resetAfter: 3 * SECOND }],
     ["reset", { allowed: true, remaining: 10, retryAfter: 0, resetAfter: 0 }],
-  ] as const)("%s is done to what was counted since the store failed", async (action, answer) => {
+  ] as const)("%s is done to the share", async (action, answer) => {
     expect(await inOutage(context(), action, 3)).toEqual({ ...FALLBACK, ...answer });
   });
 

@@ -15,6 +15,8 @@ describe("the stats of a resilient store", () => {
       failures: { HG_STORE_TIMEOUT: 0, HG_STORE_UNREACHABLE: 0, HG_STORE_REFUSED: 0, other: 0 },
       fallbacks: { local: 0, allow: 0, deny: 0 },
       fallbacksByRule: {},
+      fallbacksWhileAnswering: 0,
+      knownKeys: 0,
       breaker: "closed",
       sinceMs: TODAY_MS,
     });
@@ -55,6 +57,45 @@ describe("the stats of a resilient store", () => {
       failures: { HG_STORE_UNREACHABLE: 5 },
       fallbacks: { local: 15 },
     });
+  });
+
+  it("tell fallbacks taken while the store answered others from those of an outage", async () => {
+    const scene = context({ breaker: { failures: 100 } });
+    scene.inner.mood = "slow";
+    scene.inner.slowMs = 60;
+    const late = scene.take("late");
+    scene.inner.mood = "well";
+    expect(await scene.take("k")).toMatchObject({ source: "store" });
+    await scene.clock.advance(50);
+    expect(await late).toMatchObject({ source: "fallback" });
+    expect(scene.store.stats).toMatchObject({ fallbacks: { local: 1 }, fallbacksWhileAnswering: 1 });
+    await scene.clock.advance(10);
+
+    scene.inner.mood = "silent";
+    const lost = [scene.take("k"), scene.take("k")];
+    await scene.clock.advance(50);
+    expect(await Promise.all(lost)).toMatchObject([{ source: "fallback" }, { source: "fallback" }]);
+    scene.inner.mood = "rejecting";
+    await scene.take("k");
+    expect(scene.store.stats).toMatchObject({ fallbacks: { local: 4 }, fallbacksWhileAnswering: 1 });
+  });
+
+  it("count an answer that came too late as a sign of a store that answers", async () => {
+    const scene = context({ breaker: { failures: 100 } });
+    scene.inner.mood = "slow";
+    scene.inner.slowMs = 60;
+    const first = scene.take("first");
+    await scene.clock.advance(30);
+    const second = scene.take("second");
+    await scene.clock.advance(60);
+    await Promise.all([first, second]);
+    expect(scene.store.stats).toMatchObject({ fallbacks: { local: 2 }, fallbacksWhileAnswering: 1 });
+  });
+
+  it("say of how many keys something is known", async () => {
+    const scene = context({ maxKeys: 3 });
+    for (const key of ["a", "b", "a", "c", "d"]) await scene.take(key);
+    expect(scene.store.stats.knownKeys).toBe(3);
   });
 
   it("say since when the breaker is as it is", async () => {
