@@ -53,6 +53,25 @@ export const fields = {
     parse: addressOrOff,
     show: addressText,
   }),
+  grpcMaxConnections: field("grpc_max_connections", {
+    takes: "<number>",
+    about: "gRPC connections at the same time",
+    initial: 1_000,
+    parse: count,
+  }),
+  grpcMaxStreams: field("grpc_max_streams", {
+    takes: "<number>",
+    about: "gRPC calls at the same time on one connection",
+    initial: 500,
+    parse: count,
+  }),
+  grpcMessageTimeoutMs: field("grpc_message_timeout", {
+    takes: "<seconds>",
+    about: "how long a gRPC message may take to arrive",
+    initial: 10_000,
+    parse: seconds,
+    show: (value) => String(value / 1000),
+  }),
   data: field("data", {
     takes: "<path>",
     about: "the folder of the embedded database",

@@ -30,6 +30,9 @@ describe("settings", () => {
     expect(settings).toEqual({
       http: { host: "127.0.0.1", port: 8080 },
       grpc: { host: "127.0.0.1", port: 8081 },
+      grpcMaxConnections: 1_000,
+      grpcMaxStreams: 500,
+      grpcMessageTimeoutMs: 10_000,
       data: "./headgate-data",
       redis: undefined,
       postgres: undefined,

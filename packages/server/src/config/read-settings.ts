@@ -34,6 +34,9 @@ export function readSettings(sources: SettingSources): ReadSettings {
   const settings: Settings = {
     http: reading.take(fields.http),
     grpc: reading.take(fields.grpc),
+    grpcMaxConnections: reading.take(fields.grpcMaxConnections),
+    grpcMaxStreams: reading.take(fields.grpcMaxStreams),
+    grpcMessageTimeoutMs: reading.take(fields.grpcMessageTimeoutMs),
     data: reading.take(fields.data),
     redis: reading.take(fields.redis),
     postgres: reading.take(fields.postgres),

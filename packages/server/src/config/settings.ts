@@ -4,6 +4,12 @@ export interface Settings {
   readonly http: Address;
   /** Where gRPC listens; undefined: nowhere. */
   readonly grpc: Address | undefined;
+  /** Client connections of gRPC at the same time. */
+  readonly grpcMaxConnections: number;
+  /** Calls at the same time on one of them. */
+  readonly grpcMaxStreams: number;
+  /** How long a gRPC message may take to arrive. */
+  readonly grpcMessageTimeoutMs: number;
   /** The folder of the embedded database. */
   readonly data: string;
   readonly redis: string | undefined;

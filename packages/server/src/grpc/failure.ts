@@ -43,6 +43,27 @@ export const STOPPING: Failure = {
   reason: "STOPPING",
 };
 
+export const MESSAGE_TIMEOUT: Failure = {
+  code: status.DEADLINE_EXCEEDED,
+  message: "the message took too long to arrive (see the setting grpc_message_timeout); nothing was charged",
+  field: "",
+  reason: "MESSAGE_TIMEOUT",
+};
+
+export const OPEN_MESSAGE: Failure = {
+  code: status.RESOURCE_EXHAUSTED,
+  message: "calls without a key may not send compressed messages or messages over 4 kB",
+  field: "",
+  reason: "OPEN_MESSAGE",
+};
+
+export const TOO_MANY_OPEN_CALLS: Failure = {
+  code: status.RESOURCE_EXHAUSTED,
+  message: "too many calls without a key at the same time on this connection",
+  field: "",
+  reason: "OPEN_CALLS",
+};
+
 /** What an error is to those who asked; undefined if it is a mistake of our own. */
 export function failureOf(error: unknown): Failure | undefined {
   if (error instanceof RequestError) {
@@ -76,7 +97,7 @@ const TYPE = "type.googleapis.com/google.rpc.";
 const DOMAIN = "headgate";
 
 /** As grpc-js takes it, with google.rpc.Status behind it: who reads details finds the field there. */
-export function serviceError(failure: Failure): Partial<ServiceError> {
+export function serviceError(failure: Failure): Pick<ServiceError, "code" | "details" | "metadata"> {
   const metadata = new Metadata();
   metadata.set("grpc-status-details-bin", detailsOf(failure));
   return { code: failure.code, details: failure.message, metadata };

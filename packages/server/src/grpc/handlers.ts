@@ -1,10 +1,9 @@
 import { type ServerDuplexStream, type ServerUnaryCall, type sendUnaryData, status } from "@grpc/grpc-js";
 import { after, type Eventually } from "headgate/http";
-import type { Role } from "../access/api-key.ts";
 import type { Principal } from "../access/key-ring.ts";
 import type { CheckService } from "../check/check.ts";
 import type { Telemetry } from "../metrics/telemetry.ts";
-import { Access, type AccessOptions, Refused } from "./access.ts";
+import { type Access, type AccessOptions, Refused } from "./access.ts";
 import {
   readBatch,
   readCheck,
@@ -18,6 +17,7 @@ import {
 import { type Failure, failureOf, INTERNAL, STOPPING, serviceError } from "./failure.ts";
 import { ResetLimitResponse } from "./generated/headgate/v1/rate_limiter.ts";
 import { checkMany, requireChecks } from "./many-checks.ts";
+import { METHOD_ROLES, type MethodName } from "./method-roles.ts";
 import { AnsweringStream } from "./stream.ts";
 import { WireReader, WireWriter } from "./wire.ts";
 
@@ -41,18 +41,18 @@ export class Handlers {
   private readonly writer = new WireWriter(WRITER_ROOM);
   private readonly streams = new Set<AnsweringStream>();
 
-  constructor(options: HandlerOptions) {
+  constructor(options: HandlerOptions, access: Access) {
     this.options = options;
-    this.access = new Access(options);
+    this.access = access;
   }
 
   /** By the names that the service's definition has for them. */
   get methods() {
     return {
-      checkRateLimit: this.unary("CheckRateLimit", "check", (message) => this.check(message)),
-      getRemainingQuota: this.unary("GetRemainingQuota", "check", (message) => this.quota(message)),
-      resetLimit: this.unary("ResetLimit", "write", (message, principal) => this.reset(message, principal)),
-      checkRateLimitBatch: this.unary("CheckRateLimitBatch", "check", (message) => this.batch(message)),
+      checkRateLimit: this.unary("CheckRateLimit", (message) => this.check(message)),
+      getRemainingQuota: this.unary("GetRemainingQuota", (message) => this.quota(message)),
+      resetLimit: this.unary("ResetLimit", (message, principal) => this.reset(message, principal)),
+      checkRateLimitBatch: this.unary("CheckRateLimitBatch", (message) => this.batch(message)),
       checkRateLimitStream: (call: ServerDuplexStream<Buffer, Buffer>) => this.stream(call),
     };
   }
@@ -115,7 +115,7 @@ export class Handlers {
     });
   }
 
-  private unary(name: string, role: Role, answer: Answering) {
+  private unary(name: MethodName, answer: Answering) {
     return (call: UnaryCall, callback: sendUnaryData<Buffer>): void => {
       const started = performance.now();
       const fail = (error: unknown): void => {
@@ -128,7 +128,9 @@ export class Handlers {
         this.called(name, status.OK, started);
       };
       try {
-        const answered = answer(call.request, this.access.require(call.metadata, role));
+        // Again, now that the message is there: the key may have been revoked meanwhile.
+        const principal = this.access.require(call.metadata, METHOD_ROLES[name]);
+        const answered = answer(call.request, principal);
         if (answered instanceof Promise) answered.then(succeed).catch(fail);
         else succeed(answered);
       } catch (error) {
@@ -141,7 +143,7 @@ export class Handlers {
     const started = performance.now();
     const answer = (message: Buffer): Eventually<Buffer> => {
       // With each message: a key that is revoked meanwhile opens nothing any more.
-      this.access.require(call.metadata, "check");
+      this.access.require(call.metadata, METHOD_ROLES.CheckRateLimitStream);
       return this.streamed(message);
     };
     const stream = new AnsweringStream(call, answer, (error) => {
@@ -156,11 +158,6 @@ export class Handlers {
       this.called("CheckRateLimitStream", failure.code, started);
     });
     this.streams.add(stream);
-    try {
-      this.access.require(call.metadata, "check");
-    } catch (error) {
-      stream.stop(error);
-    }
   }
 
   private readonly failure = (error: unknown): Failure => {
@@ -171,7 +168,7 @@ export class Handlers {
     return INTERNAL;
   };
 
-  private called(name: string, code: status, started: number): void {
+  private called(name: MethodName, code: status, started: number): void {
     this.options.telemetry.called("grpc", name, status[code], (performance.now() - started) / 1000);
   }
 }

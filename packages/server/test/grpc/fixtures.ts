@@ -54,11 +54,12 @@ export interface ServedOptions extends Pick<GrpcOptions, "selfLimits"> {
   readonly instead?: Partial<GrpcOptions["service"]>;
   readonly tls?: TlsFiles;
   readonly world?: World;
+  readonly bounds?: Partial<GrpcOptions["settings"]>;
 }
 
 /** A server on a free port with these rules, and a client. */
 export async function served(rules?: readonly RateLimitRule[], options: ServedOptions = {}): Promise<Served> {
-  const { tls, world: given, instead, selfLimits } = options;
+  const { tls, world: given, instead, selfLimits, bounds } = options;
   const made = given ?? (await world(rules));
   const keys = new Keys();
   const mistakes: unknown[] = [];
@@ -70,7 +71,14 @@ export async function served(rules?: readonly RateLimitRule[], options: ServedOp
       ...instead,
     },
     keyRing: keys,
-    settings: { grpc: { host: "127.0.0.1", port: 0 }, tls },
+    settings: {
+      grpc: { host: "127.0.0.1", port: 0 },
+      tls,
+      grpcMaxConnections: 1_000,
+      grpcMaxStreams: 500,
+      grpcMessageTimeoutMs: 10_000,
+      ...bounds,
+    },
     telemetry: made.told,
     onError: (error) => mistakes.push(error),
     selfLimits,

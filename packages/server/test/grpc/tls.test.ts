@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ChannelCredentials, credentials, status } from "@grpc/grpc-js";
@@ -37,10 +37,31 @@ beforeAll(() => {
 afterAll(() => rmSync(dir, { recursive: true }));
 
 async function ask(port: number, secured: ChannelCredentials): Promise<unknown> {
-  const client = new RateLimiterClient(`localhost:${port}`, secured);
+  // With a connection of its own.
+  const client = new RateLimiterClient(`localhost:${port}`, secured, { "grpc.use_local_subchannel_pool": 1 });
   finallyDo(() => client.close());
   return call(client, client.checkRateLimit, check());
 }
+
+describe("certificates that are read again", () => {
+  it("are used for new connections, while those there are go on", async () => {
+    const [cert, key] = [at("renewed.pem"), at("renewed.key")];
+    copyFileSync(at("server.pem"), cert);
+    copyFileSync(at("server.key"), key);
+    const scene = await served(undefined, { tls: { cert, key, clientCa: undefined } });
+    const { port } = scene.server.address;
+    const before = new RateLimiterClient(`localhost:${port}`, credentials.createSsl(read("ca.pem")));
+    finallyDo(() => before.close());
+    await call(before, before.checkRateLimit, check());
+    copyFileSync(at("stranger.pem"), cert);
+    expect(() => scene.server.reloadCertificates()).toThrow(/--tls-key: .* is not the private key of/);
+    expect(await ask(port, credentials.createSsl(read("ca.pem")))).toMatchObject({ allowed: true });
+    copyFileSync(at("stranger.key"), key);
+    scene.server.reloadCertificates();
+    expect(await ask(port, credentials.createSsl(read("other-ca.pem")))).toMatchObject({ allowed: true });
+    await call(before, before.checkRateLimit, check());
+  });
+});
 
 describe("with TLS", () => {
   it("answers those who trust its authority, and nobody in the clear", async () => {
@@ -64,6 +85,8 @@ describe("with TLS", () => {
 
   it("does not start without the files", async () => {
     const tls = { cert: at("nowhere.pem"), key: at("server.key"), clientCa: undefined };
-    await expect(served(undefined, { tls })).rejects.toMatchObject({ code: "ENOENT" });
+    await expect(served(undefined, { tls })).rejects.toMatchObject({
+      message: expect.stringMatching(/^--tls-cert: .*nowhere\.pem: no such file$/),
+    });
   });
 });

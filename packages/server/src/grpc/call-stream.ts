@@ -1,0 +1,32 @@
+import { constants, type ServerHttp2Stream } from "node:http2";
+import { Duplex } from "node:stream";
+import type { ServerInterceptingCallInterface } from "@grpc/grpc-js";
+
+/**
+ * The HTTP/2 stream of a call. grpc-js has no public way to see how much of a message has arrived, or to tell a client
+ * to stop sending one that has been refused; this is the only file that looks behind its interface.
+ */
+export function streamOf(call: ServerInterceptingCallInterface): ServerHttp2Stream {
+  const stream: unknown = "stream" in call ? call.stream : undefined;
+  if (!isHttp2Stream(stream)) throw new Error("grpc-js has changed: its calls do not have an HTTP/2 stream any more");
+  return stream;
+}
+
+/** How long the trailers of a stream may take to be sent before it is cut. */
+const TRAILERS_MS = 1_000;
+
+/**
+ * Ends a stream whose status has been sent while the client may still be sending: otherwise grpc-js would go on reading
+ * for as long as it does. `isTrailersOnly`: the status was all of the response.
+ */
+export function endStream(stream: ServerHttp2Stream, isTrailersOnly: boolean): void {
+  if (stream.closed || stream.destroyed) return;
+  // The client is told to stop (RFC 9113, section 8.1), after the status.
+  if (isTrailersOnly) stream.close(constants.NGHTTP2_NO_ERROR);
+  // Node would send that before the trailers.
+  else setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), TRAILERS_MS).unref();
+}
+
+function isHttp2Stream(value: unknown): value is ServerHttp2Stream {
+  return value instanceof Duplex && "rstCode" in value;
+}
