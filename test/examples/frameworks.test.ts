@@ -55,4 +55,34 @@ describe("the example of", () => {
     expect([long.status, JSON.parse(long.text)["violated-policies"]]).toEqual([429, ["tokens"]]);
     expect(left(await ask("good morning", "bob"))).toBe(498);
   });
+
+  it("llm-tokens charges a client that leaves a stream for the words that it got", async () => {
+    const example = await started("llm-tokens");
+    const ask = async (path: string, prompt: string, signal?: AbortSignal) =>
+      fetch(example.url + path, {
+        method: "POST",
+        headers: { "content-type": "application/json", "x-api-key": "ann" },
+        body: JSON.stringify({ prompt }),
+        ...(signal === undefined ? {} : { signal }),
+      });
+    const whole = await ask("/chat/stream", "a b");
+    expect(await whole.text()).toBe("You\nsaid:\na\nb\n");
+    const controller = new AbortController();
+    const response = await ask("/chat/stream", "word ".repeat(200).trim(), controller.signal);
+    await response.body?.getReader().read();
+    controller.abort();
+    // One that fails costs nothing, so it only tells what is left: 501 more than after its own estimate.
+    let left = Number.NaN;
+    const isSettled = async () => {
+      const answer = await ask("/chat", "fail");
+      await answer.text();
+      left = 501 + Number(/r=(\d+)/.exec(answer.headers.get("ratelimit") ?? "")?.[1]);
+      return answer.status === 500;
+    };
+    // While 700 are reserved there is no room for 501.
+    await expect.poll(isSettled, { timeout: 20_000 }).toBe(true);
+    // The first stream cost 6, and the second its prompt of 200 and a few of its 202 words. Some flows back meanwhile.
+    expect(left).toBeLessThan(800);
+    expect(left).toBeGreaterThan(600);
+  });
 });

@@ -7,7 +7,8 @@ import { type Asked, type GateOptions, requireFunction, requireGateOptions } fro
 import type { Limiter } from "../limiter/limiter.ts";
 import type { MemoryLimiter } from "../limiter/memory-limiter.ts";
 import type { RuleName, Rules } from "../limiter/rules.ts";
-import { answerToNobody, besideBody, headersOf, tellingEnd, withHeaders } from "./shared/fetch-response.ts";
+import { FetchEnd } from "./shared/fetch-end.ts";
+import { answerToNobody, besideBody, headersOf, withHeaders } from "./shared/fetch-response.ts";
 import { platformPeer } from "./shared/platform.ts";
 import { userId } from "./shared/user.ts";
 
@@ -63,15 +64,16 @@ export function rateLimit<R extends Rules>(
     }
     if (!admission.allowed) return refuse(admission, c);
     c.set("rateLimit", admission);
+    const end = gate.watches ? new FetchEnd(c.req.raw, admission) : undefined;
     try {
       await next();
     } catch (error) {
       // Hono has made a response of every error; what is none goes through.
-      void admission.ended({ status: 500, aborted: c.req.raw.signal.aborted });
+      end?.fail();
       throw error;
     }
     const told = withHeaders(c.res, admission.headers);
-    const response = gate.watches ? tellingEnd(c.req.raw, told, admission) : told;
+    const response = end === undefined ? told : end.follow(told);
     if (response !== c.res) c.res = response;
     return undefined;
   };

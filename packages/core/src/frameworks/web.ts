@@ -6,7 +6,8 @@ import { type Asked, type GateOptions, requireFunction, requireGateOptions } fro
 import type { Limiter } from "../limiter/limiter.ts";
 import type { MemoryLimiter } from "../limiter/memory-limiter.ts";
 import type { RuleName, Rules } from "../limiter/rules.ts";
-import { answerToNobody, besideBody, headersOf, tellingEnd, withHeaders } from "./shared/fetch-response.ts";
+import { FetchEnd } from "./shared/fetch-end.ts";
+import { answerToNobody, besideBody, headersOf, withHeaders } from "./shared/fetch-response.ts";
 import { platformPeer } from "./shared/platform.ts";
 
 export type { Passed, Refused } from "../http/admission.ts";
@@ -69,11 +70,12 @@ export function rateLimit<R extends Rules, Req extends Request = Request>(
         return answerToNobody();
       }
       if (!admission.allowed) return refuse(admission, request, platform);
+      const end = gate.watches ? new FetchEnd(request, admission) : undefined;
       try {
         const response = withHeaders(await handler(request, admission, ...platform), admission.headers);
-        return gate.watches ? tellingEnd(request, response, admission) : response;
+        return end === undefined ? response : end.follow(response);
       } catch (error) {
-        void admission.ended({ status: 500, aborted: request.signal.aborted });
+        end?.fail();
         throw error;
       }
     };

@@ -21,7 +21,7 @@ export interface GateLimit<Name extends string, Request> {
   readonly by?: By<Request>;
   /** Default: that of the gate. */
   readonly cost?: Cost<Request>;
-  /** In the place of `cost`: an estimate, until `settle` tells the real cost. If the request fails first, it is given back. */
+  /** Instead of `cost`: an estimate, until `settle` tells the real cost. Given back if the request fails before any of a response is sent. */
   readonly reserve?: Cost<Request>;
 }
 

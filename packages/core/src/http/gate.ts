@@ -252,9 +252,9 @@ export class Gate<R extends Rules, Request extends object> {
 
   private async correct(charge: Charge<R>, ending: Ending): Promise<void> {
     if (this.refundOn?.(ending)) return charge.refund();
-    const { status = 0, aborted } = ending;
-    // A request that failed before anybody knew its cost has none; one that went well is held to the estimate.
-    if (charge.open) return aborted || status >= 500 ? charge.release() : charge.keep();
+    // A request that failed costs nothing unless a cost was settled. One that has sent a response is charged the
+    // estimate, also if the client leaves during the response: reading most of a stream must not be free.
+    if (charge.open) return failed(ending) ? charge.release() : charge.keep();
   }
 
   private refused(decided: Outcome, headers: HeaderField[]): Refused {
@@ -312,6 +312,11 @@ function passed(headers: readonly HeaderField[], decided: Outcome | undefined, s
 }
 
 async function nothing(): Promise<void> {}
+
+/** Whether a request failed before it sent any of a response other than an error. */
+function failed({ status, aborted }: Ending): boolean {
+  return status === undefined ? aborted : status >= 500;
+}
 
 function throwError(reason: unknown): never {
   throw errorOf(reason);

@@ -10,7 +10,7 @@ export interface Ending {
 
 type RefundCase = number | "4xx" | "5xx" | "aborted";
 
-/** When a request is given back what it was charged: by status, if the client left, or by a function. */
+/** When a request is given back what it was charged: by status, if the client left before any response, or by a function. */
 export type RefundOn = RefundCase | readonly RefundCase[] | ((ending: Ending) => boolean);
 
 export function requireRefundOn(refundOn: unknown, field = "refundOn"): (ending: Ending) => boolean {
@@ -21,7 +21,8 @@ export function requireRefundOn(refundOn: unknown, field = "refundOn"): (ending:
 }
 
 function testOf(refundCase: unknown, field: string): (ending: Ending) => boolean {
-  if (refundCase === "aborted") return ({ aborted }) => aborted;
+  // A client that has received a part of the response cannot have it for free by leaving before the end.
+  if (refundCase === "aborted") return ({ status, aborted }) => aborted && status === undefined;
   if (refundCase === "4xx") return ({ status = 0 }) => status >= 400 && status < 500;
   if (refundCase === "5xx") return ({ status = 0 }) => status >= 500;
   if (typeof refundCase === "number" && Number.isInteger(refundCase) && refundCase >= 100 && refundCase < 600) {

@@ -1,4 +1,4 @@
-import type { Passed, Refused } from "../../http/admission.ts";
+import type { Refused } from "../../http/admission.ts";
 import type { HeaderField } from "../../http/headers/response-headers.ts";
 
 /**
@@ -38,54 +38,4 @@ export function besideBody({ headers }: Refused): readonly HeaderField[] {
 /** The answer to a client that has left: nobody reads it. The status is what nginx has for this. */
 export function answerToNobody(): Response {
   return new Response(null, { status: 499 });
-}
-
-/**
- * Tells an admission how its response ends: when its body has been sent whole or, if the client leaves before
- * that, is not wanted any more. The answer is what to send in the place of the given response.
- */
-export function tellingEnd(request: Request, response: Response, passed: Passed): Response {
-  const { status, body } = response;
-  if (request.signal.aborted) {
-    void passed.ended({ status: undefined, aborted: true });
-    return response;
-  }
-  if (body === null || request.method === "HEAD") {
-    void passed.ended({ status, aborted: false });
-    return response;
-  }
-  const watched = watchedBody(body, (early) => void passed.ended({ status, aborted: early }));
-  return new Response(watched, response);
-}
-
-/** A body that tells of its end, once, and whether it came too early. */
-function watchedBody(body: ReadableStream<Uint8Array>, ended: (early: boolean) => void): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
-  // A body that is cancelled while it is being read ends in both ways.
-  let isOver = false;
-  const end = (early: boolean): void => {
-    if (!isOver) ended(early);
-    isOver = true;
-  };
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const { done, value } = await reader.read();
-          if (!done) return controller.enqueue(value);
-          end(false);
-          controller.close();
-        } catch (error) {
-          end(true);
-          throw error;
-        }
-      },
-      cancel(reason) {
-        end(true);
-        return reader.cancel(reason);
-      },
-    },
-    // Nothing is read ahead: the end comes when the platform takes it.
-    { highWaterMark: 0 },
-  );
 }
