@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Argument, Command } from "commander";
-import type { ListOptions } from "./audit/audit.ts";
+import type { ListOptions, VerifyOptions } from "./audit/audit.ts";
 import type { CheckOptions } from "./check/check.ts";
 import { type ExitCode, InvalidInput, told } from "./failure.ts";
 import { addRules } from "./rules/commands.ts";
@@ -162,21 +162,25 @@ Examples:
     .addHelpText("after", "\nExamples:\n  $ headgate audit verify\n  $ headgate audit list --subject user:42\n");
 
   addSettings(audit.command("verify"), requireValue, ["data", "postgres"])
-    .summary("follow the chain of the audit log")
-    .description("Follow the chain of the audit log, and say where an entry was edited, removed or moved.")
+    .summary("check the hash chain of the audit log")
+    .description(
+      "Check the hash chain of the audit log: report every entry that was edited, removed, added or moved, and print the head.",
+    )
+    .option("--head <number:hash>", "a head printed earlier, which must still be in the chain", requireValue("--head"))
     .addHelpText(
       "after",
       `
 Exit codes:
   0  the chain is whole
-  1  it is broken
+  1  it is broken, or does not contain the expected head
 
 Examples:
   $ headgate audit verify
+  $ headgate audit verify --head "$(cat noted-head)"
   $ headgate audit verify --postgres postgres://headgate@127.0.0.1/headgate
 `,
     )
-    .action(async (options: SettingOptions) => {
+    .action(async (options: VerifyOptions & SettingOptions) => {
       const { verifyAudit } = await import("./audit/audit.ts");
       finish(await verifyAudit(options));
     });

@@ -15,16 +15,24 @@ export interface ListOptions {
   readonly limit?: string;
 }
 
-/** `headgate audit verify`. */
-export async function verifyAudit(options: SettingOptions): Promise<ExitCode> {
+export interface VerifyOptions {
+  readonly head?: string;
+}
+
+/** `headgate audit verify`: what is wrong with the chain, a line for each entry, and the head that it ends with. */
+export async function verifyAudit({ head: expected, ...options }: VerifyOptions & SettingOptions): Promise<ExitCode> {
+  const noted = expected === undefined ? undefined : headOf("--head", expected);
   return withDatabase(options, async ({ audit }) => {
-    const { entries, broken } = await audit.verify();
-    if (broken === undefined) {
-      process.stdout.write(`whole: ${entries} entries\n`);
-      return exitCodes.done;
-    }
-    process.stdout.write(`broken at entry ${broken.seq}: ${broken.problem}\n`);
-    return exitCodes.invalid;
+    const { entries, head, begins_after, broken, unlisted = 0 } = await audit.verify(noted);
+    const lines =
+      broken === undefined
+        ? [`whole: ${entries} entries${begins_after.seq === 0 ? "" : `, from ${begins_after.seq + 1} on`}`]
+        : broken.map(({ seq, problem }) => `broken at entry ${seq}: ${problem}`);
+    if (unlisted > 0) lines.push(`broken at ${unlisted} more places`);
+    if (broken === undefined && noted !== undefined) lines.push(`expected: entry ${noted.seq} is part of the chain`);
+    lines.push(`head: ${head.seq}:${head.hash}`);
+    process.stdout.write(lines.map((line) => `${line}\n`).join(""));
+    return broken === undefined ? exitCodes.done : exitCodes.invalid;
   });
 }
 
@@ -77,6 +85,16 @@ async function withDatabase(
   } finally {
     await database.close();
   }
+}
+
+function headOf(option: string, text: string): { readonly seq: number; readonly hash: string } {
+  const [, seq, hash] = /^(\d{1,15}):([0-9a-f]{64})$/.exec(text) ?? [];
+  if (hash === undefined) {
+    throw new InvalidInput(
+      `${option}: must be a head as audit verify prints it, NUMBER:HASH, got ${JSON.stringify(text)}`,
+    );
+  }
+  return { seq: Number(seq), hash };
 }
 
 function timeOf(option: string, text: string): string {

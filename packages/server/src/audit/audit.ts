@@ -4,7 +4,7 @@ export interface AuditEvent {
   readonly at: string;
   readonly actor_id: string;
   readonly actor_name: string;
-  /** `rule.create`, `rule.update`, `rule.delete`, `user.tier`, `user.limits`, `override.create`, `override.delete`, `key.create`, `key.revoke`, `limit.reset`, `state.throttled`. */
+  /** `rule.create`, `rule.update`, `rule.delete`, `user.tier`, `user.limits`, `override.create`, `override.delete`, `key.create`, `key.revoke`, `limit.reset`, `state.throttled`, `audit.purge`, `audit.lost`. */
   readonly action: string;
   /** What it was done to: `rule:<id>`, `user:<id>`, `ip:<address>`, `apikey:<id>`, `key:<id>`. */
   readonly subject: string;
@@ -17,6 +17,8 @@ export interface AuditEntry extends AuditEvent {
   readonly seq: number;
   readonly previous_hash: string;
   readonly hash: string;
+  /** Which field of the stored entry cannot be parsed, and why. That field then holds the stored text. */
+  readonly unreadable?: string;
 }
 
 export interface AuditQuery {
@@ -28,7 +30,7 @@ export interface AuditQuery {
   readonly cursor?: string;
 }
 
-/** Where the chain does not hold. */
+/** A place where the chain does not hold: the number of the entry, and what is wrong there. */
 export interface ChainBreak {
   readonly seq: number;
   readonly problem: string;

@@ -17,7 +17,7 @@ function chainOf(events: readonly AuditEvent[]): AuditEntry[] {
 /** Where the walk along these entries ends, if the chain was to end with `head`. */
 function walked(entries: readonly AuditEntry[], head: Link): ChainWalk {
   const walk = new ChainWalk(start);
-  entries.every((entry) => walk.step(entry));
+  for (const entry of entries) walk.step(entry);
   walk.end(head);
   return walk;
 }
@@ -65,7 +65,7 @@ describe("the hash of an audit entry", () => {
     fc.assert(
       fc.property(chain, (entries) => {
         const stored: AuditEntry[] = JSON.parse(JSON.stringify(entries));
-        expect(walked(stored, entries[entries.length - 1]).broken).toBe(undefined);
+        expect(walked(stored, entries[entries.length - 1]).breaks).toEqual([]);
       }),
     );
   });
@@ -89,8 +89,9 @@ describe("a walk along the chain", () => {
         const index = at % entries.length;
         const edited = entries.with(index, { ...entries[index], ...edit });
         const walk = walked(edited, entries[entries.length - 1]);
-        expect(walk.broken?.seq).toBe(index + 1);
-        expect(walk.entries).toBe(index);
+        expect(walk.breaks[0]?.seq).toBe(index + 1);
+        expect(walk.entries).toBeGreaterThanOrEqual(entries.length - 2);
+        expect(walk.entries).toBeLessThan(entries.length);
       }),
     );
   });
@@ -102,7 +103,7 @@ describe("a walk along the chain", () => {
         const before = index === 0 ? start : entries[index - 1];
         const forged = chained({ ...entries[index], after: { forged: true } }, before);
         const walk = walked(entries.with(index, forged), entries[entries.length - 1]);
-        expect(walk.broken?.seq).toBe(Math.min(index + 2, entries.length));
+        expect(walk.breaks[0]?.seq).toBe(Math.min(index + 2, entries.length));
       }),
     );
   });
@@ -112,7 +113,7 @@ describe("a walk along the chain", () => {
       fc.property(chain, place, place, (entries, at, count) => {
         const index = at % entries.length;
         const left = entries.toSpliced(index, 1 + (count % 3));
-        expect(walked(left, entries[entries.length - 1]).broken?.seq).toBe(index + 1);
+        expect(walked(left, entries[entries.length - 1]).breaks[0]?.seq).toBe(index + 1);
       }),
     );
   });
@@ -123,7 +124,7 @@ describe("a walk along the chain", () => {
         const [a, b] = [one % entries.length, other % entries.length].sort((x, y) => x - y);
         fc.pre(a !== b);
         const swapped = entries.with(a, { ...entries[b], seq: a + 1 }).with(b, { ...entries[a], seq: b + 1 });
-        expect(walked(swapped, entries[entries.length - 1]).broken?.seq).toBe(a + 1);
+        expect(walked(swapped, entries[entries.length - 1]).breaks[0]?.seq).toBe(a + 1);
       }),
     );
   });

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { AuditEntry, AuditEvent, ChainBreak } from "./audit.ts";
+import { purgedToIn } from "./purge-record.ts";
 
 /** A place in the chain: the entry of this number has this hash. */
 export interface Link {
@@ -37,46 +38,109 @@ function inOrder(value: unknown): unknown {
   return Object.fromEntries(sorted.map(([name, inner]) => [name, inOrder(inner)]));
 }
 
-/** Walks along a chain from its anchor, entry by entry, and stops at the first that does not fit. */
-export class ChainWalk {
-  broken: ChainBreak | undefined;
-  entries = 0;
-  private last: Link;
+/** A chain that was written anew breaks at every entry: no more than this many breaks are kept. */
+const MOST_BREAKS = 100;
 
-  constructor(anchor: Link) {
+/**
+ * Walks along a chain from its anchor, entry by entry. It does not stop at a break: the next entry is compared with
+ * the hash that is stored in the one before it, so that every entry that was touched is found.
+ *
+ * `expected` is a head that was noted earlier, outside the database.
+ */
+export class ChainWalk {
+  /** The first breaks, in the order in which they were found. */
+  readonly breaks: ChainBreak[] = [];
+  /** All breaks. */
+  breakCount = 0;
+  /** Entries that are as they were written. */
+  entries = 0;
+  private readonly anchor: Link;
+  private readonly expected: Link | undefined;
+  private last: Link;
+  private purgedTo: Link = { seq: 0, hash: GENESIS };
+
+  constructor(anchor: Link, expected?: Link) {
+    this.anchor = anchor;
     this.last = anchor;
+    this.expected = expected;
   }
 
+  /** The number of the last entry of the chain so far. */
   get seq(): number {
     return this.last.seq;
   }
 
-  /** Whether it may go on. */
-  step(entry: AuditEntry): boolean {
-    const expected = this.last.seq + 1;
-    if (entry.seq < expected) return this.stop(entry.seq, "the entry was added before the beginning of the chain");
-    if (entry.seq > expected) return this.stop(expected, `entry ${expected} is missing: ${entry.seq} comes next`);
-    if (entry.hash !== hashOf(entry)) return this.stop(expected, "the entry is not as it was written");
-    if (entry.previous_hash !== this.last.hash) {
-      return this.stop(expected, "the entry does not continue the one before it: one of them was replaced or moved");
+  step(entry: AuditEntry): void {
+    const next = this.last.seq + 1;
+    if (entry.seq < next) {
+      this.break(entry.seq, "the entry was added: the chain has no place for this number");
+      return;
+    }
+    const isNext = entry.seq === next;
+    if (!isNext) this.break(next, `${numbered(next, entry.seq - 1)} missing`);
+    const problem = problemOf(entry, isNext ? this.last.hash : undefined);
+    if (problem !== undefined) {
+      this.break(entry.seq, problem);
+    } else {
+      this.entries += 1;
+      this.purgedTo = purgedToIn(entry) ?? this.purgedTo;
+    }
+    if (entry.seq === this.expected?.seq && entry.hash !== this.expected.hash) {
+      this.break(entry.seq, "the entry does not have the expected hash: the chain was rewritten up to here");
     }
     this.last = entry;
-    this.entries += 1;
-    return true;
   }
 
-  /** To be called at the end of what there is: the chain must reach its head. */
+  /** Call it at the end of what is stored: the chain must reach its head, begin where it was purged, and hold `expected`. */
   end(head: Link): void {
-    if (this.broken !== undefined) return;
     if (this.last.seq < head.seq) {
-      this.stop(this.last.seq + 1, `the last entries are missing: the chain ended at ${head.seq}`);
+      this.break(this.last.seq + 1, `${numbered(this.last.seq + 1, head.seq)} missing at the end of the chain`);
     } else if (this.last.hash !== head.hash) {
-      this.stop(head.seq, "the last entry is not the one that the chain ended with");
+      this.break(head.seq, "the last entry is not the recorded head of the chain");
+    }
+    this.checkBeginning();
+    this.checkExpected(head);
+  }
+
+  /** What a purge removes is recorded in the chain; a beginning that was removed in another way is not. */
+  private checkBeginning(): void {
+    const { anchor, purgedTo } = this;
+    if (anchor.seq > purgedTo.seq) {
+      this.break(
+        purgedTo.seq + 1,
+        `${numbered(purgedTo.seq + 1, anchor.seq)} missing at the beginning of the chain, and no purge is recorded that removed so much`,
+      );
+    } else if (anchor.seq === purgedTo.seq && anchor.hash !== purgedTo.hash) {
+      this.break(anchor.seq, "the recorded beginning of the chain is not the one that the last purge left");
     }
   }
 
-  private stop(seq: number, problem: string): false {
-    this.broken = { seq, problem };
-    return false;
+  private checkExpected(head: Link): void {
+    const { expected, anchor } = this;
+    if (expected === undefined) return;
+    if (expected.seq > head.seq) {
+      this.break(expected.seq, `the expected entry is missing: the chain ends at entry ${head.seq}`);
+    } else if (expected.seq < anchor.seq) {
+      this.break(expected.seq, `the expected entry is missing: the chain begins after entry ${anchor.seq}`);
+    } else if (expected.seq === anchor.seq && expected.hash !== anchor.hash) {
+      this.break(expected.seq, "the chain does not continue the expected entry: its beginning was replaced");
+    }
   }
+
+  private break(seq: number, problem: string): void {
+    this.breakCount += 1;
+    if (this.breaks.length < MOST_BREAKS) this.breaks.push({ seq, problem });
+  }
+}
+
+/** `previousHash` is absent if the entry before this one is missing. */
+function problemOf(entry: AuditEntry, previousHash: string | undefined): string | undefined {
+  if (entry.unreadable !== undefined) return `the entry cannot be read: ${entry.unreadable}`;
+  if (entry.hash !== hashOf(entry)) return "the entry is not as it was written";
+  if (previousHash === undefined || entry.previous_hash === previousHash) return undefined;
+  return "the entry does not continue the one before it: one of them was replaced or moved";
+}
+
+function numbered(first: number, last: number): string {
+  return first === last ? `entry ${first} is` : `entries ${first} to ${last} are`;
 }

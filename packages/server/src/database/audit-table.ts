@@ -1,6 +1,6 @@
 import type { Kysely } from "kysely";
 import type { AuditEntry, AuditEvent, AuditQuery, ChainBreak } from "../audit/audit.ts";
-import { ChainWalk, type Link } from "../audit/chain.ts";
+import { ChainWalk, GENESIS, type Link } from "../audit/chain.ts";
 import { cursorAt, placeOf } from "./cursor.ts";
 import type { AuditTable, Paged, Verified } from "./database.ts";
 import type { Ledger } from "./ledger.ts";
@@ -43,33 +43,40 @@ export class SqlAudit implements AuditTable {
     });
   }
 
-  async verify(): Promise<Verified> {
+  async verify(expected?: Link): Promise<Verified> {
     for (;;) {
-      const { anchor, head } = await this.ledger.read(chainOf);
-      const walk = await this.walk(anchor, head);
-      const broken = walk.broken ?? (await this.ledger.read(beyondHead));
-      if (broken === undefined) return { entries: walk.entries, head };
-      // A purge may have taken the entries while they were walked along.
+      const chain = await this.ledger.read(chainOf);
+      const { anchor, head } = chain;
+      const walk = await this.walk(chain, expected);
+      const beyond = await this.ledger.read(beyondHead);
+      const broken = [...chain.broken, ...walk.breaks, ...(beyond === undefined ? [] : [beyond])];
+      const verified = { entries: walk.entries, begins_after: anchor, head };
+      if (broken.length === 0) return verified;
+      // A purge may have removed entries during the walk.
       const now = await this.ledger.read(chainOf);
-      if (now.anchor.seq === anchor.seq) return { entries: walk.entries, head, broken };
+      if (now.anchor.seq !== anchor.seq) continue;
+      return { ...verified, broken, unlisted: walk.breakCount - walk.breaks.length };
     }
   }
 
-  private async walk(anchor: Link, head: Link): Promise<ChainWalk> {
-    const walk = new ChainWalk(anchor);
-    for (let going = true; going; ) {
+  private async walk({ anchor, head }: Chain, expected?: Link): Promise<ChainWalk> {
+    const walk = new ChainWalk(anchor, expected);
+    let last = Number.MIN_SAFE_INTEGER;
+    for (;;) {
       const rows = await this.ledger.read((db) =>
         db
           .selectFrom("headgate_audit")
           .selectAll()
           // From the first row on: one that stands before the anchor does not belong there.
-          .where("seq", ">", walk.entries === 0 ? Number.MIN_SAFE_INTEGER : walk.seq)
+          .where("seq", ">", last)
           .where("seq", "<=", head.seq)
           .orderBy("seq")
           .limit(STRIDE)
           .execute(),
       );
-      going = rows.length > 0 && rows.every((row) => walk.step(entryOf(row)));
+      for (const row of rows) walk.step(entryOf(row));
+      if (rows.length < STRIDE) break;
+      last = rows[STRIDE - 1].seq;
       await new Promise(setImmediate);
     }
     walk.end(head);
@@ -77,12 +84,33 @@ export class SqlAudit implements AuditTable {
   }
 }
 
-async function chainOf(db: Kysely<Tables>): Promise<{ readonly anchor: Link; readonly head: Link }> {
-  const row = await db.selectFrom("headgate_audit_chain").selectAll().executeTakeFirstOrThrow();
+interface Chain {
+  readonly anchor: Link;
+  readonly head: Link;
+  readonly broken: readonly ChainBreak[];
+}
+
+async function chainOf(db: Kysely<Tables>): Promise<Chain> {
+  const row = await db.selectFrom("headgate_audit_chain").selectAll().executeTakeFirst();
+  if (row === undefined) return chainWithoutItsRow(db);
   return {
     anchor: { seq: row.anchor_seq, hash: row.anchor_hash },
     head: { seq: row.head_seq, hash: row.head_hash },
+    broken: [],
   };
+}
+
+/** The entries alone still say something: those that are left are compared with each other. */
+async function chainWithoutItsRow(db: Kysely<Tables>): Promise<Chain> {
+  const last = await db
+    .selectFrom("headgate_audit")
+    .select(["seq", "hash"])
+    .orderBy("seq", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  const genesis: Link = { seq: 0, hash: GENESIS };
+  const problem = "the row that records where the chain begins and ends is missing";
+  return { anchor: genesis, head: last ?? genesis, broken: [{ seq: 0, problem }] };
 }
 
 /** The first entry after the head, in one statement, since the head moves. */
@@ -97,6 +125,33 @@ async function beyondHead(db: Kysely<Tables>): Promise<ChainBreak | undefined> {
   return row && { seq: row.seq, problem: "the entry was added beyond the end of the chain" };
 }
 
+/** What somebody has written into the table by hand need not be a time, or JSON. */
 function entryOf({ at, before, after, ...row }: AuditRow): AuditEntry {
-  return { ...row, at: new Date(at).toISOString(), before: JSON.parse(before), after: JSON.parse(after) };
+  const time = parsed("at", at, () => new Date(at).toISOString());
+  const fields = [
+    time,
+    parsed("before", before, () => JSON.parse(before)),
+    parsed("after", after, () => JSON.parse(after)),
+  ];
+  const unreadable = fields.find((field) => field.unreadable !== undefined)?.unreadable;
+  return {
+    ...row,
+    at: String(time.value),
+    before: fields[1].value,
+    after: fields[2].value,
+    ...(unreadable !== undefined && { unreadable }),
+  };
+}
+
+interface Parsed {
+  readonly value: unknown;
+  readonly unreadable?: string;
+}
+
+function parsed(field: string, stored: unknown, parse: () => unknown): Parsed {
+  try {
+    return { value: parse() };
+  } catch {
+    return { value: String(stored), unreadable: `${field} is not ${field === "at" ? "a time" : "valid JSON"}` };
+  }
 }

@@ -108,17 +108,21 @@ export interface AuditTable {
   append(events: readonly AuditEvent[]): Promise<void>;
   /** The newest first. */
   query(query: AuditQuery): Promise<Paged<AuditEntry>>;
-  /** Walks along the whole chain. */
-  verify(): Promise<Verified>;
+  /** Walks along the whole chain. `expected` is a head that was noted earlier: it must still be part of the chain. */
+  verify(expected?: Link): Promise<Verified>;
 }
 
 export interface Verified {
-  /** How many entries hold: all of them, or those before the break. */
+  /** How many entries are as they were written. */
   readonly entries: number;
-  /** Where the chain says that it ends. Whoever has noted it elsewhere sees if the whole chain was written anew. */
+  /** The last entry that was purged; seq 0 if none was. */
+  readonly begins_after: Link;
+  /** The last entry. Note it outside the database: it shows later whether the chain was rewritten. */
   readonly head: Link;
-  /** Absent if the chain is whole. */
-  readonly broken?: ChainBreak;
+  /** Absent if the chain is whole. Not empty, and not more than about a hundred. */
+  readonly broken?: readonly ChainBreak[];
+  /** How many further breaks are not in `broken`. */
+  readonly unlisted?: number;
 }
 
 export interface RollupTable {

@@ -171,7 +171,8 @@ export class Entry {
   }
 }
 
-async function appendToChain(db: Transaction<Tables>, events: readonly AuditEvent[]): Promise<void> {
+/** Adds events to the end of the chain. */
+export async function appendToChain(db: Kysely<Tables>, events: readonly AuditEvent[]): Promise<void> {
   const chain = await db.selectFrom("headgate_audit_chain").selectAll().executeTakeFirstOrThrow();
   let head: Link = { seq: chain.head_seq, hash: chain.head_hash };
   await inParts(events, async (some) => {

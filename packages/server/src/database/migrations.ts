@@ -1,6 +1,8 @@
 import { type Kysely, type Migration, type MigrationProvider, Migrator, type RawBuilder, sql } from "kysely";
 import { GENESIS } from "../audit/chain.ts";
+import { purgeEvent } from "../audit/purge-record.ts";
 import { DatabaseError } from "./database-error.ts";
+import { appendToChain } from "./ledger.ts";
 import type { Tables } from "./tables.ts";
 
 const MIGRATION_TABLE = "headgate_migrations";
@@ -39,7 +41,7 @@ async function refuseNewerTables(db: Kysely<Tables>, known: Readonly<Record<stri
 }
 
 /** By name, in the order of their names. One that has been released is never edited: what is to change is a new one. */
-function migrationsWith(id: RawBuilder<unknown>): Record<string, Migration> {
+export function migrationsWith(id: RawBuilder<unknown>): Record<string, Migration> {
   return {
     "0001_first": {
       async up(db: Kysely<Tables>) {
@@ -156,6 +158,18 @@ function migrationsWith(id: RawBuilder<unknown>): Record<string, Migration> {
           .addColumn("response", "text")
           .execute();
         await index(db, "headgate_answered", "claimed_at");
+      },
+    },
+
+    // What was purged before purges were recorded in the chain is recorded once.
+    "0002_audit_purge_recorded": {
+      async up(db: Kysely<Tables>) {
+        const { anchor_seq, anchor_hash } = await db
+          .selectFrom("headgate_audit_chain")
+          .select(["anchor_seq", "anchor_hash"])
+          .executeTakeFirstOrThrow();
+        if (anchor_seq === 0) return;
+        await appendToChain(db, [purgeEvent(Date.now(), { seq: anchor_seq, hash: anchor_hash }, null)]);
       },
     },
   };

@@ -1,5 +1,6 @@
 import type { Transaction } from "kysely";
-import type { Ledger } from "./ledger.ts";
+import { AUDIT_SUBJECT, PURGE_ACTION, purgedToIn, purgeEvent } from "../audit/purge-record.ts";
+import type { Entry, Ledger } from "./ledger.ts";
 import type { Tables } from "./tables.ts";
 
 const MINUTE = 60_000;
@@ -15,6 +16,9 @@ export const RETENTION_MS = {
   changes: DAY,
 } as const;
 
+/** Each purge of the audit log is an entry of its own, so it waits until there is a day's worth to remove. */
+const PURGE_EVERY_MS = DAY;
+
 /** So many rows go with one transaction, so that nobody waits long for a purge that is overdue. */
 const ROWS_AT_ONCE = 1_000;
 
@@ -26,7 +30,7 @@ export async function purge(ledger: Ledger, now: Date): Promise<Record<Retained,
     const before = now.getTime() - RETENTION_MS[kind];
     let all = 0;
     for (;;) {
-      const some = await ledger.write((db) => removeSome[kind](db, before));
+      const some = await ledger.write((db, entry) => removeSome[kind](db, before, entry));
       all += some;
       if (some < ROWS_AT_ONCE) return all;
       await new Promise(setImmediate);
@@ -42,7 +46,9 @@ export async function purge(ledger: Ledger, now: Date): Promise<Record<Retained,
   };
 }
 
-const removeSome: Record<Retained, (db: Transaction<Tables>, before: number) => Promise<number>> = {
+type Removal = (db: Transaction<Tables>, before: number, entry: Entry) => Promise<number>;
+
+const removeSome: Record<Retained, Removal> = {
   audit: removeAudit,
   minute_rollups: (db, before) => removeRollups(db, "minute", before),
   day_rollups: (db, before) => removeRollups(db, "day", before),
@@ -86,25 +92,61 @@ const removeSome: Record<Retained, (db: Transaction<Tables>, before: number) => 
 };
 
 /**
- * From the beginning of the chain up to the first entry that is young enough, so that what stays is a chain; its
- * anchor says what it continues.
+ * Removes entries from the beginning of the chain up to the first one that is young enough, so that what stays is a
+ * chain. How far is recorded in the chain before anything is removed, and each transaction removes a part of it.
+ * Where the chain is broken already, nothing is removed: a purge must not hide it.
  */
-async function removeAudit(db: Transaction<Tables>, before: number): Promise<number> {
+async function removeAudit(db: Transaction<Tables>, before: number, entry: Entry): Promise<number> {
   const { anchor_seq, head_seq } = await db
     .selectFrom("headgate_audit_chain")
     .select(["anchor_seq", "head_seq"])
     .executeTakeFirstOrThrow();
+  const recorded = await purgeRecorded(db);
+  if (anchor_seq > recorded) return 0;
+  const oldest = await db
+    .selectFrom("headgate_audit")
+    .select("at")
+    .where("seq", "=", anchor_seq + 1)
+    .executeTakeFirst();
   const kept = await db
     .selectFrom("headgate_audit")
     .select(({ fn }) => fn.min("seq").as("seq"))
     .where("at", ">", before)
     .executeTakeFirst();
-  const last = Math.min((kept?.seq ?? head_seq + 1) - 1, anchor_seq + ROWS_AT_ONCE);
-  const anchor = await db.selectFrom("headgate_audit").select("hash").where("seq", "=", last).executeTakeFirst();
-  // Where the chain is broken already, a purge must not hide it.
-  if (last <= anchor_seq || anchor === undefined) return 0;
+  const outlived = (kept?.seq ?? head_seq + 1) - 1;
+  const isDue = oldest !== undefined && oldest.at <= before - PURGE_EVERY_MS;
+  // A purge that was interrupted goes on as far as it is recorded.
+  const upTo = isDue ? outlived : Math.min(outlived, recorded);
+  const last = Math.min(upTo, anchor_seq + ROWS_AT_ONCE);
+  if (last <= anchor_seq) return 0;
+  const removed = db.selectFrom("headgate_audit").where("seq", "<=", upTo);
+  const ends = await removed.select(["seq", "hash"]).where("seq", "in", [last, upTo]).execute();
+  const { count } = await removed.select(({ fn }) => fn.countAll().as("count")).executeTakeFirstOrThrow();
+  const anchor = ends.find(({ seq }) => seq === last);
+  const purgedTo = ends.find(({ seq }) => seq === upTo);
+  if (anchor === undefined || purgedTo === undefined || Number(count) !== upTo - anchor_seq) return 0;
+  if (upTo > recorded) entry.events.push(purgeEvent(entry.at, purgedTo, before));
   await db.updateTable("headgate_audit_chain").set({ anchor_seq: last, anchor_hash: anchor.hash }).execute();
   return counted(db.deleteFrom("headgate_audit").where("seq", "<=", last));
+}
+
+/** Up to which entry the chain says that it was purged; -1 if it cannot be told. */
+async function purgeRecorded(db: Transaction<Tables>): Promise<number> {
+  const row = await db
+    .selectFrom("headgate_audit")
+    .select("after")
+    // The subject has an index.
+    .where("subject", "=", AUDIT_SUBJECT)
+    .where("action", "=", PURGE_ACTION)
+    .orderBy("seq", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  if (row === undefined) return 0;
+  try {
+    return purgedToIn({ action: PURGE_ACTION, subject: AUDIT_SUBJECT, after: JSON.parse(row.after) })?.seq ?? -1;
+  } catch {
+    return -1;
+  }
 }
 
 function removeRollups(db: Transaction<Tables>, period: "minute" | "day", before: number): Promise<number> {

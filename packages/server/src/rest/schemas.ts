@@ -327,6 +327,10 @@ export const auditPage = z
         after: z.unknown(),
         previous_hash: z.string(),
         hash: z.string(),
+        unreadable: z
+          .string()
+          .optional()
+          .describe("Set if a field of the stored entry cannot be parsed; that field then holds the stored text"),
       }),
     ),
     next,

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { eventually } from "../../../core/test/servers/eventually.ts";
 import type { AuditEvent } from "../../src/audit/audit.ts";
+import { cursorAt } from "../../src/database/cursor.ts";
 import type { Change, Conflict, Database } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/open-database.ts";
 import { admin, aRule, type Place } from "./fixtures.ts";
@@ -420,7 +421,11 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
       it("verifies as whole, with the head that it ends with", async () => {
         await database.audit.append(Array.from({ length: 1_234 }, (_, i) => anEvent({ after: { i } })));
         const [last] = (await database.audit.query({ limit: 1 })).items;
-        expect(await database.audit.verify()).toEqual({ entries: 1_234, head: { seq: 1_234, hash: last.hash } });
+        expect(await database.audit.verify()).toEqual({
+          entries: 1_234,
+          begins_after: { seq: 0, hash: "0".repeat(64) },
+          head: { seq: 1_234, hash: last.hash },
+        });
       });
 
       it("verifies as whole while others write and purge", async () => {
@@ -438,7 +443,7 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
         });
         while (!done) expect((await database.audit.verify()).broken).toBe(undefined);
         await work;
-        expect(await database.audit.verify()).toMatchObject({ entries: 40, head: { seq: 1_540 } });
+        expect(await database.audit.verify()).toMatchObject({ entries: 41, head: { seq: 1_541 } });
       });
 
       const swap = `update headgate_audit set seq = case seq when 3 then -4 when 4 then -3 end where seq in (3, 4);
@@ -464,7 +469,93 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
         await database.audit.append([1, 2, 3, 4, 5].map((limit) => anEvent({ after: { limit: limit * 10 } })));
         expect((await database.audit.verify()).broken).toBe(undefined);
         await here.sql(statement);
-        expect((await database.audit.verify()).broken).toEqual({ seq, problem: expect.any(String) });
+        expect((await database.audit.verify()).broken?.[0]).toEqual({ seq, problem: expect.any(String) });
+      });
+
+      const unreadable = [
+        "update headgate_audit set before = '{\"limit\":' where seq = 2",
+        "update headgate_audit set at = 9000000000000001 where seq = 3",
+        "update headgate_audit set after = 'none' where seq = 5",
+      ].join("; ");
+
+      it("names each entry that cannot be parsed, and goes on with the next", async () => {
+        await database.audit.append([1, 2, 3, 4, 5].map((limit) => anEvent({ after: { limit } })));
+        await here.sql(unreadable);
+        const { broken, entries } = await database.audit.verify();
+        expect(broken).toEqual([
+          { seq: 2, problem: "the entry cannot be read: before is not valid JSON" },
+          { seq: 3, problem: "the entry cannot be read: at is not a time" },
+          { seq: 5, problem: "the entry cannot be read: after is not valid JSON" },
+        ]);
+        expect(entries).toBe(2);
+      });
+
+      it("lists entries that cannot be parsed with their numbers and the stored text", async () => {
+        await database.audit.append([1, 2, 3, 4, 5].map((limit) => anEvent({ after: { limit } })));
+        await here.sql(unreadable);
+        const { items } = await database.audit.query({ limit: 10 });
+        expect(items).toMatchObject([
+          { seq: 5, after: "none", unreadable: "after is not valid JSON" },
+          { seq: 4, after: { limit: 4 } },
+          { seq: 3, at: "9000000000000001", unreadable: "at is not a time" },
+          { seq: 2, before: '{"limit":', unreadable: "before is not valid JSON" },
+          { seq: 1 },
+        ]);
+        expect(items[1]).not.toHaveProperty("unreadable");
+      });
+
+      it("names at most a hundred breaks, and counts the others", async () => {
+        await database.audit.append(Array.from({ length: 150 }, () => anEvent()));
+        await here.sql("update headgate_audit set actor_name = 'Mallory'");
+        const { broken, unlisted, entries } = await database.audit.verify();
+        expect([broken?.length, unlisted, entries]).toEqual([100, 50, 0]);
+      });
+
+      it("says that the row of the chain's ends is missing, and still compares the entries", async () => {
+        await database.audit.append([1, 2, 3, 4].map(() => anEvent()));
+        await here.sql("delete from headgate_audit_chain; delete from headgate_audit where seq <= 2");
+        const { broken } = await database.audit.verify();
+        expect(broken).toMatchObject([{ seq: 0 }, { seq: 1, problem: "entries 1 to 2 are missing" }]);
+        await here.sql("update headgate_audit set actor_name = 'Mallory' where seq = 4");
+        expect((await database.audit.verify()).broken).toMatchObject([{ seq: 0 }, { seq: 1 }, { seq: 4 }]);
+      });
+
+      /** Removes the beginning and sets the anchor as if it had been purged. */
+      const cut = (seq: number) => `update headgate_audit_chain set anchor_seq = ${seq},
+        anchor_hash = (select hash from headgate_audit where seq = ${seq}); delete from headgate_audit where seq <= ${seq}`;
+
+      it("notices a beginning that was removed together with its anchor", async () => {
+        await database.audit.append([1, 2, 3, 4, 5].map(() => anEvent()));
+        const { head } = await database.audit.verify();
+        await here.sql(cut(3));
+        expect((await database.audit.verify()).broken).toEqual([
+          { seq: 1, problem: expect.stringContaining("entries 1 to 3 are missing at the beginning of the chain") },
+        ]);
+        expect((await database.audit.verify(head)).broken).toMatchObject([{ seq: 1 }]);
+        await here.sql(cut(5));
+        expect((await database.audit.verify({ ...head, seq: 4 })).broken).toMatchObject([{ seq: 1 }, { seq: 4 }]);
+      });
+
+      it("does not let a purge hide a beginning that was removed", async () => {
+        const old = new Date(Date.now() - 92 * DAY).toISOString();
+        await database.audit.append([1, 2, 3, 4, 5].map(() => anEvent({ at: old })));
+        await here.sql(cut(3));
+        expect(await database.purge(new Date())).toMatchObject({ audit: 0 });
+        expect((await database.audit.verify()).broken).toMatchObject([{ seq: 1 }]);
+      });
+
+      it("compares with a head that was noted earlier", async () => {
+        await database.audit.append([1, 2, 3].map(() => anEvent()));
+        const { head } = await database.audit.verify();
+        await database.audit.append([4, 5].map(() => anEvent()));
+        expect((await database.audit.verify(head)).broken).toBe(undefined);
+        expect((await database.audit.verify({ seq: 0, hash: "0".repeat(64) })).broken).toBe(undefined);
+        const other = { ...head, hash: "f".repeat(64) };
+        expect((await database.audit.verify(other)).broken).toMatchObject([{ seq: 3 }]);
+        const later = { seq: 9, hash: head.hash };
+        expect((await database.audit.verify(later)).broken).toEqual([
+          { seq: 9, problem: "the expected entry is missing: the chain ends at entry 5" },
+        ]);
       });
     });
 
@@ -647,17 +738,51 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
           Array.from({ length: 2_500 }, (_, i) => anEvent({ at: ago((i < 2_300 ? 91 : 1) * DAY) })),
         );
         expect(await database.purge(now)).toMatchObject({ audit: 2_300 });
-        expect(await database.audit.verify()).toMatchObject({ entries: 200, head: { seq: 2_500 } });
+        const purged = await database.audit.verify();
+        expect(purged).toMatchObject({ entries: 201, begins_after: { seq: 2_300 }, head: { seq: 2_501 } });
         await database.audit.append([anEvent()]);
-        expect(await database.audit.verify()).toMatchObject({ entries: 201, head: { seq: 2_501 } });
+        expect(await database.audit.verify()).toMatchObject({ entries: 202, head: { seq: 2_502 } });
         await here.sql("delete from headgate_audit where seq = 2301");
-        expect((await database.audit.verify()).broken).toMatchObject({ seq: 2_301 });
+        expect((await database.audit.verify()).broken).toMatchObject([{ seq: 2_301 }]);
+      });
+
+      it("records how far it went, once for all that one purge removes", async () => {
+        await database.audit.append(
+          Array.from({ length: 2_500 }, (_, i) => anEvent({ at: ago((i < 2_300 ? 91 : 1) * DAY) })),
+        );
+        const [last] = (await database.audit.query({ limit: 1, cursor: cursorAt(2_301) })).items;
+        await database.purge(now);
+        const { items } = await database.audit.query({ action: "audit.purge", limit: 10 });
+        const after = { purged_to: { seq: 2_300, hash: last.hash }, older_than: ago(90 * DAY) };
+        expect(items).toMatchObject([{ seq: 2_501, subject: "audit", actor_id: "system", after }]);
+        expect(await database.purge(now)).toMatchObject({ audit: 0 });
+        expect((await database.audit.verify()).head.seq).toBe(2_501);
+      });
+
+      it("waits until there is a day's worth of the audit log to remove", async () => {
+        await database.audit.append([anEvent({ at: ago(90.5 * DAY) }), anEvent()]);
+        expect(await database.purge(now)).toMatchObject({ audit: 0 });
+        expect(await database.purge(new Date(now.getTime() + 0.5 * DAY))).toMatchObject({ audit: 1 });
+      });
+
+      it("goes on with a purge that was interrupted", async () => {
+        await database.audit.append(
+          Array.from({ length: 2_500 }, (_, i) => anEvent({ at: ago((i < 5 ? 92 : 90.5) * DAY) })),
+        );
+        const other = await open();
+        const interrupted = other.purge(now).catch(({ code }) => code);
+        await other.close();
+        expect(await interrupted).toBe("HG_DATABASE_CLOSED");
+        expect((await database.audit.verify()).broken).toBe(undefined);
+        await database.purge(now);
+        expect(await database.audit.verify()).toMatchObject({ entries: 1, begins_after: { seq: 2_500 } });
+        expect((await database.audit.verify()).broken).toBe(undefined);
       });
 
       it("may take all of the audit log", async () => {
         await database.audit.append([anEvent({ at: ago(91 * DAY) })]);
         expect(await database.purge(now)).toMatchObject({ audit: 1 });
-        expect(await database.audit.verify()).toMatchObject({ entries: 0, head: { seq: 1 } });
+        expect(await database.audit.verify()).toMatchObject({ entries: 1, head: { seq: 2 } });
         expect((await database.audit.verify()).broken).toBe(undefined);
       });
 
@@ -665,7 +790,7 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
         await database.audit.append([1, 2, 3].map(() => anEvent({ at: ago(91 * DAY) })));
         await here.sql("delete from headgate_audit where seq = 3");
         expect(await database.purge(now)).toMatchObject({ audit: 0 });
-        expect((await database.audit.verify()).broken).toMatchObject({ seq: 3 });
+        expect((await database.audit.verify()).broken).toMatchObject([{ seq: 3 }]);
       });
 
       it("does not keep a change from another node", async () => {

@@ -41,15 +41,48 @@ describe("headgate audit", () => {
     expect(run).toMatchObject({ code, stdout: "" });
   });
 
-  it("says that the chain is whole, and where it is not once somebody has edited it", async () => {
-    const verify = () => headgate(["audit", "verify", "--data", folder]);
-    expect(await verify()).toEqual({ code: 0, stderr: "", stdout: "whole: 3 entries\n" });
+  const verify = (...args: string[]) => headgate(["audit", "verify", "--data", folder, ...args]);
+  const edit = (statements: string) => {
     const file = new Sqlite(join(folder, "headgate.db"));
-    file.prepare("update headgate_audit set actor_name = 'mallory' where seq = 2").run();
+    file.exec(statements);
     file.close();
-    const broken = await verify();
-    expect(broken).toMatchObject({ code: 1, stderr: "" });
-    expect(broken.stdout).toMatch(/^broken at entry 2: /);
+  };
+
+  it("prints the head of a whole chain, and accepts it as --head later", async () => {
+    const { code, stderr, stdout } = await verify();
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const [, head] = /^whole: 3 entries\nhead: (3:[0-9a-f]{64})\n$/.exec(stdout) ?? [];
+    expect(head).toBeDefined();
+    const again = await verify("--head", head);
+    expect(again).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("expected: entry 3 is part of the chain\n"),
+    });
+    const other = await verify("--head", `3:${"f".repeat(64)}`);
+    expect(other).toMatchObject({ code: 1, stdout: expect.stringMatching(/^broken at entry 3: .*expected hash/) });
+    expect(other.stdout).toContain(`head: ${head}\n`);
+  });
+
+  it.each(["3", "3:abc", `${"f".repeat(64)}`, `-1:${"f".repeat(64)}`])("refuses %j as --head", async (head) => {
+    const run = await verify(`--head=${head}`);
+    expect(run).toMatchObject({ code: 1, stdout: "" });
+    expect(run.stderr).toMatch(/^headgate: --head: must be a head as audit verify prints it/);
+  });
+
+  it("names every entry that was edited or cannot be parsed", async () => {
+    edit("update headgate_audit set actor_name = 'mallory' where seq = 2");
+    edit("update headgate_audit set after = '{' where seq = 3");
+    const { code, stdout, stderr } = await verify();
+    expect({ code, stderr }).toEqual({ code: 1, stderr: "" });
+    expect(stdout.split("\n")).toEqual([
+      "broken at entry 2: the entry is not as it was written",
+      "broken at entry 3: the entry cannot be read: after is not valid JSON",
+      expect.stringMatching(/^head: 3:/),
+      "",
+    ]);
+    const listed = await headgate(["audit", "list", "--data", folder]);
+    expect(listed).toMatchObject({ code: 0, stderr: "" });
+    expect(lines(listed.stdout)[0]).toMatchObject({ seq: 3, after: "{", unreadable: "after is not valid JSON" });
   });
 });
 
