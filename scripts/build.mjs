@@ -1,7 +1,7 @@
 // Compiles every workspace. The CommonJS copy of the library needs a package.json of its own,
 // else Node would read it as ESM like the rest of the package.
 import { spawnSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { embedLua } from "./embed-lua.mjs";
 
@@ -14,4 +14,12 @@ embedLua();
 const tsc = fileURLToPath(new URL("../node_modules/typescript/bin/tsc", import.meta.url));
 const root = fileURLToPath(new URL("..", import.meta.url));
 const { status } = spawnSync(process.execPath, [tsc, "-b"], { cwd: root, stdio: "inherit" });
+if (status === 0) makeCallable(new URL("frameworks/express-rate-limit.js", cjs));
 process.exit(status ?? 1);
+
+// As in express-rate-limit, what `require` returns is the function itself, with the exports as its properties.
+// tsc leaves a file as it is when nothing has changed, so the line may be there already.
+function makeCallable(file) {
+  const line = "module.exports = Object.assign(exports.rateLimit, exports);\n";
+  if (!readFileSync(file, "utf8").endsWith(line)) appendFileSync(file, `\n${line}`);
+}

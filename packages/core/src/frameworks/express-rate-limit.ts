@@ -18,25 +18,37 @@ import {
   setDraft8Headers,
   setLegacyHeaders,
 } from "./express-rate-limit/headers.ts";
+import { MemoryStore } from "./express-rate-limit/memory-store.ts";
 import type { AugmentedRequest, Options, RateLimitInfo, RateLimitRequestHandler } from "./express-rate-limit/types.ts";
 import { Warnings } from "./express-rate-limit/warnings.ts";
 
-export { MemoryStore } from "../stores/memory/memory-store.ts";
 export { HeadgateStore, type HeadgateStoreOptions } from "./express-rate-limit/headgate-store.ts";
 export { ipKeyGenerator } from "./express-rate-limit/ip-key.ts";
+export { MemoryStore } from "./express-rate-limit/memory-store.ts";
 export type {
   AugmentedRequest,
   ClientRateLimitInfo,
   DraftHeadersVersion,
+  EnabledValidations,
+  IncrementCallback,
+  IncrementResponse,
   LegacyStore,
   Logger,
+  LoggerFn,
   Options,
   RateLimitExceededEventHandler,
   RateLimitInfo,
+  RateLimitReachedEventHandler,
   RateLimitRequestHandler,
   Store,
   ValueDeterminingMiddleware,
 } from "./express-rate-limit/types.ts";
+
+/** Lengths of windows in milliseconds, for `windowMs`. */
+export const SECOND = 1_000;
+export const MINUTE = 60 * SECOND;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
 
 /** Middleware for Express with the options of express-rate-limit, decided by Headgate. */
 export function rateLimit(given: Partial<Options> = {}): RateLimitRequestHandler {
@@ -92,7 +104,12 @@ export function rateLimit(given: Partial<Options> = {}): RateLimitRequestHandler
     }
   };
 
-  const decide = async (request: Request, response: Response, next: NextFunction): Promise<void> => {
+  const decide = async (
+    request: Request,
+    response: Response,
+    next: NextFunction,
+    closed: Promise<void> | undefined,
+  ): Promise<void> => {
     if (await config.skip(request, response)) return next();
     const key = await keyOf(request, response);
     const most = await told(limit, request, response);
@@ -102,20 +119,22 @@ export function rateLimit(given: Partial<Options> = {}): RateLimitRequestHandler
       hit = await counter.hit(key, most);
     } catch (error) {
       if (!config.passOnStoreError || failureOf(error) === undefined) throw error;
-      logger.error(error, "headgate/express-rate-limit: the store failed, and a request passes unlimited");
+      logger.error(error, "express-rate-limit: error from store, allowing request without rate-limiting.");
       return next();
     }
     const info = infoOf(key, most, hit);
     (request as AugmentedRequest)[requestPropertyName] = info;
     await tell(info, request, response);
-    if (givesBack && hit.charged) whenClosed(response, () => settle(info, request, response));
+    if (hit.charged) void closed?.then(() => settle(info, request, response));
     if (hit.totalHits > most) await refuse(info, request, response, next);
     else next();
   };
 
   return Object.assign(
-    (request: Request, response: Response, next: NextFunction): void => {
-      decide(request, response, next).catch(next);
+    async (request: Request, response: Response, next: NextFunction): Promise<void> => {
+      // Before anything is awaited: the client may leave in the meantime.
+      const closed = givesBack ? closing(response) : undefined;
+      await decide(request, response, next, closed).catch(next);
     },
     { resetKey: (key: string) => counter.reset(key), getKey: (key: string) => counter.get(key) },
   );
@@ -129,7 +148,7 @@ const names = new WeakMap<object, Set<string>>();
 
 function counterOf(config: Options): Counter {
   const { store, name, windowMs, limit, logger } = config;
-  if (isHeadgateStore(store)) {
+  if (isHeadgateStore(store) && !isExtended(store)) {
     const taken = names.get(store) ?? new Set();
     if (taken.has(name)) {
       throw new HeadgateError(
@@ -139,12 +158,23 @@ function counterOf(config: Options): Counter {
       );
     }
     names.set(store, taken.add(name));
+    if (store instanceof MemoryStore) store.init(config);
     return new WindowCounter(store, name, windowMs, typeof limit === "number" ? limit : ENDLESS);
   }
   const counter = new StoreCounter(requireStore(store));
-  const started = async (): Promise<void> => counter.init(config);
-  started().catch((error: unknown) => logger.error(error, "headgate/express-rate-limit: init of the store failed"));
+  try {
+    counter
+      .init(config)
+      ?.catch((error: unknown) => logger.error(error, "express-rate-limit: async error during store initialization."));
+  } catch (error) {
+    logger.error(error, "express-rate-limit: error during store initialization.");
+  }
   return counter;
+}
+
+/** A subclass may count in a way of its own, so it is asked as any store of express-rate-limit's is. */
+function isExtended(store: object): boolean {
+  return store instanceof MemoryStore && Object.getPrototypeOf(store) !== MemoryStore.prototype;
 }
 
 function infoOf(key: string, limit: number, { totalHits, resetTime }: Hit): RateLimitInfo {
@@ -153,9 +183,11 @@ function infoOf(key: string, limit: number, { totalHits, resetTime }: Hit): Rate
   return Object.defineProperty(info, "current", { value: totalHits });
 }
 
-function whenClosed(response: Response, act: () => Promise<void>): void {
-  if (response.destroyed) void act();
-  else response.once("close", () => void act());
+function closing(response: Response): Promise<void> {
+  return new Promise((resolve) => {
+    if (response.destroyed) resolve();
+    else response.once("close", resolve);
+  });
 }
 
 function requireString(key: unknown): string {

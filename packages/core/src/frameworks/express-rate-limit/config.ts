@@ -2,10 +2,10 @@ import type { Request, Response } from "express";
 import { HeadgateError, shown } from "../../errors.ts";
 import { requireFunction } from "../../http/gate-options.ts";
 import { requireOptions } from "../../options.ts";
-import { MemoryStore } from "../../stores/memory/memory-store.ts";
 import { defaultIdentifier } from "./headers.ts";
 import { DEFAULT_SUBNET, ipKeyGenerator } from "./ip-key.ts";
-import type { AugmentedRequest, Options, ValueDeterminingMiddleware } from "./types.ts";
+import { DEFAULT_NAME, DEFAULT_WINDOW_MS, MemoryStore } from "./memory-store.ts";
+import type { AugmentedRequest, DraftHeadersVersion, Logger, Options, ValueDeterminingMiddleware } from "./types.ts";
 
 const KNOWN: ReadonlySet<string> = new Set<keyof Options>([
   "windowMs",
@@ -33,15 +33,24 @@ const KNOWN: ReadonlySet<string> = new Set<keyof Options>([
   "logger",
 ]);
 
-const DRAFTS: readonly unknown[] = [false, "draft-6", "draft-7", "draft-8"];
+export const DRAFTS: readonly unknown[] = ["draft-6", "draft-7", "draft-8"] satisfies DraftHeadersVersion[];
 const FUNCTIONS = ["handler", "requestWasSuccessful", "keyGenerator", "skip"] as const;
 
-/** The options with their defaults. What express-rate-limit only logs, such as an unknown option, is refused. */
+/** The message comes first, as in express-rate-limit. */
+const consoleLogger: Logger = {
+  error: (error, message) => console.error(...(message === undefined ? [error] : [message, error])),
+  warn: (error, message) => console.warn(...(message === undefined ? [error] : [message, error])),
+};
+
+/**
+ * The options with their defaults. An unknown option, which express-rate-limit only logs, is refused; a draft or a
+ * subnet that does not exist is left out, and `Warnings` logs it.
+ */
 export function requireConfig(given: Partial<Options>): Options {
   requireOptions(given, KNOWN);
   const stated: Partial<Options> = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   const config: Options = {
-    windowMs: 60_000,
+    windowMs: DEFAULT_WINDOW_MS,
     limit: stated.max ?? 5,
     message: "Too many requests, please try again later.",
     statusCode: 429,
@@ -55,7 +64,6 @@ export function requireConfig(given: Partial<Options>): Options {
     skipSuccessfulRequests: false,
     requestWasSuccessful: (_request, response) => response.statusCode < 400,
     keyGenerator: (request, response) => addressKey(config, request, response),
-    ipv6Subnet: DEFAULT_SUBNET,
     skip: () => false,
     async handler(request, response) {
       response.status(config.statusCode);
@@ -63,12 +71,14 @@ export function requireConfig(given: Partial<Options>): Options {
       if (!response.writableEnded) response.send(message);
     },
     store: stated.store ?? new MemoryStore(),
-    name: "express-rate-limit",
+    name: DEFAULT_NAME,
     passOnStoreError: false,
     validate: true,
-    logger: console,
+    logger: consoleLogger,
     ...stated,
-    standardHeaders: stated.standardHeaders === true ? "draft-6" : (stated.standardHeaders ?? false),
+    standardHeaders: draftOf(stated.standardHeaders),
+    ipv6Subnet:
+      typeof stated.ipv6Subnet === "function" || isSubnet(stated.ipv6Subnet) ? stated.ipv6Subnet : DEFAULT_SUBNET,
   };
   requireValid(config);
   return config;
@@ -90,7 +100,7 @@ export async function addressKey(
   response: Response,
 ): Promise<string> {
   const subnet = await told(ipv6Subnet, request, response);
-  requireSubnet(subnet);
+  if (!isSubnet(subnet)) refuse("ipv6Subnet", "a function that returns false or a whole number from 1 to 128", subnet);
   return request.ip === undefined ? "unknown" : ipKeyGenerator(request.ip, subnet);
 }
 
@@ -101,12 +111,9 @@ export function requireLimit(limit: unknown): asserts limit is number {
 }
 
 function requireValid(config: Options): void {
-  const { windowMs, limit, standardHeaders, ipv6Subnet, store, name, logger } = config;
+  const { windowMs, limit, store, name, logger } = config;
   if (typeof windowMs !== "number" || !(windowMs > 0)) refuse("windowMs", "a number of milliseconds over 0", windowMs);
   if (typeof limit !== "function") requireLimit(limit);
-  if (typeof ipv6Subnet !== "function") requireSubnet(ipv6Subnet);
-  if (!DRAFTS.includes(standardHeaders))
-    refuse("standardHeaders", `true or among ${DRAFTS.join(", ")}`, standardHeaders);
   if (typeof store !== "object" || store === null) refuse("store", "a store", store);
   if (typeof name !== "string" || name === "") refuse("name", "a string and not empty", name);
   if (typeof logger?.error !== "function" || typeof logger.warn !== "function") {
@@ -115,10 +122,14 @@ function requireValid(config: Options): void {
   for (const field of FUNCTIONS) requireFunction(config[field], field);
 }
 
-function requireSubnet(subnet: unknown): asserts subnet is number | false {
-  if (subnet !== false && !(typeof subnet === "number" && Number.isInteger(subnet) && subnet >= 1 && subnet <= 128)) {
-    refuse("ipv6Subnet", "false or a whole number from 1 to 128", subnet);
-  }
+function draftOf(standardHeaders: unknown): DraftHeadersVersion | false {
+  if (standardHeaders === true) return "draft-6";
+  return DRAFTS.includes(standardHeaders) ? (standardHeaders as DraftHeadersVersion) : false;
+}
+
+function isSubnet(subnet: unknown): subnet is number | false {
+  if (subnet === false) return true;
+  return typeof subnet === "number" && Number.isInteger(subnet) && subnet >= 1 && subnet <= 128;
 }
 
 function refuse(field: string, what: string, got: unknown): never {

@@ -1,4 +1,5 @@
 import { HeadgateError, StoreError, shown } from "../../errors.ts";
+import { isPromise } from "../../http/eventually.ts";
 import { fixedWindow } from "../../limit/builders.ts";
 import type { Action, Answer, Store as HeadgateStore, Rule } from "../../stores/store.ts";
 import type { ClientRateLimitInfo, LegacyStore, Options, Store } from "./types.ts";
@@ -43,14 +44,14 @@ export class WindowCounter implements Counter {
     this.rule(this.usual);
   }
 
-  async hit(key: string, limit: number): Promise<Hit> {
+  async hit(key: string, limit = ENDLESS): Promise<Hit> {
     const units = unitsOf(limit);
     const answer = await this.apply("take", key, units, 1);
     const used = answer.allowed ? Math.max(1, units - Math.floor(answer.remaining)) : units + 1;
     return { totalHits: used, resetTime: momentIn(answer.resetAfter), charged: answer.allowed };
   }
 
-  async undo(key: string, limit: number): Promise<void> {
+  async undo(key: string, limit = ENDLESS): Promise<void> {
     await this.apply("refund", key, unitsOf(limit), 1);
   }
 
@@ -100,8 +101,9 @@ export class StoreCounter implements Counter {
     this.store = store;
   }
 
-  init(options: Options): void | Promise<void> {
-    return this.store.init?.(options as never);
+  init(options: Options): Promise<void> | undefined {
+    const done = this.store.init?.(options as never);
+    return isPromise(done) ? done : undefined;
   }
 
   async hit(key: string): Promise<Hit> {
@@ -121,11 +123,17 @@ export class StoreCounter implements Counter {
     await this.store.resetKey(key);
   }
 
-  async get(key: string): Promise<ClientRateLimitInfo | undefined> {
-    if (this.store.get === undefined) {
-      throw new HeadgateError("HG_BAD_OPTION", "store", "cannot tell how a key stands: it has no get");
+  /** Throws at once, as in express-rate-limit, if the store has no `get`. */
+  get(key: string): Promise<ClientRateLimitInfo | undefined> {
+    const { store } = this;
+    if (store.get === undefined) {
+      throw new HeadgateError(
+        "HG_BAD_OPTION",
+        "store",
+        "has no get method, which getKey needs: call getKey with a store that has one",
+      );
     }
-    return this.store.get(key);
+    return Promise.resolve(store.get(key));
   }
 }
 
@@ -136,11 +144,16 @@ export function isHeadgateStore(store: object): store is HeadgateStore {
 /** A store of express-rate-limit's, if it is one, of today or of old. */
 export function requireStore(store: object): Store {
   const has = (name: string): boolean => typeof Reflect.get(store, name) === "function";
-  if (has("decrement") && has("resetKey")) {
+  const mayHave = (name: string): boolean => Reflect.get(store, name) === undefined || has(name);
+  if (has("decrement") && has("resetKey") && mayHave("init") && mayHave("resetAll")) {
     if (has("increment")) return store as Store;
     if (has("incr")) return fromLegacy(store as LegacyStore);
   }
-  throw new HeadgateError("HG_BAD_OPTION", "store", "must be a store of Headgate's or of express-rate-limit's");
+  throw new HeadgateError(
+    "HG_BAD_OPTION",
+    "store",
+    "must be a Headgate store or implement the Store interface of express-rate-limit",
+  );
 }
 
 function fromLegacy(store: LegacyStore): Store {

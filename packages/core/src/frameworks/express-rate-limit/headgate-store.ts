@@ -2,7 +2,8 @@ import { HeadgateError, shown } from "../../errors.ts";
 import { requireOptions } from "../../options.ts";
 import { MemoryStore } from "../../stores/memory/memory-store.ts";
 import type { Store as Wrapped } from "../../stores/store.ts";
-import { ENDLESS, isHeadgateStore, WindowCounter } from "./counter.ts";
+import { isHeadgateStore, WindowCounter } from "./counter.ts";
+import { DEFAULT_NAME } from "./memory-store.ts";
 import type { ClientRateLimitInfo, Options, Store } from "./types.ts";
 
 export interface HeadgateStoreOptions {
@@ -31,7 +32,7 @@ export class HeadgateStore implements Store {
       );
     }
     requireOptions(options, OPTIONS);
-    const { prefix = "express-rate-limit" } = options;
+    const { prefix = DEFAULT_NAME } = options;
     if (typeof prefix !== "string" || prefix === "") {
       throw new HeadgateError("HG_BAD_OPTION", "prefix", `must be a string and not empty, got ${shown(prefix)}`);
     }
@@ -49,12 +50,12 @@ export class HeadgateStore implements Store {
   }
 
   async increment(key: string): Promise<ClientRateLimitInfo> {
-    const { totalHits, resetTime } = await this.#ready.hit(key, ENDLESS);
+    const { totalHits, resetTime } = await this.#ready.hit(key);
     return { totalHits, resetTime };
   }
 
   async decrement(key: string): Promise<void> {
-    await this.#ready.undo(key, ENDLESS);
+    await this.#ready.undo(key);
   }
 
   async resetKey(key: string): Promise<void> {

@@ -10,12 +10,15 @@ export interface ClientRateLimitInfo {
   resetTime: Date | undefined;
 }
 
+/** What a store answers when it has counted a request. */
+export type IncrementResponse = ClientRateLimitInfo;
+
 /** A store as express-rate-limit has them. */
 export interface Store {
   /** Called with the options, by whichever package calls it. */
   init?: (options: never) => void | Promise<void>;
   get?: (key: string) => ClientRateLimitInfo | undefined | Promise<ClientRateLimitInfo | undefined>;
-  increment: (key: string) => ClientRateLimitInfo | Promise<ClientRateLimitInfo>;
+  increment: (key: string) => IncrementResponse | Promise<IncrementResponse>;
   decrement: (key: string) => void | Promise<void>;
   resetKey: (key: string) => void | Promise<void>;
   resetAll?: () => void | Promise<void>;
@@ -25,20 +28,22 @@ export interface Store {
   prefix?: string;
 }
 
+/** How a store of express-rate-limit 5 and before answers. */
+export type IncrementCallback = (error: Error | undefined, totalHits: number, resetTime: Date | undefined) => void;
+
 /** A store of express-rate-limit 5 and before. */
 export interface LegacyStore {
-  incr: (
-    key: string,
-    callback: (error: Error | undefined, totalHits: number, resetTime: Date | undefined) => void,
-  ) => void;
+  incr: (key: string, callback: IncrementCallback) => void;
   decrement: (key: string) => void;
   resetKey: (key: string) => void;
   resetAll?: () => void;
 }
 
+export type LoggerFn = (error: unknown, message?: string) => void;
+
 export interface Logger {
-  error: (error: unknown, message?: string) => void;
-  warn: (error: unknown, message?: string) => void;
+  error: LoggerFn;
+  warn: LoggerFn;
 }
 
 /** What is found at `request.rateLimit`. */
@@ -59,7 +64,13 @@ export type RateLimitExceededEventHandler = (
   optionsUsed: Options,
 ) => unknown;
 
+/** For those who import it; no option takes one since express-rate-limit 7. */
+export type RateLimitReachedEventHandler = (request: Request, response: Response, optionsUsed: Options) => void;
+
 export type DraftHeadersVersion = "draft-6" | "draft-7" | "draft-8";
+
+/** Which warnings to give, by their names; `default` is for those that are not named. */
+export type EnabledValidations = Readonly<Record<string, boolean>>;
 
 /** The options of express-rate-limit, and `name`. */
 export interface Options {
@@ -106,7 +117,7 @@ export interface Options {
   /** Whether requests pass while the store fails. Default false: they go to the error handler. */
   passOnStoreError: boolean;
   /** Which warnings to give. Default true: all. */
-  validate: boolean | Readonly<Record<string, boolean>>;
+  validate: boolean | EnabledValidations;
   /** Where warnings go. Default: the console. */
   logger: Logger;
 }

@@ -1,5 +1,7 @@
 import { isIP } from "node:net";
 import type { Request } from "express";
+import { shown } from "../../errors.ts";
+import { DRAFTS } from "./config.ts";
 import type { Logger, Options } from "./types.ts";
 
 /** Each check has the name that `validate` calls it by, and says its code and what is wrong, if anything is. */
@@ -46,6 +48,19 @@ const OF_OPTIONS: Readonly<Record<string, (options: Partial<Options>) => Finding
     ipv6Subnet !== undefined && keyGenerator !== undefined
       ? ["ERR_ERL_IPV6SUBNET_OR_KEYGENERATOR", "ipv6Subnet is for requests without a key by keyGenerator only"]
       : undefined,
+  ipv6Subnet({ ipv6Subnet = false }) {
+    if (ipv6Subnet === false || typeof ipv6Subnet === "function") return undefined;
+    return Number.isInteger(ipv6Subnet) && ipv6Subnet >= 32 && ipv6Subnet <= 64
+      ? undefined
+      : ["ERR_ERL_IPV6_SUBNET", `ipv6Subnet should be a whole number from 32 to 64, got ${shown(ipv6Subnet)}`];
+  },
+  headersDraftVersion: ({ standardHeaders = false }) =>
+    typeof standardHeaders === "boolean" || DRAFTS.includes(standardHeaders)
+      ? undefined
+      : [
+          "ERR_ERL_HEADERS_UNSUPPORTED_DRAFT_VERSION",
+          `standardHeaders must be true or one of ${DRAFTS.join(", ")}, got ${shown(standardHeaders)}: no such headers are sent`,
+        ],
   creationStack: () =>
     /Layer\.handle/.test(new Error().stack ?? "")
       ? ["ERR_ERL_CREATED_IN_REQUEST_HANDLER", "rateLimit was called for a request: call it once, at the start"]

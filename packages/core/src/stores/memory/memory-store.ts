@@ -95,9 +95,13 @@ export class MemoryStore implements Store {
       known.use(rule.limit);
       return known;
     }
-    const ledger = new Ledger(rule.limit, this.hash, { maxKeys: this.maxKeys, sweep: this.sweep });
-    this.ledgers.set(rule.name, ledger);
-    return ledger;
+    return this.newLedger(rule.name, rule.limit);
+  }
+
+  /** Forgets what every key of every rule has used. */
+  resetAll(): void {
+    for (const [name, { limit }] of [...this.ledgers]) this.newLedger(name, limit);
+    this.version += 1;
   }
 
   apply(action: Action, operations: readonly Operation[], options?: ApplyOptions): readonly Answer[] {
@@ -106,6 +110,12 @@ export class MemoryStore implements Store {
     // Nearly every request is this one.
     if (action === "take" && operations.length === 1) return [this.take(operations[0], now)];
     return this.decide(action, operations, now);
+  }
+
+  private newLedger(name: string, limit: Limit): Ledger {
+    const ledger = new Ledger(limit, this.hash, { maxKeys: this.maxKeys, sweep: this.sweep });
+    this.ledgers.set(name, ledger);
+    return ledger;
   }
 
   private applyWith(

@@ -100,11 +100,9 @@ describe("mistakes are refused at the start", () => {
     ["windowMs", { windowMs: "60000" }],
     ["limit", { limit: Number.NaN }],
     ["limit", { limit: "5" }],
-    ["standardHeaders", { standardHeaders: "draft-5" }],
-    ["ipv6Subnet", { ipv6Subnet: 129 }],
-    ["ipv6Subnet", { ipv6Subnet: true }],
     ["store", { store: "redis://" }],
     ["store", { store: { increment: () => {} } }],
+    ["store", { store: storeThat(() => ({ totalHits: 1, resetTime: undefined }), { init: "no function" }) }],
     ["name", { name: "" }],
     ["logger", { logger: { error() {} } }],
     ["skip", { skip: true }],
@@ -131,8 +129,8 @@ function once(given: Partial<Options>): Promise<readonly unknown[]> {
   });
 }
 
-function storeThat(increment: Store["increment"]): Store {
-  return { increment, decrement() {}, resetKey() {} };
+function storeThat(increment: Store["increment"], more: object = {}): Store {
+  return { increment, decrement() {}, resetKey() {}, ...more };
 }
 
 describe("what cannot be decided goes to the error handler, and does not pass:", () => {
