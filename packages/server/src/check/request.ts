@@ -1,4 +1,5 @@
 import { addressText, parseAddress } from "headgate/http";
+import { MOST_ENDPOINT_PARTS, requireReadable } from "../rules/endpoint.ts";
 import { DIMENSIONS, type Dimension } from "../rules/rule.ts";
 import type { CheckRequest } from "./check.ts";
 import { RequestError } from "./request-error.ts";
@@ -26,8 +27,13 @@ export function requireRequest({ endpoint, cost, timestamp, idempotencyKey }: Ch
 
 export function requireEndpoint(endpoint: unknown): void {
   if (typeof endpoint !== "string") throw new RequestError("endpoint", "must be a path such as /api/v1/orders");
-  if (endpoint.length <= LONGEST_ENDPOINT) return;
-  throw new RequestError("endpoint", `must be at most ${LONGEST_ENDPOINT} characters, got ${endpoint.length}`);
+  if (endpoint.length > LONGEST_ENDPOINT) {
+    throw new RequestError("endpoint", `must be at most ${LONGEST_ENDPOINT} characters, got ${endpoint.length}`);
+  }
+  // Nearly all are short and have nothing to decode.
+  if (endpoint.length > MOST_ENDPOINT_PARTS || endpoint.includes("%") || endpoint.includes("\0")) {
+    requireReadable(endpoint);
+  }
 }
 
 /** Whose quota a request takes from. */

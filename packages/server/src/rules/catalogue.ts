@@ -1,5 +1,6 @@
 import { HeadgateError, type Limit } from "headgate";
-import { readings } from "./endpoint.ts";
+import { piecesOf, plainParts } from "./endpoint.ts";
+import { matchEveryReading } from "./every-reading.ts";
 import { type Applied, Family, familyName, limitOf } from "./family.ts";
 import { atOnce, inTurns, type Work } from "./in-turns.ts";
 import { overlaps, type Warning } from "./overlaps.ts";
@@ -96,10 +97,10 @@ export class Catalogue {
     return overlaps(this.#families, this.#tries);
   }
 
-  #familiesAt(dimension: Dimension, endpoint: string): Iterable<Family> {
+  #familiesAt(dimension: Dimension, endpoint: string): readonly Family[] {
     const trie = this.#tries[dimension];
-    const ways = readings(endpoint);
-    return ways.length === 1 ? trie.match(ways[0]) : new Set(ways.flatMap((parts) => trie.match(parts)));
+    const parts = plainParts(endpoint);
+    return parts === undefined ? matchEveryReading(trie, piecesOf(endpoint)) : trie.match(parts);
   }
 
   #ofUser(standing: Standing, member: Applied, now: number): Applied {

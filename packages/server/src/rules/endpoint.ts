@@ -1,79 +1,181 @@
+import { RequestError } from "../check/request-error.ts";
 import { MOST_PARTS } from "./pattern.ts";
 
-/** What a server may take for a slash besides the slash itself. */
-const OTHER_SLASHES = /%2f|%5c|\\/gi;
-/** A part that is `.` or `..`, encoded or not. */
-const DOTS = /^(?:\.|%2e){1,2}$/i;
-const DOTS_WITHIN = /(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i;
-const ESCAPES = /(?:%[0-9a-f]{2})+/gi;
+/** Most slashes that an endpoint may have, counting every character that any server takes for one. */
+export const MOST_ENDPOINT_PARTS = 64;
 
-/** No pattern looks at more parts: what comes after them is counted by patterns that end in `**` alone. */
+/** No pattern looks at more parts: those after them are matched by `**` alone. */
 const ENOUGH = MOST_PARTS + 1;
 
 /**
- * The parts of an endpoint, as many as matter, in every way that a server may read it; nearly always there is one.
- * A request is counted under all of them, so that no way to write a path leads past its limits:
- *
- * - as it stands, with `..` and encoded slashes as text;
- * - as URLs are resolved: `.` and `..` are carried out, an encoded slash is text, a backslash is a slash;
- * - as servers read it that decode first: all kinds of slashes are one, several together too, before `..` is carried out.
- *
- * Query and fragment are cut; empty parts are left out; each part is percent-decoded once. Linear in the length.
+ * A piece of a path, up to the next character that some server takes for a slash. Servers disagree about what it
+ * means: each field is one more meaning that it may have.
  */
-export function readings(endpoint: string): readonly (readonly string[])[] {
-  const plain = plainParts(endpoint);
-  if (plain !== undefined) return [plain];
-  const path = withoutQuery(endpoint).replace(/^\//, "");
-  const asItStands = decodedParts(path.split("/"));
-  if (path.search(OTHER_SLASHES) < 0 && !DOTS_WITHIN.test(path)) return [asItStands];
-  const asUrl = resolve(path.replaceAll("\\", "/").split("/"));
-  const decodedFirst = resolve(path.replace(OTHER_SLASHES, "/").split("/").filter(isThere));
-  return [asItStands, decodedParts(asUrl), decodedParts(decodedFirst)];
+export interface Piece {
+  readonly whole: Meaning;
+  /** Without what follows a `;`, which is a path parameter to some servers. */
+  readonly withoutParameters: Meaning | undefined;
+  /** If the path ends within the piece: at a `;`, or at a `?` or `#`, encoded or not. */
+  readonly cut: Meaning | undefined;
+  /** Whether what separates it from the next piece is text to some servers: `%2f`, `\` and so on. */
+  readonly mayGoOn: boolean;
+  /** Whether the path may begin only after it: it is the scheme or the host of an absolute URL. */
+  readonly mayPrecedePath: boolean;
 }
 
-const [SLASH, QUERY, FRAGMENT, PERCENT, BACKSLASH, DOT] = [0x2f, 0x3f, 0x23, 0x25, 0x5c, 0x2e];
+/** What the text of a piece may stand for, besides itself. */
+export interface Meaning {
+  /** The text, decoded, in every form that a pattern is compared with. Empty if there is no text. */
+  readonly texts: readonly string[];
+  /** Whether it may be a step up, as `..` is. */
+  readonly isUp: boolean;
+  /** Whether it may be nothing at all, as `.` and an empty part are. */
+  readonly mayVanish: boolean;
+}
 
-/** The parts if there is one way to read them. Nearly every check comes through here, and through nothing else. */
-function plainParts(endpoint: string): string[] | undefined {
+const [SLASH, QUERY, COLON, DOT] = [0x2f, 0x3f, 0x3a, 0x2e];
+
+/** By character code: whether an ASCII character can be read in one way only. */
+const IS_PLAIN = Uint8Array.from({ length: 128 }, (_, code) =>
+  code > 0x20 && code < 0x7f && !"%\\;#".includes(String.fromCharCode(code)) ? 1 : 0,
+);
+
+/** The parts of an endpoint that can be read in one way only, as many as matter. Nearly all endpoints are such. */
+export function plainParts(endpoint: string): readonly string[] | undefined {
   const parts: string[] = [];
   let start = 0;
   for (let i = 0; ; i += 1) {
-    const code = i < endpoint.length ? endpoint.charCodeAt(i) : FRAGMENT;
-    const isEnd = code === FRAGMENT || code === QUERY;
-    if (isEnd || code === SLASH) {
-      // It begins and ends with a dot, and is no longer than two characters.
-      if (i - start <= 2 && endpoint.charCodeAt(start) === DOT && endpoint.charCodeAt(i - 1) === DOT) return undefined;
+    const code = i < endpoint.length ? endpoint.charCodeAt(i) : QUERY;
+    if (code === SLASH || code === QUERY) {
+      // Some servers ignore dots at the end of a part; `.` and `..` are among these parts.
+      if (i > start && endpoint.charCodeAt(i - 1) === DOT) return undefined;
+      // After two slashes, or a scheme and a slash, there may be a host.
+      if (code === SLASH && i > 0 && parts.length === 0 && start === i) return undefined;
+      if (code === SLASH && i > 0 && endpoint.charCodeAt(i - 1) === COLON && parts.length === 0) return undefined;
       if (i > start && parts.length < ENOUGH) parts.push(endpoint.slice(start, i));
-      if (isEnd) return parts;
+      if (code === QUERY) return parts;
       start = i + 1;
-    } else if (code === PERCENT || code === BACKSLASH) return undefined;
+    } else if (code > 127 || IS_PLAIN[code] === 0) return undefined;
   }
 }
 
-function withoutQuery(endpoint: string): string {
-  const end = endpoint.search(/[?#]/);
+/** Refuses an endpoint that has no reading, or more parts than are looked at. Its length was bounded before. */
+export function requireReadable(endpoint: string): void {
+  const path = pathOf(endpoint);
+  const decoded = path.includes("%") ? decodedOnce(path) : path;
+  if (decoded.includes("\0") || decoded.includes("%00")) {
+    throw new RequestError("endpoint", "must not contain a NUL character (%00)");
+  }
+  let separators = 0;
+  for (const _ of decoded.matchAll(SEPARATORS)) {
+    separators += 1;
+    if (separators > MOST_ENDPOINT_PARTS) {
+      throw new RequestError("endpoint", `must have at most ${MOST_ENDPOINT_PARTS} parts`);
+    }
+  }
+}
+
+const SEPARATORS = /[/\\]|%2f|%5c/gi;
+
+function decodedOnce(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    throw new RequestError(
+      "endpoint",
+      "must be a percent-encoded path: each % is followed by two hexadecimal digits, and the bytes are UTF-8 (%25 is a percent sign)",
+    );
+  }
+}
+
+/** The scheme and the slashes before the host of an absolute URL. Without the scheme they stand for the same. */
+const BEFORE_HOST = /^(?:[a-z][a-z\d+.-]*:[/\\]|[/\\]{2})/i;
+
+/**
+ * The pieces of an endpoint that servers may read in several ways, however they read it. Linear in its length.
+ *
+ * All pieces are decoded twice: patterns contain no escapes, so a text that still has some matches only `*`, as does
+ * the text that it becomes.
+ */
+export function piecesOf(endpoint: string): readonly Piece[] {
+  const path = pathOf(endpoint);
+  // Parts that are still to come before the path itself may begin.
+  const start = withoutBreaks(path).trimStart();
+  let beforePath = BEFORE_HOST.test(start) ? (/^[/\\]/.test(start) ? 1 : 2) : 0;
+  let hadEmpty = false;
+  const pieces: Piece[] = [];
+  for (const segment of path.replace(/^\//, "").split("/")) {
+    const texts = decodedTwice(segment).split(/[/\\]/);
+    for (const [i, text] of texts.entries()) {
+      const mayPrecedePath = beforePath > 0 && withoutBreaks(text) !== "";
+      if (mayPrecedePath) beforePath -= 1;
+      pieces.push(pieceOf(text, hadEmpty, i < texts.length - 1, mayPrecedePath));
+      hadEmpty ||= text === "";
+    }
+  }
+  return pieces;
+}
+
+/** A fragment is text to some servers, a query to none. */
+function pathOf(endpoint: string): string {
+  const end = endpoint.indexOf("?");
   return end < 0 ? endpoint : endpoint.slice(0, end);
 }
 
-/** Above the root there is only the root. */
-function resolve(parts: readonly string[]): string[] {
-  const resolved: string[] = [];
-  for (const part of parts) {
-    if (!DOTS.test(part)) resolved.push(part);
-    else if (decoded(part) === "..") resolved.pop();
+function pieceOf(text: string, hadEmpty: boolean, mayGoOn: boolean, mayPrecedePath: boolean): Piece {
+  const parameters = text.indexOf(";");
+  const ends = [parameters, text.indexOf("?"), text.indexOf("#")].filter((end) => end >= 0);
+  return {
+    whole: meaningOf([text], hadEmpty),
+    withoutParameters: parameters < 0 ? undefined : meaningOf([text.slice(0, parameters)], hadEmpty),
+    cut:
+      ends.length === 0
+        ? undefined
+        : meaningOf(
+            ends.map((end) => text.slice(0, end)),
+            hadEmpty,
+          ),
+    mayGoOn,
+    mayPrecedePath,
+  };
+}
+
+function meaningOf(written: readonly string[], hadEmpty: boolean): Meaning {
+  const texts = new Set<string>();
+  let isUp = false;
+  let mayVanish = false;
+  for (const text of written) {
+    for (const form of new Set([text, withoutBreaks(text)])) {
+      const trimmed = withoutTrailing(form);
+      for (const each of [form, trimmed]) if (each !== "") texts.add(each);
+      if (trimmed !== "") continue;
+      if (form.startsWith("..")) isUp = true;
+      if (form !== "..") mayVanish = true;
+    }
   }
-  return resolved;
+  // To servers that keep empty parts, `..` undoes one of those.
+  return { texts: [...texts], isUp, mayVanish: mayVanish || (isUp && hadEmpty) };
 }
 
-function isThere(part: string): boolean {
-  return part !== "";
+/** URL parsers drop tabs and line breaks. */
+function withoutBreaks(text: string): string {
+  return /[\t\n\r]/.test(text) ? text.replace(/[\t\n\r]/g, "") : text;
 }
 
-function decodedParts(parts: readonly string[]): string[] {
-  return parts.filter(isThere).slice(0, ENOUGH).map(decoded);
+/** Without the dots, spaces and control characters at its end. By hand: a regular expression could take quadratic time. */
+function withoutTrailing(text: string): string {
+  let end = text.length;
+  while (end > 0 && (text.charCodeAt(end - 1) <= 0x20 || /[.\s\p{Cc}]/u.test(text[end - 1]))) end -= 1;
+  return end === text.length ? text : text.slice(0, end);
 }
 
-/** Unlike decodeURIComponent it never throws, which would cost more than all the rest: what is no UTF-8 becomes �. */
-function decoded(part: string): string {
-  return part.replace(ESCAPES, (escapes) => Buffer.from(escapes.replaceAll("%", ""), "hex").toString("utf8"));
+const ESCAPES = /(?:%[0-9a-f]{2})+/gi;
+
+/** What is not decoded by the second pass is text: `%25` is a percent sign. */
+function decodedTwice(segment: string): string {
+  return segment.includes("%") ? decodedLeniently(decodedLeniently(segment)) : segment;
+}
+
+function decodedLeniently(text: string): string {
+  return text.replace(ESCAPES, (escapes) => Buffer.from(escapes.replaceAll("%", ""), "hex").toString("utf8"));
 }

@@ -1,24 +1,30 @@
 import type { Pattern } from "./pattern.ts";
 
 // Most nodes have little: what they do not have costs them nothing.
-class Node<Value> {
-  exact: Map<string, Node<Value>> | undefined;
-  any: Node<Value> | undefined;
+export class TrieNode<Value> {
+  /** Undefined at the root. */
+  readonly parent: TrieNode<Value> | undefined;
+  exact: Map<string, TrieNode<Value>> | undefined;
+  any: TrieNode<Value> | undefined;
   /** Of the patterns that end here. */
   ends: Value[] | undefined;
   /** Of those that end here in `**`. */
   open: Value[] | undefined;
 
+  constructor(parent: TrieNode<Value> | undefined) {
+    this.parent = parent;
+  }
+
   /** The node of the next part, made if it is not there. */
-  towards(part: string | null): Node<Value> {
+  towards(part: string | null): TrieNode<Value> {
     if (part === null) {
-      this.any ??= new Node();
+      this.any ??= new TrieNode(this);
       return this.any;
     }
     this.exact ??= new Map();
     let node = this.exact.get(part);
     if (node === undefined) {
-      node = new Node();
+      node = new TrieNode(this);
       this.exact.set(part, node);
     }
     return node;
@@ -30,10 +36,10 @@ class Node<Value> {
  * wildcards) that the patterns have: ten patterns cost the same as a hundred thousand of the same shapes.
  */
 export class PatternTrie<Value> {
-  readonly #root = new Node<Value>();
+  readonly root = new TrieNode<Value>(undefined);
 
   add({ parts, open }: Pattern, value: Value): void {
-    let node = this.#root;
+    let node = this.root;
     for (const part of parts) node = node.towards(part);
     if (open) node.open = [...(node.open ?? []), value];
     else node.ends = [...(node.ends ?? []), value];
@@ -45,9 +51,9 @@ export class PatternTrie<Value> {
    */
   match(parts: readonly (string | null)[], open = false): Value[] {
     const found: Value[] = [];
-    let live = [this.#root];
+    let live = [this.root];
     for (const part of parts) {
-      const next: Node<Value>[] = [];
+      const next: TrieNode<Value>[] = [];
       for (const node of live) {
         if (node.open !== undefined) found.push(...node.open);
         if (node.any !== undefined) next.push(node.any);
