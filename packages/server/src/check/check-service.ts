@@ -1,6 +1,8 @@
 import { type Answer, type ApplyOptions, type Clock, type Operation, StoreError } from "headgate";
 import { after, all, type Eventually, isPromise } from "headgate/http";
 import type { AuditEvent } from "../audit/audit.ts";
+import { fields } from "../config/fields.ts";
+import type { Settings } from "../config/settings.ts";
 import type { Actor, AuditTable } from "../database/database.ts";
 import type { Telemetry } from "../metrics/telemetry.ts";
 import type { Catalogue } from "../rules/catalogue.ts";
@@ -31,6 +33,8 @@ export interface CheckServiceOptions {
   readonly audit: Pick<AuditTable, "append">;
   /** How far a client's clock may be off before the answer says so. */
   readonly skewBoundMs: number;
+  /** How often the audit log says of a key of a rule that it is throttled (default: at most once an hour). */
+  readonly auditThrottledEveryMs?: Settings["auditThrottledEveryMs"];
   /** By which answers tell the time. Default: the stores' clock. */
   readonly clock?: Clock;
 }
@@ -61,7 +65,7 @@ class Checks implements CheckService {
   private readonly options: CheckServiceOptions;
   private readonly clock: Clock;
   private readonly trail: AuditTrail;
-  /** undefined: there are no other nodes. */
+  /** undefined: that a key is throttled is not audited. */
   private readonly firstToTell: FirstToTell | undefined;
   private readonly rules = new WeakMap<Applied, LimitRule>();
   private readonly plans = new Plans((applied) => this.ruleOf(applied));
@@ -73,7 +77,10 @@ class Checks implements CheckService {
     this.options = options;
     this.clock = options.clock ?? options.stores.clock;
     this.trail = new AuditTrail(options.audit);
-    this.firstToTell = options.stores.shared && new FirstToTell(options.stores.shared);
+    const { auditThrottledEveryMs: everyMs = fields.auditThrottledEveryMs.initial } = options;
+    if (everyMs !== "off") {
+      this.firstToTell = new FirstToTell({ everyMs, clock: this.clock, store: options.stores.shared });
+    }
   }
 
   check(request: CheckRequest): Eventually<CheckResult> {
@@ -205,11 +212,12 @@ class Checks implements CheckService {
     const { rule_id, mode } = definition;
     this.options.telemetry.transition(rule_id, from, to);
     if (to !== "throttled" || mode === "shadow") return;
+    const isFirst = this.firstToTell?.claim(rule, key);
+    if (isFirst === undefined) return;
     const { limit: units, burst } = limit;
-    const { firstToTell } = this;
     this.trail.add(
       this.event("state.throttled", key, SYSTEM, { state: to, rule: rule_id, limit: units, burst }, { state: from }),
-      firstToTell && (() => firstToTell.isFirst(rule, key)),
+      isFirst,
     );
   }
 

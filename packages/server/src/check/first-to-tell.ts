@@ -1,53 +1,91 @@
-import type { Operation, Rule, Store } from "headgate";
+import type { Clock, Operation, Rule, Store } from "headgate";
 import { limitOf } from "../rules/family.ts";
 import type { LimitRule } from "./limit-rule.ts";
 
 /** Turns that are reset in one step. */
 const RESET_BATCH = 100;
+/** How many keys of rules a node remembers to have reported. The oldest are forgotten first, and may be reported again. */
+const MOST_REPORTED = 50_000;
+
+export interface FirstToTellOptions {
+  /** How long nobody reports a key of a rule again, in milliseconds. 0: every time is the first. */
+  readonly everyMs: number;
+  readonly clock: Clock;
+  /** Where all nodes agree on who is first. Default: this node decides for itself. */
+  readonly store?: Store | undefined;
+}
 
 /**
- * Of all nodes that see a key throttled, the one that is to tell of it: who is first to ask in a window. The store that
- * they share decides it as it decides all else, by a limit of one each window.
+ * Decides which of the nodes that see a key throttled reports it, and when it may be reported again: the first to ask
+ * in an interval. Each node remembers what it has seen reported, and the shared store decides between nodes by a limit
+ * of one in each interval.
  */
 export class FirstToTell {
-  private readonly store: Store;
+  private readonly store: Store | undefined;
+  private readonly clock: Clock;
+  private readonly everyMs: number;
   private readonly turns = new WeakMap<LimitRule, Rule>();
+  /** By rule and key, until when it is not reported again, in microseconds. In the order in which that ends. */
+  private readonly reported = new Map<string, number>();
 
-  constructor(store: Store) {
-    this.store = store;
+  constructor({ everyMs, clock, store }: FirstToTellOptions) {
+    this.everyMs = everyMs;
+    this.clock = clock;
+    this.store = everyMs === 0 ? undefined : store;
   }
 
-  /** While the store fails, everybody is: better twice than never. */
-  async isFirst(rule: LimitRule, key: string): Promise<boolean> {
-    const [{ allowed, degraded }] = await this.store.apply("take", [this.turn(rule, key)]);
-    return allowed || degraded;
+  /** Whether this node may report a key: undefined if not, otherwise how to ask whether another node was first. */
+  claim(rule: LimitRule, key: string): (() => Promise<boolean>) | undefined {
+    if (!this.claimHere(rule, key)) return undefined;
+    const { store } = this;
+    return async () => store === undefined || this.isFirst(store, rule, key);
   }
 
-  /** Who comes next under these rules is first again. As far as the store can be reached: it ends by itself, too. */
+  /** The next time under these rules is the first again. If the store cannot be reached, the interval still ends. */
   async forget(rules: readonly LimitRule[], key: string): Promise<void> {
-    const turns = rules.map((rule) => this.turn(rule, key));
-    // Members of a family have one between them, unless they differ in how they count.
-    const operations = [
-      ...new Map(turns.map((turn) => [`${turn.rule.name} ${turn.rule.limit.algorithm}`, turn])).values(),
-    ];
+    for (const rule of rules) this.reported.delete(nameOf(rule, key));
+    if (this.store === undefined) return;
+    const operations = rules.map((rule) => this.turn(rule, key));
     for (let i = 0; i < operations.length; i += RESET_BATCH) {
       await this.store.apply("reset", operations.slice(i, i + RESET_BATCH));
     }
   }
 
+  private claimHere(rule: LimitRule, key: string): boolean {
+    if (this.everyMs === 0) return true;
+    const name = nameOf(rule, key);
+    const now = this.clock.now();
+    const until = this.reported.get(name);
+    if (until !== undefined && now < until) return false;
+    // Behind all others: it ends last.
+    this.reported.delete(name);
+    this.reported.set(name, now + this.everyMs * 1000);
+    if (this.reported.size > MOST_REPORTED) {
+      const [oldest] = this.reported.keys();
+      this.reported.delete(oldest);
+    }
+    return true;
+  }
+
+  /** While the store fails, every node is the first: an entry too many is better than none. */
+  private async isFirst(store: Store, rule: LimitRule, key: string): Promise<boolean> {
+    const [{ allowed, degraded }] = await store.apply("take", [this.turn(rule, key)]);
+    return allowed || degraded;
+  }
+
   private turn(limited: LimitRule, key: string): Operation {
     let rule = this.turns.get(limited);
     if (rule === undefined) {
-      rule = turnOf(limited);
+      const { rule_id } = limited.definition;
+      const interval = { algorithm: "token_bucket", window_seconds: this.everyMs / 1000 } as const;
+      rule = { name: `throttled:${rule_id}`, limit: limitOf(interval, 1, null) };
       this.turns.set(limited, rule);
     }
     return { rule, key, cost: 1 };
   }
 }
 
-/** Windows that are fixed are the same for both; of the others one begins when somebody has told. */
-function turnOf({ definition, family }: LimitRule): Rule {
-  const { algorithm, window_seconds } = definition;
-  const own = algorithm === "fixed_window" ? algorithm : "token_bucket";
-  return { name: `throttled:${family.name}`, limit: limitOf({ algorithm: own, window_seconds }, 1, null) };
+/** Rule ids have no line breaks. */
+function nameOf({ definition }: LimitRule, key: string): string {
+  return `${definition.rule_id}\n${key}`;
 }

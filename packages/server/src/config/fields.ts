@@ -1,3 +1,4 @@
+import type { Rate } from "headgate";
 import { redactSecret, redactUrl } from "./redact.ts";
 import type { Address } from "./settings.ts";
 import {
@@ -5,12 +6,16 @@ import {
   addressOrOff,
   addressText,
   count,
+  duration,
+  durationOrOff,
+  durationText,
   hosts,
   isOn,
   logLevel,
   milliseconds,
   type Parse,
   path,
+  rate,
   seconds,
   text,
   url,
@@ -156,6 +161,38 @@ export const fields = {
     initial: 5_000,
     parse: seconds,
     show: (value) => String(value / 1000),
+  }),
+  configReadsLimit: field<Rate>("config_reads_limit", {
+    takes: "<rate>",
+    about: "how often each key may read the configuration, as in 1000/m",
+    initial: "1000/m",
+    parse: rate,
+  }),
+  configWritesLimit: field<Rate>("config_writes_limit", {
+    takes: "<rate>",
+    about: "how often each key may change the configuration, as in 100/m",
+    initial: "100/m",
+    parse: rate,
+  }),
+  checksLimit: field<Rate>("checks_limit", {
+    takes: "<rate>",
+    about: "how many checks this node answers, as in 100000/s",
+    initial: "100000/s",
+    parse: rate,
+  }),
+  auditThrottledEveryMs: field<number | "off">("audit_throttled_every", {
+    takes: "<time>",
+    about: "at most one audit entry per throttled key and rule in this time, as in 1h; 0 for each time, or off",
+    initial: 3_600_000,
+    parse: durationOrOff("0", "30d"),
+    show: durationText,
+  }),
+  auditRetentionMs: field("audit_retention", {
+    takes: "<time>",
+    about: "how long entries of the audit log are kept, as in 90d",
+    initial: 90 * 86_400_000,
+    parse: duration("1h", "36500d"),
+    show: durationText,
   }),
   logLevel: field("log_level", {
     takes: "<level>",

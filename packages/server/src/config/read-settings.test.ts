@@ -45,6 +45,11 @@ describe("settings", () => {
       skewBoundMs: 5000,
       nodes: 1,
       storeTimeoutMs: 250,
+      configReadsLimit: "1000/m",
+      configWritesLimit: "100/m",
+      checksLimit: "100000/s",
+      auditThrottledEveryMs: 3_600_000,
+      auditRetentionMs: 90 * 86_400_000,
     });
     expect(new Set(shown.map(({ from }) => from))).toEqual(new Set(["default"]));
   });
@@ -88,6 +93,22 @@ describe("settings", () => {
     });
   });
 
+  it("take times and rates with their units, and show them so", () => {
+    const flags = { "audit-retention": "400d", "audit-throttled-every": "90m", "config-writes-limit": "20/s" };
+    expect(read(flags).settings).toMatchObject({
+      auditRetentionMs: 400 * 86_400_000,
+      auditThrottledEveryMs: 5_400_000,
+      configWritesLimit: "20/s",
+    });
+    expect(shownAs("audit_throttled_every", flags)).toMatchObject({ value: "90m" });
+    expect(shownAs("audit_throttled_every")).toMatchObject({ value: "1h", from: "default" });
+    for (const every of ["0", "0h"]) {
+      expect(read({ "audit-throttled-every": every }).settings.auditThrottledEveryMs).toBe(0);
+    }
+    expect(shownAs("audit_throttled_every", { "audit-throttled-every": "0" })).toMatchObject({ value: "0s" });
+    expect(read({ config: file("audit_throttled_every: off") }).settings.auditThrottledEveryMs).toBe("off");
+  });
+
   it("take a port alone for one of this machine, a switch without a value for yes, and an empty variable for none", () => {
     const { settings } = read({ http: "9000", insecure: true }, { HEADGATE_REDIS: "" });
     expect(settings).toMatchObject({ http: { host: "127.0.0.1", port: 9000 }, insecure: true, redis: undefined });
@@ -122,6 +143,11 @@ describe("what is wrong is refused by the name that the user knows", () => {
     ["no time", { "store-timeout": "soon" }, {}, /^--store-timeout: must be from 1ms to 1000ms, got "soon"/],
     ["no time at all", { "store-timeout": "0" }, {}, /^--store-timeout: must be from 1ms/],
     ["too long a time", {}, { HEADGATE_STORE_TIMEOUT: "2s" }, /^HEADGATE_STORE_TIMEOUT: must be from 1ms to 1000ms/],
+    ["a time without a unit", { "audit-retention": "90" }, {}, /^--audit-retention: must be a time from 1h to 36500d/],
+    ["too short a time", { "audit-retention": "5m" }, {}, /^--audit-retention: must be a time from 1h .* got "5m"/],
+    ["part of a second", { "audit-throttled-every": "0.5s" }, {}, /^--audit-throttled-every: must be a time from 0/],
+    ["no rate", { "checks-limit": "100" }, {}, /^--checks-limit: must be a rate as in 1000\/m/],
+    ["a rate of none", {}, { HEADGATE_CHECKS_LIMIT: "0/s" }, /^HEADGATE_CHECKS_LIMIT: must be a rate/],
     ["no level", {}, { HEADGATE_LOG_LEVEL: "loud" }, /^HEADGATE_LOG_LEVEL: must be one of trace, debug/],
     ["no yes or no", {}, { HEADGATE_INSECURE: "maybe" }, /^HEADGATE_INSECURE: must be true or false/],
     ["an empty flag", { data: "" }, {}, /^--data: must not be empty/],

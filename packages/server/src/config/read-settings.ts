@@ -48,6 +48,11 @@ export function readSettings(sources: SettingSources): ReadSettings {
     nodes: reading.take(fields.nodes),
     storeTimeoutMs: reading.take(fields.storeTimeoutMs),
     skewBoundMs: reading.take(fields.skewBoundMs),
+    configReadsLimit: reading.take(fields.configReadsLimit),
+    configWritesLimit: reading.take(fields.configWritesLimit),
+    checksLimit: reading.take(fields.checksLimit),
+    auditThrottledEveryMs: reading.take(fields.auditThrottledEveryMs),
+    auditRetentionMs: reading.take(fields.auditRetentionMs),
     logLevel: reading.take(fields.logLevel),
   };
   if (settings.redis !== undefined && settings.zookeeper !== undefined) {

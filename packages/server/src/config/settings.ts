@@ -1,3 +1,5 @@
+import type { Rate } from "headgate";
+
 /** How a node is set up: what flags, environment and file say together. */
 export interface Settings {
   /** Where REST listens. */
@@ -25,6 +27,14 @@ export interface Settings {
   readonly logLevel: string;
   /** How far a client's clock may be off before the answer says so. */
   readonly skewBoundMs: number;
+  /** The node's own limits: how often each API key may read and change the configuration, and all checks of the node. */
+  readonly configReadsLimit: Rate;
+  readonly configWritesLimit: Rate;
+  readonly checksLimit: Rate;
+  /** How often the audit log says of a key of a rule that it is throttled: at most once in this time. 0: each time. */
+  readonly auditThrottledEveryMs: number | "off";
+  /** How long entries of the audit log are kept. */
+  readonly auditRetentionMs: number;
   /** How many nodes share the limits: for `on_error: local` and leases. */
   readonly nodes: number;
   /** How long a check waits for Redis or ZooKeeper before `on_error` answers. */

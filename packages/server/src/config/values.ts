@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { HeadgateError } from "headgate";
+import { HeadgateError, type Rate } from "headgate";
 import type { Address } from "./settings.ts";
 
 /** Reads a value from text; `at` is what the user calls the setting. */
@@ -88,6 +88,50 @@ export function milliseconds(text: string, at: string): number {
   const value = parts === null ? 0 : Number(parts[1]) * (parts[2] === "s" ? 1000 : 1);
   if (value < 1 || value > LONGEST_CALL_MS) throw refusal(at, `must be from 1ms to ${LONGEST_CALL_MS}ms`, text);
   return value;
+}
+
+/** `1000/m`: so many in a second, a minute, an hour or a day. */
+export function rate(text: string, at: string): Rate {
+  const [, count, unit] = /^([1-9]\d{0,8})\/(s|m|h|d)$/.exec(text) ?? [];
+  if (unit !== "s" && unit !== "m" && unit !== "h" && unit !== "d") {
+    throw refusal(at, "must be a rate as in 1000/m, by s, m, h or d", text);
+  }
+  return `${Number(count)}/${unit}`;
+}
+
+const UNITS_MS = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000 } as const;
+
+/** `90d`, `1h`, `30m`, `15s`: from one such text to another. */
+export function duration(least: string, most: string): Parse<number> {
+  const bounds = [durationMs(least) ?? 0, durationMs(most) ?? 0];
+  return (text, at) => {
+    const value = durationMs(text) ?? -1;
+    if (value < bounds[0] || value > bounds[1])
+      throw refusal(at, `must be a time from ${least} to ${most}, as in 1h`, text);
+    return value;
+  };
+}
+
+/** The same, or `off`. */
+export function durationOrOff(least: string, most: string): Parse<number | "off"> {
+  const parse = duration(least, most);
+  return (text, at) => (text === "off" ? text : parse(text, at));
+}
+
+/** In the largest unit that it is a whole number of. */
+export function durationText(ms: number | "off"): string {
+  if (ms === "off") return ms;
+  const [unit, length] = Object.entries(UNITS_MS).find(([, length]) => ms % length === 0 && ms > 0) ?? [
+    "s",
+    UNITS_MS.s,
+  ];
+  return `${ms / length}${unit}`;
+}
+
+function durationMs(text: string): number | undefined {
+  const [, count, unit] = /^(\d{1,9})([dhms])$/.exec(text) ?? [];
+  if (unit === undefined) return text === "0" ? 0 : undefined;
+  return Number(count) * UNITS_MS[unit as keyof typeof UNITS_MS];
 }
 
 function refusal(at: string, problem: string, value: string): HeadgateError {

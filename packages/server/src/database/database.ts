@@ -4,6 +4,7 @@ import type { Link } from "../audit/chain.ts";
 import type { Rollup, RollupQuery } from "../metrics/rollup.ts";
 import type { RateLimitRule, RuleInput } from "../rules/rule.ts";
 import type { CustomLimit, Override, Standing } from "../rules/standing.ts";
+import type { Retention } from "./retention.ts";
 
 /**
  * What the service keeps: rules, users, keys, the audit chain, rollups. SQLite and PostgreSQL are the same to
@@ -22,7 +23,7 @@ export interface Database {
   /** Answers if the database can be read. */
   ping(): Promise<void>;
   /** Removes what has outlived its retention; returns how much of each. */
-  purge(now: Date): Promise<Record<string, number>>;
+  purge(now: Date, retentionMs?: Partial<Retention>): Promise<Record<string, number>>;
   close(): Promise<void>;
 }
 

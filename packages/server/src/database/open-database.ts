@@ -40,7 +40,7 @@ export async function openDatabase({ postgres, data, threads = true }: DatabaseO
     answered: new SqlAnswered(ledger),
     onChange: (listener) => ledger.feed.onChange(listener),
     ping: () => ledger.ping(),
-    purge: (now) => purge(ledger, now),
+    purge: (now, retentionMs) => purge(ledger, now, retentionMs),
     close: () => ledger.close(),
   };
 

@@ -6,7 +6,7 @@ import type { Tables } from "./tables.ts";
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
-/** How long what is kept is kept. An override's time begins when it has expired. */
+/** How long rows are kept. An override's time begins when it has expired. The settings may say otherwise for some. */
 export const RETENTION_MS = {
   audit: 90 * DAY,
   minute_rollups: 30 * DAY,
@@ -24,10 +24,17 @@ const ROWS_AT_ONCE = 1_000;
 
 type Retained = keyof typeof RETENTION_MS;
 
+export type Retention = Readonly<Record<Retained, number>>;
+
 /** Removes what was there too long at a time; returns how many rows of each. */
-export async function purge(ledger: Ledger, now: Date): Promise<Record<Retained, number>> {
+export async function purge(
+  ledger: Ledger,
+  now: Date,
+  retention: Partial<Retention> = {},
+): Promise<Record<Retained, number>> {
+  const retentionMs: Retention = { ...RETENTION_MS, ...retention };
   const removed = async (kind: Retained): Promise<number> => {
-    const before = now.getTime() - RETENTION_MS[kind];
+    const before = now.getTime() - retentionMs[kind];
     let all = 0;
     for (;;) {
       const some = await ledger.write((db, entry) => removeSome[kind](db, before, entry));

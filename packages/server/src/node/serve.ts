@@ -98,6 +98,7 @@ async function start(settings: Settings, log: Log, closing: Closing): Promise<Ru
       telemetry,
       audit: database.audit,
       skewBoundMs: settings.skewBoundMs,
+      auditThrottledEveryMs: settings.auditThrottledEveryMs,
     }),
   );
   closing.add(() => service.close());
@@ -108,11 +109,11 @@ async function start(settings: Settings, log: Log, closing: Closing): Promise<Ru
   );
   const timetable = new Timetable();
   closing.add(() => timetable.stop());
-  keepHouse(timetable, { database, stores, telemetry, rules, rollups, log });
+  keepHouse(timetable, { database, stores, telemetry, rules, rollups, settings, log });
 
   const registry = prometheus(telemetry, version);
   addFigures(registry, { rules, stores, standings, rollups });
-  const selfLimits = new SelfLimits({ store: stores.shared });
+  const selfLimits = new SelfLimits({ rates: settings, store: stores.shared });
   let waitingFor = ["start"];
   let isClosing = false;
   const rest = makeRest(
@@ -211,11 +212,12 @@ interface House {
   readonly telemetry: NodeTelemetry;
   readonly rules: RulesInForce;
   readonly rollups: RollupWriter;
+  readonly settings: Settings;
   readonly log: Log;
 }
 
 /** What comes back by itself: a look at store and database, rollups, purges, a new period of who is denied most. */
-function keepHouse(timetable: Timetable, { database, stores, telemetry, rules, rollups, log }: House): void {
+function keepHouse(timetable: Timetable, { database, stores, telemetry, rules, rollups, settings, log }: House): void {
   timetable.every(PING_MS, async () => {
     await stores.probe();
   });
@@ -245,7 +247,8 @@ function keepHouse(timetable: Timetable, { database, stores, telemetry, rules, r
   timetable.every(HOUR_MS, async () => {
     telemetry.topDenied.rotate();
     try {
-      log.info({ purged: await database.purge(new Date()) }, "purged what has outlived its time");
+      const purged = await database.purge(new Date(), { audit: settings.auditRetentionMs });
+      log.info({ purged }, "purged what has outlived its time");
     } catch (error) {
       log.warn({ err: error }, "nothing could be purged: it is tried again in an hour");
     }

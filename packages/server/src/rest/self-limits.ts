@@ -1,6 +1,7 @@
 import {
   type Clock,
   type Decision,
+  type Limit,
   type Limiter,
   type MemoryLimiter,
   rateLimiter,
@@ -9,14 +10,14 @@ import {
 } from "headgate";
 import { type Eventually, type HeaderField, HeaderWriter, Policy } from "headgate/http";
 import type { Role } from "../access/api-key.ts";
+import { fields } from "../config/fields.ts";
+import type { Settings } from "../config/settings.ts";
 
-const RULES = {
-  "config-reads": tokenBucket("1000/m"),
-  "config-writes": tokenBucket("100/m"),
-  checks: tokenBucket("100000/s"),
-} as const;
+type SelfRule = "config-reads" | "config-writes" | "checks";
+type SelfRules = Readonly<Record<SelfRule, Limit>>;
 
-type SelfRule = keyof typeof RULES;
+/** How often each API key may read and change the configuration, and how many checks the node answers. */
+export type SelfRates = Pick<Settings, "configReadsLimit" | "configWritesLimit" | "checksLimit">;
 
 const RULE_OF: Readonly<Record<Role, SelfRule>> = { read: "config-reads", write: "config-writes", check: "checks" };
 
@@ -24,6 +25,8 @@ const RULE_OF: Readonly<Record<Role, SelfRule>> = { read: "config-reads", write:
 const NODE = "node";
 
 export interface SelfLimitsOptions {
+  /** Default: those of the settings that nobody has changed. */
+  readonly rates?: SelfRates;
   readonly clock?: Clock;
   /** Where all nodes count together what admins do: one that answers also when it fails. Default: this node counts for itself. */
   readonly store?: Store | undefined;
@@ -34,16 +37,17 @@ export interface SelfLimitsOptions {
  * the configuration; for the node, how many checks it answers. All transports share one.
  */
 export class SelfLimits {
-  private readonly limiter: MemoryLimiter<typeof RULES>;
-  private readonly shared: Limiter<typeof RULES> | undefined;
+  private readonly limiter: MemoryLimiter<SelfRules>;
+  private readonly shared: Limiter<SelfRules> | undefined;
   private readonly writers: Readonly<Record<SelfRule, HeaderWriter>>;
 
-  constructor({ clock, store }: SelfLimitsOptions = {}) {
-    this.limiter = rateLimiter(RULES, clock === undefined ? {} : { clock });
-    this.shared = store && rateLimiter(RULES, { store });
+  constructor({ rates, clock, store }: SelfLimitsOptions = {}) {
+    const rules = rulesOf(rates ?? DEFAULT_RATES);
+    this.limiter = rateLimiter(rules, clock === undefined ? {} : { clock });
+    this.shared = store && rateLimiter(rules, { store });
     const nowMs = (): number => this.limiter.store.clock.now() / 1000;
     const writer = (rule: SelfRule): HeaderWriter =>
-      new HeaderWriter(["draft"], [new Policy(rule, RULES[rule])], nowMs);
+      new HeaderWriter(["draft"], [new Policy(rule, rules[rule])], nowMs);
     this.writers = {
       "config-reads": writer("config-reads"),
       "config-writes": writer("config-writes"),
@@ -67,4 +71,18 @@ export class SelfLimits {
   headers(decision: Decision<SelfRule>): HeaderField[] {
     return this.writers[decision.rule].write(decision);
   }
+}
+
+const DEFAULT_RATES: SelfRates = {
+  configReadsLimit: fields.configReadsLimit.initial,
+  configWritesLimit: fields.configWritesLimit.initial,
+  checksLimit: fields.checksLimit.initial,
+};
+
+function rulesOf({ configReadsLimit, configWritesLimit, checksLimit }: SelfRates): SelfRules {
+  return {
+    "config-reads": tokenBucket(configReadsLimit),
+    "config-writes": tokenBucket(configWritesLimit),
+    checks: tokenBucket(checksLimit),
+  };
 }

@@ -81,6 +81,7 @@ export interface World {
 export interface WorldOptions {
   readonly stores?: (clock: Clock) => Promise<Stores>;
   readonly append?: (events: readonly AuditEvent[]) => Promise<void>;
+  readonly auditThrottledEveryMs?: number | "off";
 }
 
 /** A check service over these rules, on a memory store and a clock that stands still. */
@@ -100,6 +101,7 @@ export async function world(rules: readonly RateLimitRule[] = [rule()], options:
     telemetry: told,
     audit: { append: options.append ?? (async (events) => void audited.push(...events)) },
     skewBoundMs: 1_000,
+    ...(options.auditThrottledEveryMs !== undefined && { auditThrottledEveryMs: options.auditThrottledEveryMs }),
   });
   return {
     service,

@@ -1,5 +1,6 @@
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { eventually } from "../../../core/test/servers/eventually.ts";
 import { type RedisServer, startRedis } from "../../../core/test/servers/redis-server.ts";
 import { openStores, type Stores } from "../../src/check/stores.ts";
 import type { RateLimitRule } from "../../src/rules/rule.ts";
@@ -74,6 +75,16 @@ describe("the states of a key on two nodes", () => {
       expect(await redis.pttl(turn)).toBeLessThan(2 * 86_400_000);
     },
   );
+
+  it("are audited once an hour, however many windows a key is throttled in", async () => {
+    const limited = rule({ limit: 1, window_seconds: 1 });
+    const nodes = [await node(limited), await node(limited)];
+    await eventually("each node has seen it three times", async () => {
+      for (const { service } of nodes) for (let i = 0; i < 2; i += 1) await service.check(request());
+      return nodes.every(({ told }) => told.transitions.filter((each) => each.endsWith("throttled")).length >= 3);
+    });
+    expect(await told(nodes, "42")).toEqual(["state.throttled"]);
+  });
 
   it("are audited again after a reset", async () => {
     const limited = rule({ ...daily, limit: 1 });

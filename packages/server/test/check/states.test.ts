@@ -85,6 +85,55 @@ describe("the state of a key", () => {
   });
 });
 
+describe("the audit log of throttled keys", () => {
+  /** Throttles a user in each of so many minutes, and answers when the audit log says so, in minutes. */
+  async function throttledFor(minutes: number, every?: number | "off"): Promise<number[]> {
+    const options = every === undefined ? {} : { auditThrottledEveryMs: every };
+    const { service, clock, audited, told } = await world([rule({ limit: 1 })], options);
+    for (let minute = 0; minute < minutes; minute += 1) {
+      for (let i = 0; i < 3; i += 1) await service.check(request());
+      await clock.advance(60_000);
+    }
+    await service.close();
+    expect(told.transitions).toEqual(Array.from({ length: minutes }, () => "all: normal -> throttled"));
+    const start = Date.parse("2026-01-01T00:00:00Z");
+    return audited.map(({ at }) => (Date.parse(at) - start) / 60_000);
+  }
+
+  it("has at most one entry per key, rule and hour", async () => {
+    expect(await throttledFor(150)).toEqual([0, 60, 120]);
+  });
+
+  it("has one per interval that is set, each time with 0, and none when it is off", async () => {
+    expect(await throttledFor(5, 120_000)).toEqual([0, 2, 4]);
+    expect(await throttledFor(4, 0)).toEqual([0, 1, 2, 3]);
+    expect(await throttledFor(4, "off")).toEqual([]);
+  });
+
+  it("tells keys and rules apart", async () => {
+    const rules = [rule({ limit: 1 }), rule({ rule_id: "orders", endpoint_pattern: "/api/v1/orders", limit: 1 })];
+    const { service, audited } = await world(rules);
+    for (const identifier of ["a", "b"]) {
+      for (let i = 0; i < 3; i += 1) await service.check(request({ identifier }));
+    }
+    await service.close();
+    const entries = audited.map(({ subject, after }) => `${subject} ${(after as { rule: string }).rule}`);
+    expect(entries.sort()).toEqual(["user:a all", "user:a orders", "user:b all", "user:b orders"]);
+  });
+
+  it("has another entry after a reset", async () => {
+    const { service, audited } = await world([rule({ limit: 1 })]);
+    const throttle = async () => {
+      for (let i = 0; i < 2; i += 1) await service.check(request());
+    };
+    await throttle();
+    await service.reset({ identifier: "42", dimension: "user" }, { id: "a", name: "a" });
+    await throttle();
+    await service.close();
+    expect(audited.map(({ action }) => action).sort()).toEqual(["limit.reset", "state.throttled", "state.throttled"]);
+  });
+});
+
 describe("the states that are kept", () => {
   const full = { used: 1, refused: false, fullAt: 100 };
   const half = { used: 0.5, refused: false, fullAt: 100 };

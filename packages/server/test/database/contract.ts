@@ -759,6 +759,12 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
         expect((await database.audit.verify()).head.seq).toBe(2_501);
       });
 
+      it("keeps the audit log for as long as it is told", async () => {
+        await database.audit.append([anEvent({ at: ago(12 * DAY) }), anEvent({ at: ago(9 * DAY) })]);
+        expect(await database.purge(now, { audit: 10 * DAY })).toMatchObject({ audit: 1 });
+        expect((await database.audit.verify()).begins_after.seq).toBe(1);
+      });
+
       it("waits until there is a day's worth of the audit log to remove", async () => {
         await database.audit.append([anEvent({ at: ago(90.5 * DAY) }), anEvent()]);
         expect(await database.purge(now)).toMatchObject({ audit: 0 });

@@ -20,7 +20,8 @@ it("docs/service.md has every setting, its flag, its variable and its default", 
     if (setting.takes !== undefined && setting.name !== "tls_key") expect(row).toContain(`\`${flagOf(setting)}\``);
     if (setting.name !== "tls_key") expect(row).toContain(`\`${variableOf(setting)}\``);
   }
-  const { http, grpc, data, nodes, storeTimeoutMs, skewBoundMs, logLevel } = fields;
+  const { http, grpc, data, nodes, storeTimeoutMs, skewBoundMs, logLevel, auditThrottledEveryMs, auditRetentionMs } =
+    fields;
   const defaults = [
     http.show(http.initial),
     grpc.show(grpc.initial),
@@ -29,6 +30,11 @@ it("docs/service.md has every setting, its flag, its variable and its default", 
     storeTimeoutMs.show(storeTimeoutMs.initial),
     skewBoundMs.show(skewBoundMs.initial),
     logLevel.initial,
+    fields.configReadsLimit.initial,
+    fields.configWritesLimit.initial,
+    fields.checksLimit.initial,
+    auditThrottledEveryMs.show(auditThrottledEveryMs.initial),
+    auditRetentionMs.show(auditRetentionMs.initial),
   ];
   for (const value of defaults)
     expect(

@@ -53,6 +53,19 @@ it("allows the node 100,000 checks a second, whoever asks", async () => {
   expect(limits.admitChecks(1).allowed).toBe(false);
 });
 
+it("has the limits that the settings give it", async () => {
+  const clock = new ManualClock();
+  const rates = { configReadsLimit: "3/m", configWritesLimit: "1/h", checksLimit: "2/s" } as const;
+  const selfLimits = new SelfLimits({ clock, rates });
+  service = await startService({ parts: () => ({ selfLimits }) });
+  const { headers } = await service.ask("GET", "/api/v1/rules");
+  expect(headers.get("ratelimit-policy")).toBe('"config-reads";q=3;w=60');
+  const put = () => (service as Service).ask("PUT", "/api/v1/users/1/tier", { body: { tier: null } });
+  const statuses = [(await put()).status, (await put()).status];
+  expect(statuses).toEqual([200, 429]);
+  expect([selfLimits.admitChecks(2).allowed, selfLimits.admitChecks(1).allowed]).toEqual([true, false]);
+});
+
 it("answers a check beyond that with 429 and headers of its own, charging nobody", async () => {
   const clock = new ManualClock();
   const selfLimits = new SelfLimits({ clock });
