@@ -41,7 +41,17 @@ export type { BreakerOptions, ResilientOptions } from "./stores/resilient/option
 export type { OnError, Policy } from "./stores/resilient/policy.ts";
 export { type ResilientStore, resilient } from "./stores/resilient/resilient.ts";
 export type { ResilientStats } from "./stores/resilient/stats.ts";
-export type { Action, Answer, ApplyOptions, LeaseView, Operation, Rule, Source, Store } from "./stores/store.ts";
+export type {
+  Action,
+  Answer,
+  ApplyOptions,
+  LeaseView,
+  Operation,
+  Rule,
+  Source,
+  Store,
+  StoreNodes,
+} from "./stores/store.ts";
 export type { Clock } from "./time/clock.ts";
 export { timeFromSeconds } from "./time/microseconds.ts";
 export { SystemClock } from "./time/system-clock.ts";

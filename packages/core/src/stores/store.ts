@@ -72,6 +72,14 @@ export interface ApplyOptions {
   readonly storeOnly?: boolean;
 }
 
+/** The servers of a store that keeps keys on several of them. One that fails says nothing of the others. */
+export interface StoreNodes {
+  /** The server that has a key, as far as is known here; empty if that is not known. */
+  of(key: string): string;
+  /** All servers that have keys now; none if that is not known. */
+  all(): readonly string[];
+}
+
 /**
  * Keeps what was used, and makes each request one atomic step. Answers come in the order of the operations.
  * A store that fails throws, or rejects with, a StoreError.
@@ -83,6 +91,8 @@ export interface Store {
   readonly bulletin?: Bulletin;
   /** Where reservations are written down, so that those of a process that dies are released. A store that dies with the process needs none. */
   readonly holds?: Holds;
+  /** Where keys are on several servers, which of them has a key. */
+  readonly nodes?: StoreNodes;
   /** Is told of each rule before the first request under it; throws if the rule cannot be kept here. */
   open?(rule: Rule): void;
   apply(

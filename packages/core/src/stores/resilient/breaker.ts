@@ -1,9 +1,13 @@
 import type { Clock } from "../../time/clock.ts";
 
 /** The store is given up, and what it failed with last; or it is back, and how long it was away. */
-export type DegradedChange =
+export type DegradedChange = (
   | { readonly degraded: true; readonly cause: unknown }
-  | { readonly degraded: false; readonly afterMs: number };
+  | { readonly degraded: false; readonly afterMs: number }
+) & {
+  /** Which server of the store it is, where only its keys are affected: a node of a Redis Cluster, as `host:port`. */
+  readonly node?: string;
+};
 
 /** In microseconds. */
 const LEAST_PATIENCE = 1_000;
@@ -21,6 +25,8 @@ export class Breaker {
    * failure does not open what a probe has closed; and while open, only probes are sent.
    */
   era = 0;
+  /** How many calls were answered, in time or late. */
+  heard = 0;
   private failuresInRow = 0;
   private probeAt = 0;
   private readonly failures: number;
@@ -53,7 +59,11 @@ export class Breaker {
   }
 
   succeeded(era: number): void {
-    if (era !== this.era) return;
+    if (era === this.era) this.close();
+  }
+
+  /** As a call that was answered does. */
+  close(): void {
     this.failuresInRow = 0;
     if (this.state === "closed") return;
     const opened = this.since;

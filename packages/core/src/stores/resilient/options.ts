@@ -21,8 +21,8 @@ export interface ResilientOptions {
   readonly breaker?: BreakerOptions;
   /** Told once when the store is given up, and once when it is back. Default: a warning of the process when it is given up. */
   readonly onDegraded?: (change: DegradedChange) => void;
-  /** Told of each call that the store did not answer: the code of the error, or `other`. */
-  readonly onFailure?: (failure: Failure) => void;
+  /** Told of each call that the store did not answer: the code of the error, or `other`, and the error. */
+  readonly onFailure?: (failure: Failure, cause: unknown) => void;
   /** What deadlines, the breaker and local shares go by. Default: the system's clock. */
   readonly clock?: Clock;
 }
@@ -55,7 +55,7 @@ export interface Settings {
   readonly failures: number;
   readonly retry: number;
   readonly onDegraded: (change: DegradedChange) => void;
-  readonly onFailure: (failure: Failure) => void;
+  readonly onFailure: (failure: Failure, cause: unknown) => void;
   readonly clock: Clock;
 }
 
@@ -104,7 +104,8 @@ function requireCount(count: unknown, field: string): asserts count is number {
 function warn(change: DegradedChange): void {
   if (!change.degraded) return;
   const cause = change.cause instanceof Error ? change.cause.message : shown(change.cause);
-  process.emitWarning(`The store fails (${cause}); until it is back, rules fall back as onError says.`, {
+  const what = change.node === undefined ? "The store" : `The store's server ${change.node}`;
+  process.emitWarning(`${what} fails (${cause}); until it is back, rules fall back as onError says.`, {
     type: "HeadgateWarning",
     code: "HG_DEGRADED",
   });

@@ -3,8 +3,9 @@ import type { Clock } from "../../time/clock.ts";
 import type { Bulletin } from "../bulletin.ts";
 import { Deadlines, type Timed } from "../deadlines.ts";
 import type { Holds } from "../holds.ts";
-import type { Action, Answer, ApplyOptions, Operation, Store } from "../store.ts";
+import type { Action, Answer, ApplyOptions, Operation, Store, StoreNodes } from "../store.ts";
 import { Breaker } from "./breaker.ts";
+import { Breakers } from "./breakers.ts";
 import { type Failure, failureOf } from "./failure.ts";
 import { type ResilientOptions, readOptions } from "./options.ts";
 import type { Policies } from "./policy.ts";
@@ -30,6 +31,7 @@ export class ResilientStore implements Store {
   readonly bulletin?: Bulletin;
   /** Those of the store inside. Nothing stands in for them: whoever writes there does not wait for it. */
   readonly holds?: Holds;
+  readonly nodes?: StoreNodes;
   readonly stats: ResilientStats;
   private readonly store: Store & Closable;
   private readonly time: Clock;
@@ -38,15 +40,13 @@ export class ResilientStore implements Store {
   private readonly deadlines: Deadlines;
   /** One for all: an error of its own for each of ten thousand calls would take longer than the deadline. */
   private readonly timeout: StoreError;
-  private readonly breaker: Breaker;
+  private readonly breakers: Breakers;
   private readonly policies: Policies;
   private readonly standIn: StandIn;
   private readonly turns = new Turns();
   private readonly counters: Counters;
-  private readonly onFailure: (failure: Failure) => void;
+  private readonly onFailure: (failure: Failure, cause: unknown) => void;
   private lastFailure: unknown;
-  /** How many calls the store has answered, in time or late. */
-  private heard = 0;
   private voidOptions: { readonly voidFrom: number } = { voidFrom: 0 };
 
   constructor(store: Store & Closable, options: ResilientOptions) {
@@ -59,16 +59,22 @@ export class ResilientStore implements Store {
     if (store.clock !== undefined) this.clock = store.clock;
     if (store.bulletin !== undefined) this.bulletin = store.bulletin;
     if (store.holds !== undefined) this.holds = store.holds;
+    if (store.nodes !== undefined) this.nodes = store.nodes;
     this.time = clock;
     this.deadline = deadline;
     this.deadlines = new Deadlines(clock, deadline);
     this.timeout = new StoreError("HG_STORE_TIMEOUT", `did not answer within ${deadline / 1000} ms`);
     // By the time of the next probe, the last one has ended.
-    this.breaker = new Breaker(failures, Math.max(retry, deadline), clock, (change) => tell(onDegraded, change));
+    this.breakers = new Breakers(store.nodes, (node) => {
+      const told = node === undefined ? {} : { node };
+      return new Breaker(failures, Math.max(retry, deadline), clock, (change) =>
+        tell(onDegraded, { ...change, ...told }),
+      );
+    });
     this.policies = policies;
     this.standIn = new StandIn(settings.nodes, settings.maxKeys, clock);
     this.onFailure = onFailure;
-    this.counters = new Counters(this.breaker, this.standIn);
+    this.counters = new Counters(this.breakers, this.standIn);
     this.stats = this.counters;
   }
 
@@ -76,25 +82,23 @@ export class ResilientStore implements Store {
     const now = this.time.now();
     this.counters.calls += 1;
     if (action === "reset") this.standIn.forget(operations);
-    if (!this.breaker.admits(now)) {
-      const fallBack = (): Answers => this.fallBack(action, operations, options);
-      return this.turns.overdue(now)?.then(fallBack) ?? fallBack();
-    }
-    const { era } = this.breaker;
+    const breaker = this.breakers.of(operations);
+    const fallBack = (): Answers => this.fallBack(action, operations, options, breaker);
+    if (!breaker.admits(now)) return this.turns.overdue(now)?.then(fallBack) ?? fallBack();
+    const { era } = breaker;
     let answers: Answers | Promise<Answers>;
     try {
       answers = this.store.apply(action, operations, this.voidAtDeadline(options));
     } catch (error) {
-      this.countFailure(error, era);
-      return this.fallBack(action, operations, options);
+      this.countFailure(error, breaker, era);
+      return fallBack();
     }
     if ("then" in answers) {
       const learn = (answers: Answers): void => this.standIn.learn(action, operations, answers, now, options);
-      const fallBack = (): Answers => this.fallBack(action, operations, options);
-      return this.inTime(answers, now + this.deadline, era, learn, fallBack);
+      return this.inTime(answers, now + this.deadline, breaker, era, learn, fallBack);
     }
     this.standIn.learn(action, operations, answers, now, options);
-    this.breaker.succeeded(era);
+    breaker.succeeded(era);
     return answers;
   }
 
@@ -111,17 +115,18 @@ export class ResilientStore implements Store {
   private inTime(
     answers: Promise<Answers>,
     due: number,
+    breaker: Breaker,
     era: number,
     learn: (answers: Answers) => void,
     fallBack: () => Answers,
   ): Promise<Answers> {
-    const heardBefore = this.heard;
+    const heardBefore = breaker.heard;
     return new Promise((resolve, reject) => {
       const fail = (error: unknown): void => {
         try {
-          this.countFailure(error, era);
+          this.countFailure(error, breaker, era);
           const answers = fallBack();
-          if (this.heard > heardBefore) this.counters.fallbacksWhileAnswering += 1;
+          if (breaker.heard > heardBefore) this.counters.fallbacksWhileAnswering += 1;
           resolve(answers);
         } catch (mistake) {
           reject(mistake);
@@ -131,10 +136,10 @@ export class ResilientStore implements Store {
       this.deadlines.add(call);
       answers.then(
         (value) => {
-          this.heard += 1;
+          breaker.heard += 1;
           learn(value);
           if (!this.deadlines.delete(call)) return;
-          this.breaker.succeeded(era);
+          breaker.succeeded(era);
           resolve(value);
         },
         (error: unknown) => {
@@ -159,19 +164,24 @@ export class ResilientStore implements Store {
   }
 
   /** Throws what is a mistake of the caller: that says nothing of the store, and nobody else can answer it. */
-  private countFailure(error: unknown, era: number): void {
+  private countFailure(error: unknown, breaker: Breaker, era: number): void {
     const failure = failureOf(error);
     if (failure === undefined) throw error;
     this.counters.failures[failure] += 1;
-    tell(this.onFailure, failure);
+    tell((code: Failure) => this.onFailure(code, error), failure);
     // A matter of one key says nothing of the store; and one call that carried many requests failed once.
     const scope = error instanceof StoreError ? error.scope : "request";
     if (scope === "key" || (scope === "call" && error === this.lastFailure)) return;
     this.lastFailure = error;
-    this.breaker.failed(era, error);
+    breaker.failed(era, error);
   }
 
-  private fallBack(action: Action, operations: readonly Operation[], options: ApplyOptions | undefined): Answers {
+  private fallBack(
+    action: Action,
+    operations: readonly Operation[],
+    options: ApplyOptions | undefined,
+    breaker: Breaker,
+  ): Answers {
     const { voidFrom = Number.POSITIVE_INFINITY } = options ?? {};
     // Who asked has gone on without an answer: nothing may be charged here, either.
     if (this.clock !== undefined && this.clock.now() >= voidFrom) {
@@ -180,7 +190,7 @@ export class ResilientStore implements Store {
     if (options?.storeOnly) throw new StoreError("HG_STORE_UNREACHABLE", "fails, and nothing may stand in for it here");
     const policy = this.policies.strictest(operations);
     this.counters.fellBack(policy, operations);
-    return this.standIn.answer(policy, action, operations, this.breaker.patience);
+    return this.standIn.answer(policy, action, operations, breaker.patience);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Operation } from "../store.ts";
-import type { Breaker } from "./breaker.ts";
+import type { Breakers } from "./breakers.ts";
 import type { Failure } from "./failure.ts";
 import type { Policy } from "./policy.ts";
 import type { StandIn } from "./stand-in.ts";
@@ -17,8 +17,10 @@ export interface ResilientStats {
   readonly fallbacksWhileAnswering: number;
   /** About how many keys it is known what the store last said; never more than `maxKeys`. */
   readonly knownKeys: number;
-  /** `open` while the store is given up. */
+  /** `open` while the store is given up, or one of its servers is. */
   readonly breaker: "closed" | "open";
+  /** The servers that are given up; `""` stands for the whole store. */
+  readonly openNodes: readonly string[];
   /** Since when the breaker is so, in milliseconds since the epoch. */
   readonly sinceMs: number;
 }
@@ -32,14 +34,16 @@ export class Counters implements ResilientStats {
   fallbacksWhileAnswering = 0;
   declare readonly knownKeys: number;
   declare readonly breaker: "closed" | "open";
+  declare readonly openNodes: readonly string[];
   declare readonly sinceMs: number;
 
-  constructor(breaker: Breaker, standIn: StandIn) {
+  constructor(breakers: Breakers, standIn: StandIn) {
     // Of the object's own, so that they are printed with the others.
     Object.defineProperties(this, {
       knownKeys: { enumerable: true, get: () => standIn.knownKeys },
-      breaker: { enumerable: true, get: () => breaker.state },
-      sinceMs: { enumerable: true, get: () => breaker.since / 1000 },
+      breaker: { enumerable: true, get: () => breakers.state },
+      openNodes: { enumerable: true, get: () => breakers.openNodes },
+      sinceMs: { enumerable: true, get: () => breakers.since / 1000 },
     });
   }
 

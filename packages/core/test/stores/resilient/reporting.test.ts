@@ -18,6 +18,7 @@ describe("the stats of a resilient store", () => {
       fallbacksWhileAnswering: 0,
       knownKeys: 0,
       breaker: "closed",
+      openNodes: [],
       sinceMs: TODAY_MS,
     });
   });
