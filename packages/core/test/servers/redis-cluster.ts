@@ -6,12 +6,17 @@ import { type RedisServer, type RedisSettings, startRedis } from "./redis-server
 const run = promisify(execFile);
 
 /** Starts a Redis Cluster of six nodes, three masters with a replica each, and answers once all are in step. */
-export async function startCluster(config: RedisSettings["config"] = {}): Promise<RedisCluster> {
-  const settings = { config: { "cluster-enabled": "yes", "cluster-node-timeout": "2000", ...config } };
+export async function startCluster(
+  config: RedisSettings["config"] = {},
+  access: Pick<RedisSettings, "password" | "tls"> = {},
+): Promise<RedisCluster> {
+  const settings = { ...access, config: { "cluster-enabled": "yes", "cluster-node-timeout": "2000", ...config } };
   const cluster = new RedisCluster(await Promise.all(Array.from({ length: 6 }, () => startRedis(settings))));
   try {
     const addresses = cluster.nodes.map(({ port }) => `127.0.0.1:${port}`);
-    await run("redis-cli", ["--cluster", "create", ...addresses, "--cluster-replicas", "1", "--cluster-yes"]);
+    const [{ cliOptions, cliEnvironment }] = cluster.nodes;
+    const command = ["--cluster", "create", ...addresses, "--cluster-replicas", "1", "--cluster-yes"];
+    await run("redis-cli", [...cliOptions, ...command], { env: cliEnvironment });
     await cluster.settled();
     return cluster;
   } catch (error) {
@@ -30,6 +35,12 @@ export class RedisCluster {
   /** Where a client begins to look. */
   get addresses(): { host: string; port: number }[] {
     return this.nodes.map(({ port }) => ({ host: "127.0.0.1", port }));
+  }
+
+  /** All of its nodes in one URL. */
+  get url(): string {
+    const [{ scheme, login, parameters }] = this.nodes;
+    return `${scheme}+cluster://${login}${this.addresses.map(({ port }) => `127.0.0.1:${port}`)}${parameters}`;
   }
 
   /** The nodes that have slots now, as one that is up sees it. */

@@ -3,12 +3,15 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import type { Certificate } from "./certificate.ts";
 import { eventually } from "./eventually.ts";
 import { freePort } from "./free-port.ts";
 import { spawnMortal } from "./mortal-process.ts";
 
 export interface RedisSettings {
   readonly password?: string;
+  /** Takes connections with TLS only, if given. */
+  readonly tls?: Certificate;
   /** As Redis writes it: `2mb`. */
   readonly maxmemory?: string;
   /** Further lines of redis.conf, as `{ "maxmemory-policy": "noeviction" }`. */
@@ -41,6 +44,9 @@ export class RedisServer {
   readonly port: number;
   readonly dir: string;
   readonly password: string | undefined;
+  readonly tls: Certificate | undefined;
+  /** What the program is told besides its configuration. */
+  protected readonly mode: readonly string[] = [];
   /** All that the server has printed. */
   log = "";
   private readonly ownsDir: boolean;
@@ -50,17 +56,30 @@ export class RedisServer {
   constructor(settings: RedisSettings, port: number) {
     this.port = port;
     this.password = settings.password;
+    this.tls = settings.tls;
     this.ownsDir = settings.dir === undefined;
     this.dir = settings.dir ?? mkdtempSync(join(tmpdir(), "headgate-redis-"));
     const config: Record<string, string> = {
       bind: "127.0.0.1",
-      port: String(port),
+      port: settings.tls === undefined ? String(port) : "0",
       dir: JSON.stringify(this.dir),
       save: '""',
       appendonly: "no",
       // A replica is in step at once, not after the 5 s in which others could join it.
       "repl-diskless-sync-delay": "0",
-      ...(settings.password !== undefined && { requirepass: JSON.stringify(settings.password) }),
+      ...(settings.password !== undefined && {
+        requirepass: JSON.stringify(settings.password),
+        masterauth: JSON.stringify(settings.password),
+      }),
+      ...(settings.tls !== undefined && {
+        "tls-port": String(port),
+        "tls-cert-file": settings.tls.cert,
+        "tls-key-file": settings.tls.key,
+        "tls-ca-cert-file": settings.tls.cert,
+        "tls-auth-clients": "no",
+        "tls-replication": "yes",
+        "tls-cluster": "yes",
+      }),
       ...(settings.maxmemory !== undefined && { maxmemory: settings.maxmemory }),
       ...settings.config,
     };
@@ -73,8 +92,31 @@ export class RedisServer {
   }
 
   get url(): string {
-    const user = this.password === undefined ? "" : `:${encodeURIComponent(this.password)}@`;
-    return `redis://${user}127.0.0.1:${this.port}`;
+    return `${this.scheme}://${this.login}127.0.0.1:${this.port}${this.parameters}`;
+  }
+
+  /** `redis`, or with TLS `rediss`. */
+  get scheme(): string {
+    return this.tls === undefined ? "redis" : "rediss";
+  }
+
+  /** What stands before the host in a URL. */
+  get login(): string {
+    return this.password === undefined ? "" : `:${encodeURIComponent(this.password)}@`;
+  }
+
+  /** What stands behind everything else in a URL. */
+  get parameters(): string {
+    return this.tls === undefined ? "" : `?tls_ca=${encodeURIComponent(this.tls.cert)}`;
+  }
+
+  /** What redis-cli needs to be told, besides the port. */
+  get cliOptions(): string[] {
+    return this.tls === undefined ? [] : ["--tls", "--cacert", this.tls.cert];
+  }
+
+  get cliEnvironment(): NodeJS.ProcessEnv {
+    return { ...process.env, ...(this.password !== undefined && { REDISCLI_AUTH: this.password }) };
   }
 
   get pid(): number {
@@ -90,15 +132,16 @@ export class RedisServer {
 
   /** Sends one command with redis-cli, and answers what that prints. */
   async ask(...command: readonly string[]): Promise<string> {
-    const { stdout } = await run("redis-cli", ["-e", "-h", "127.0.0.1", "-p", String(this.port), ...command], {
-      env: { ...process.env, ...(this.password !== undefined && { REDISCLI_AUTH: this.password }) },
+    const place = ["-h", "127.0.0.1", "-p", String(this.port), ...this.cliOptions];
+    const { stdout } = await run("redis-cli", ["-e", ...place, ...command], {
+      env: this.cliEnvironment,
       timeout: 5_000,
     });
     return stdout.trimEnd();
   }
 
   async start(): Promise<void> {
-    const child = spawnMortal("redis-server", [this.configFile]);
+    const child = spawnMortal("redis-server", [this.configFile, ...this.mode]);
     this.process = child;
     const keep = (text: string) => {
       this.log += text;

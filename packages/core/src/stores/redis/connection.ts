@@ -1,5 +1,9 @@
-import { type Cluster, type ClusterOptions, Command, Redis, type RedisOptions } from "ioredis";
-import { HeadgateError, shown } from "../../errors.ts";
+import { readFileSync } from "node:fs";
+import type { ConnectionOptions } from "node:tls";
+import { Cluster, type ClusterOptions, Command, Redis, type RedisOptions } from "ioredis";
+import { HeadgateError, StoreError, shown } from "../../errors.ts";
+import type { RedisAddress } from "./redis-address.ts";
+import { isReadOnly, refusal } from "./server-errors.ts";
 
 export type RedisClient = Redis | Cluster;
 
@@ -28,6 +32,8 @@ export const redisOptions = {
 /** The same for a cluster; ioredis would send what was under way to another node when a connection breaks. */
 export const clusterOptions = {
   enableOfflineQueue: false,
+  // As above: what a cluster that is down says is told to each call.
+  enableReadyCheck: false,
   retryDelayOnFailover: 0,
   retryDelayOnClusterDown: 0,
   slotsRefreshTimeout: 500,
@@ -41,60 +47,138 @@ export const clusterOptions = {
   },
 } satisfies ClusterOptions;
 
-/** A client for a URL, ours to close. */
-export function connect(url: string): Redis {
-  if (!isRedisUrl(url)) {
-    // It is not shown: it may hold a password.
-    throw new HeadgateError(
-      "HG_BAD_OPTION",
-      "server",
-      "must be a URL like redis://127.0.0.1:6379 or redis://user:password@host:6379/2, or an ioredis client",
-    );
+/** Makes a client for an address. Whoever makes it closes it. */
+export function connect(address: RedisAddress): RedisClient {
+  const { kind, hosts, username, password, database: db, tls: files } = address;
+  const tls = files && tlsOptions(files);
+  const login = { ...(username !== undefined && { username }), ...(password !== undefined && { password }) };
+  if (kind === "cluster") {
+    return new Cluster([...hosts], {
+      ...clusterOptions,
+      // A certificate names the host, and not the address that it resolves to.
+      ...(tls && { dnsLookup: (host, done) => done(null, host) }),
+      redisOptions: { ...clusterOptions.redisOptions, ...login, ...(tls && { tls }) },
+    });
   }
-  return new Redis(url, redisOptions);
+  const options = { ...redisOptions, ...login, db, ...(tls && { tls }) };
+  if (kind === "server") return new Redis({ ...options, ...hosts[0] });
+  const { master, sentinelUsername, sentinelPassword } = address;
+  return new Redis({
+    ...options,
+    sentinels: [...hosts],
+    ...(master !== undefined && { name: master }),
+    ...(sentinelUsername !== undefined && { sentinelUsername }),
+    ...(sentinelPassword !== undefined && { sentinelPassword }),
+    ...(tls && { enableTLSForSentinelMode: true, sentinelTLS: tls }),
+    sentinelRetryStrategy: reconnectAfter,
+    sentinelCommandTimeout: 1_000,
+    // Leaves a master that was replaced while it was only cut off from the others.
+    failoverDetector: true,
+  });
 }
 
-/** ioredis takes the path for the number of a database, whatever it is. */
-function isRedisUrl(url: string): boolean {
-  try {
-    const { protocol, pathname, username, password } = new URL(url);
-    decodeURIComponent(username + password);
-    return /^rediss?:$/.test(protocol) && /^\/?\d*$/.test(pathname);
-  } catch {
-    return false;
-  }
+/** The same servers, by a client for a cluster. */
+export function asCluster(address: RedisAddress): RedisAddress {
+  return { ...address, kind: "cluster" };
 }
 
-/** By client, for many stores may share one. */
-const troubles = new WeakMap<RedisClient, Error | undefined>();
+function tlsOptions(files: NonNullable<RedisAddress["tls"]>): ConnectionOptions {
+  const options: ConnectionOptions = {};
+  for (const name of ["ca", "cert", "key"] as const) {
+    const file = files[name];
+    if (file === undefined) continue;
+    try {
+      options[name] = readFileSync(file);
+    } catch (cause) {
+      const problem = `names the file ${shown(file)}, which cannot be read`;
+      throw new HeadgateError("HG_BAD_OPTION", `tls_${name}`, problem, { cause });
+    }
+  }
+  return options;
+}
+
+/** What is known of a client. Many stores may share one, and together they listen to it once. */
+interface Watched {
+  trouble: Error | undefined;
+  /** While the first connection is awaited. */
+  connected: Promise<void> | undefined;
+  /** What is to be done when it is ready. */
+  readonly waiting: (() => void)[];
+}
+
+const watched = new WeakMap<RedisClient, Watched>();
 
 /**
  * Remembers what goes wrong with the client's connection. With a listener ioredis no longer prints every failed
  * attempt to connect: each call tells its own.
  */
 export function watch(client: RedisClient): void {
-  if (troubles.has(client)) return;
-  troubles.set(client, undefined);
+  if (watched.has(client)) return;
+  const known: Watched = { trouble: undefined, connected: undefined, waiting: [] };
+  watched.set(client, known);
   client.on("error", (error: Error & { readonly lastNodeError?: Error }) => {
-    troubles.set(client, error.lastNodeError ?? error);
+    // Behind "all sentinels are unreachable" may be sentinels that have answered.
+    if (!(known.trouble instanceof StoreError)) known.trouble = error.lastNodeError ?? error;
+  });
+  client.on("sentinelError", (error: Error) => {
+    known.trouble = sentinelTrouble(error, client) ?? error;
   });
   client.on("ready", () => {
-    if (!isOfDatabase(troubles.get(client))) troubles.set(client, undefined);
+    if (!outlastsConnection(known.trouble)) known.trouble = undefined;
+    for (const then of known.waiting.splice(0)) then();
   });
 }
 
-/** The server has no such database. ioredis then goes on in the first one, where others count. */
+/** Does something once a client that is watched is ready. */
+export function whenReady(client: RedisClient, then: () => void): void {
+  if (client.status === "ready") then();
+  else watched.get(client)?.waiting.push(then);
+}
+
+/** A sentinel that answers, and with an error that lasts, has refused. */
+function sentinelTrouble({ message }: Error, { options }: RedisClient): StoreError | undefined {
+  const name = "name" in options ? shown(options.name) : "";
+  if (/invalid reply|No such master/.test(message)) return refusal(`the sentinels do not know a master called ${name}`);
+  const word = /\b(NOAUTH|WRONGPASS|NOPERM)\b.*/.exec(message);
+  return word === null ? undefined : refusal(`a sentinel says: ${word[0]}`);
+}
+
+/**
+ * Whether a trouble stays when there is a connection. Where the server has no such database, ioredis goes on in the
+ * first one, where others count. A replica is left after each refusal, so until a call succeeds it is what is wrong.
+ */
+function outlastsConnection(trouble: Error | undefined): boolean {
+  return isOfDatabase(trouble) || isReadOnly(trouble);
+}
+
 function isOfDatabase(trouble: Error | undefined): boolean {
-  return trouble?.message.includes("DB index") ?? false;
+  return /DB index|SELECT is not allowed/.test(trouble?.message ?? "");
+}
+
+/** Takes note of how a call ended. */
+export function noteReply(client: RedisClient, error?: unknown): void {
+  const known = watched.get(client);
+  if (known === undefined) return;
+  if (error instanceof Error && isReadOnly(error)) known.trouble = error;
+  else if (error === undefined && isReadOnly(known.trouble)) known.trouble = undefined;
 }
 
 /** Why there is no connection, if that is known. What a call is rejected with says only that there is none. */
 export function troubleOf(client: RedisClient): Error | undefined {
-  return troubles.get(client);
+  return watched.get(client)?.trouble;
 }
 
 /** Resolves when the client's first connection is there, or has failed: from then on calls tell how it stands. */
-export async function firstConnection(client: RedisClient): Promise<void> {
+export function firstConnection(client: RedisClient): Promise<void> {
+  const known = watched.get(client);
+  if (known === undefined) return connections(client);
+  known.connected ??= connections(client).finally(() => {
+    known.connected = undefined;
+  });
+  return known.connected;
+}
+
+async function connections(client: RedisClient): Promise<void> {
   await connectionOf(client);
   // Left alone it would connect to a node with the first call for it, and refuse those that come meanwhile.
   if (isCluster(client)) await Promise.all(client.nodes("master").map(connectionOf));
@@ -104,8 +188,18 @@ async function connectionOf(client: RedisClient): Promise<void> {
   if (client.status === "wait") client.connect().catch(() => {});
   if (!["connecting", "connect"].includes(client.status)) return;
   await new Promise<void>((resolve) => {
-    for (const event of ["ready", "close", "end"]) client.once(event, () => resolve());
+    const events = ["ready", "close", "end", ...(hasSentinels(client) ? ["error"] : [])];
+    const done = (): void => {
+      for (const event of events) client.off(event, done);
+      resolve();
+    };
+    for (const event of events) client.on(event, done);
   });
+}
+
+/** While it finds no sentinel it tries again without end, and does not close. */
+function hasSentinels({ options }: RedisClient): boolean {
+  return "sentinels" in options && (options.sentinels?.length ?? 0) > 0;
 }
 
 /** The connection to the node that has a slot, if the client knows it and has one. */

@@ -1,20 +1,29 @@
 import type { Bulletin } from "../bulletin.ts";
 import { isCluster, type RedisClient } from "./connection.ts";
 
-/** What is posted goes to a channel of Redis; whoever listens has a connection of his own for it, made when it is needed. */
+/** Posts to a channel of Redis. The connection that listens is made when it is needed first. */
 export class RedisBulletin implements Bulletin {
-  private readonly client: RedisClient;
+  // Private, so that nobody who prints a store prints the client's password.
+  #client: RedisClient;
+  #listening: RedisClient | undefined;
   private readonly head: string;
   private readonly listeners = new Map<string, Set<(text: string) => void>>();
-  private listening: RedisClient | undefined;
 
   constructor(client: RedisClient, prefix: string) {
-    this.client = client;
+    this.#client = client;
     this.head = `${prefix}:bulletin:`;
   }
 
+  /** Goes on over another client. */
+  use(client: RedisClient): void {
+    this.#client = client;
+    this.#listening?.disconnect();
+    this.#listening = undefined;
+    for (const channel of this.listeners.keys()) this.listen(channel);
+  }
+
   post(topic: string, text: string): void {
-    this.client.publish(this.head + topic, text).catch(() => {});
+    this.#client.publish(this.head + topic, text).catch(() => {});
   }
 
   subscribe(topic: string, listener: (text: string) => void): () => void {
@@ -22,36 +31,40 @@ export class RedisBulletin implements Bulletin {
     const known = this.listeners.get(channel);
     if (known === undefined) {
       this.listeners.set(channel, new Set([listener]));
-      this.connection()
-        .subscribe(channel)
-        .catch(() => {});
+      this.listen(channel);
     } else known.add(listener);
     return () => this.leave(channel, listener);
   }
 
   close(): void {
-    this.listening?.disconnect();
-    this.listening = undefined;
+    this.#listening?.disconnect();
+    this.#listening = undefined;
     this.listeners.clear();
+  }
+
+  private listen(channel: string): void {
+    this.connection()
+      .subscribe(channel)
+      .catch(() => {});
   }
 
   private leave(channel: string, listener: (text: string) => void): void {
     const known = this.listeners.get(channel);
     if (!known?.delete(listener) || known.size > 0) return;
     this.listeners.delete(channel);
-    this.listening?.unsubscribe(channel).catch(() => {});
+    this.#listening?.unsubscribe(channel).catch(() => {});
   }
 
   private connection(): RedisClient {
-    if (this.listening === undefined) {
-      const listening = listener(this.client);
+    if (this.#listening === undefined) {
+      const listening = listener(this.#client);
       listening.on("error", () => {});
       listening.on("message", (channel: string, text: string) => {
         for (const hear of this.listeners.get(channel) ?? []) hear(text);
       });
-      this.listening = listening;
+      this.#listening = listening;
     }
-    return this.listening;
+    return this.#listening;
   }
 }
 

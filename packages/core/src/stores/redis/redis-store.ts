@@ -1,32 +1,27 @@
 import { HeadgateError, StoreError, shown } from "../../errors.ts";
 import { requireOptions } from "../../options.ts";
 import { type Clock, requireClock } from "../../time/clock.ts";
-import { SystemClock } from "../../time/system-clock.ts";
 import { Deadlines, type Timed } from "../deadlines.ts";
 import type { Holds } from "../holds.ts";
-import { localClock, localTime, ServerClock } from "../server-clock.ts";
-import type { Action, Answer, ApplyOptions, Operation, Store } from "../store.ts";
-import {
-  command,
-  connect,
-  connectionTo,
-  firstConnection,
-  isCluster,
-  type RedisClient,
-  requireClient,
-  troubleOf,
-  unsafeSettings,
-  watch,
-} from "./connection.ts";
+import { localClock, localTime, type ServerClock } from "../server-clock.ts";
+import type { Action, Answer, ApplyOptions, Operation, Store, StoreNodes } from "../store.ts";
+import { command, isCluster, noteReply, type RedisClient, requireClient, troubleOf } from "./connection.ts";
 import { RedisHolds } from "./holds.ts";
+import { tagOf } from "./key-names.ts";
 import { Outbox } from "./outbox.ts";
 import { NO_TIMES, type Plan, Planner, planOf, type Request, type Times } from "./plan.ts";
 import { RedisBulletin } from "./redis-bulletin.ts";
 import { Reply } from "./reply.ts";
 import { HOLDS, SHORT } from "./script.ts";
-import { isElsewhere, isRedirection, isScriptMissing, storeError } from "./server-errors.ts";
-import { slotOf } from "./slots.ts";
-import { warnOfServer } from "./warnings.ts";
+import {
+  isClusterDown,
+  isElsewhere,
+  isOfCluster,
+  isRedirection,
+  isScriptMissing,
+  storeError,
+} from "./server-errors.ts";
+import { RedisServers } from "./servers.ts";
 
 export interface RedisStoreOptions {
   /** What all keys begin with (default `rl`). */
@@ -39,8 +34,8 @@ export interface RedisStoreOptions {
   readonly clock?: Clock;
 }
 
-/** What the one server is called, where there is no cluster. */
-const ONLY_NODE = "";
+/** How long to wait before a cluster that is down is asked again. */
+const RETRY_MS = 50;
 
 const OPTIONS: ReadonlySet<string> = new Set(["prefix", "maxBatch", "timeoutMs", "clock"]);
 
@@ -52,19 +47,19 @@ export class RedisStore implements Store {
   readonly clock: Clock;
   readonly holds: Holds;
   readonly bulletin: RedisBulletin;
-  private readonly client: RedisClient;
-  private readonly isOurs: boolean;
-  /** Of each node. */
-  private readonly serverClocks = new Map<string, ServerClock>();
+  readonly nodes: StoreNodes;
+  private readonly servers: RedisServers;
   private readonly ownClock: Clock | undefined;
   private readonly timeoutMs: number;
   private readonly planner: Planner;
   private readonly outbox: Outbox;
   private readonly deadlines: Deadlines;
-  /** Calls wait for the first connection, and for no later one. */
-  private connecting: Promise<void> | undefined;
-  private isClosed = false;
 
+  /**
+   * `server` is an ioredis client, which stays the caller's, or a URL: `redis://host:6379/2`; for a cluster several of
+   * them separated by commas, or `redis+cluster://host:7000,host:7001`; or `redis+sentinel://host:26379,host:26379/master`.
+   * The schemes with TLS are `rediss`, `rediss+cluster` and `rediss+sentinel`.
+   */
   constructor(server: string | RedisClient, options: RedisStoreOptions = {}) {
     requireOptions(options, OPTIONS);
     const { prefix = "rl", maxBatch = 64, timeoutMs = 1_000, clock } = options;
@@ -72,33 +67,34 @@ export class RedisStore implements Store {
     requireWhole(maxBatch, "maxBatch", 1_000);
     requireWhole(timeoutMs, "timeoutMs", 2 ** 31 - 1);
     if (clock !== undefined) requireClock(clock);
-    this.isOurs = typeof server === "string";
-    if (typeof server !== "string") requireClient(server);
-    this.client = typeof server === "string" ? connect(server) : server;
-    if (isCluster(this.client)) requireNoKeyPrefix(this.client.options.keyPrefix);
-    watch(this.client);
+    if (typeof server !== "string") {
+      requireClient(server);
+      if (isCluster(server)) requireNoKeyPrefix(server.options.keyPrefix);
+    }
+    this.servers = new RedisServers(server, (client) => this.bulletin.use(client));
+    this.nodes = { of: (key) => this.servers.masterOf(`{${tagOf(key)}}`), all: () => this.servers.names };
     this.ownClock = clock;
-    // The nodes of a cluster have a clock each; what is said by ours is put into theirs when it is sent.
-    this.clock = clock ?? (isCluster(this.client) ? new SystemClock() : this.clockOf(ONLY_NODE));
+    this.clock = clock ?? this.servers.clock;
     this.timeoutMs = timeoutMs;
     this.deadlines = new Deadlines(localClock, timeoutMs * 1_000);
     this.planner = new Planner(prefix);
-    this.bulletin = new RedisBulletin(this.client, prefix);
+    this.bulletin = new RedisBulletin(this.servers.client, prefix);
     this.holds = new RedisHolds(
       prefix,
       (keys, args) => this.runHolds(keys, args),
       () => this.ownClock?.now() ?? "",
-      () => this.isClosed,
+      () => this.servers.isClosed,
     );
-    this.outbox = new Outbox(maxBatch, this.nodes(), (requests, node) => this.send(requests, node));
-    this.connecting = firstConnection(this.client).then(() => {
-      this.connecting = undefined;
-    });
-    warnOfServer(this.client, this.isOurs ? [] : unsafeSettings(this.client));
+    this.outbox = new Outbox(
+      maxBatch,
+      ({ keys: [key] }) => this.servers.nodeOf(key),
+      (requests, node) => this.send(requests, node),
+    );
   }
 
   apply(action: Action, operations: readonly Operation[], options?: ApplyOptions): Promise<readonly Answer[]> {
-    if (operations.length > 1 && isCluster(this.client)) requireOneKey(operations);
+    const apart = this.servers.isCluster ? keysApart(operations) : undefined;
+    if (apart !== undefined) throw apart;
     return new Promise((resolve, reject) => {
       this.outbox.add(this.planner.request(action, operations, this.byLocalTime(options), resolve, reject));
     });
@@ -106,21 +102,22 @@ export class RedisStore implements Store {
 
   /** Connects, loads the scripts and learns the server's time, so that the first checks need not. */
   async ready(): Promise<void> {
-    const { client } = this;
-    await this.connecting;
-    const servers = isCluster(client) ? client.nodes("master") : [client];
+    const { servers } = this;
+    await servers.connecting;
     try {
-      if (servers.length === 0) throw new StoreError("HG_STORE_UNREACHABLE", "no node of the cluster can be reached");
-      await Promise.all(servers.map((server) => this.prepare(server)));
+      if (servers.masters.length === 0) {
+        throw new StoreError("HG_STORE_UNREACHABLE", "no node of the cluster can be reached");
+      }
+      await Promise.all(servers.masters.map((server) => this.prepare(server)));
     } catch (error) {
-      throw storeError(error, troubleOf(client));
+      throw this.failureOf(error);
     }
   }
 
   private async prepare(server: RedisClient): Promise<void> {
     const sent = localTime();
     const reply = new Reply(await run(server, planOf([], NO_TIMES, true), [], 0));
-    this.clockOf(nodeOf(server, this.client)).learn(reply.number(), sent, localTime());
+    this.servers.clockOf(this.servers.nameOf(server)).learn(reply.number(), sent, localTime());
     // Whoever may not load a script gets it with the first call.
     await server.call("script", "LOAD", SHORT.text).catch(() => {});
   }
@@ -129,28 +126,7 @@ export class RedisStore implements Store {
   async close(): Promise<void> {
     this.outbox.flush();
     this.bulletin.close();
-    if (!this.isOurs) return;
-    this.isClosed = true;
-    await this.client.quit().catch(() => {});
-    this.client.disconnect();
-  }
-
-  /** Where a request goes: in a cluster to the node of its slot, as far as the client knows. */
-  private nodes(): (request: Request) => string {
-    const { client } = this;
-    if (!isCluster(client)) return () => ONLY_NODE;
-    return ({ keys: [key] }) => {
-      const slot = slotOf(key);
-      return client.slots[slot]?.[0] ?? String(slot);
-    };
-  }
-
-  private clockOf(node: string): ServerClock {
-    const known = this.serverClocks.get(node);
-    if (known !== undefined) return known;
-    const clock = new ServerClock();
-    this.serverClocks.set(node, clock);
-    return clock;
+    await this.servers.close();
   }
 
   /** What the store's clock says of a request, in local time: the nodes of a cluster each have another. */
@@ -177,19 +153,39 @@ export class RedisStore implements Store {
     hasMoved = false,
   ): Promise<void> {
     const call = new Call(requests, due, this.timeoutMs);
-    const times = this.times(this.clockOf(node), due);
+    const times = this.times(this.servers.clockOf(node), due);
     this.deadlines.add(call);
     try {
-      if (this.connecting !== undefined) {
-        await this.connecting;
+      const { connecting, isCluster } = this.servers;
+      if (connecting !== undefined) {
+        await connecting;
         // Whoever waited so long for the connection has gone on: what was not sent yet is not sent any more.
         if (localTime() >= due || requests.some((request) => this.isVoid(request))) throw tooLate();
       }
-      await this.ask(requests, times, node, due, hasMoved);
+      if (this.servers.isCluster === isCluster) await this.ask(requests, times, node, due, hasMoved);
+      else this.deal(requests, due);
     } catch (error) {
       this.fail(requests, error, node, due, hasMoved);
     }
     this.deadlines.delete(call);
+  }
+
+  /** Sends requests to the nodes that have their keys now. */
+  private deal(requests: readonly Request[], due: number): void {
+    const byNode = new Map<string, Request[]>();
+    for (const request of requests) {
+      // Whether it is a cluster may not have been known when the request was made.
+      const apart = this.servers.isCluster ? keysApart(request.operations) : undefined;
+      if (apart !== undefined) {
+        request.reject(apart);
+        continue;
+      }
+      const node = this.servers.nodeOf(request.keys[0]);
+      const others = byNode.get(node);
+      if (others === undefined) byNode.set(node, [request]);
+      else others.push(request);
+    }
+    for (const [node, group] of byNode) void this.send(group, node, due);
   }
 
   private isVoid({ voidFrom }: Request): boolean {
@@ -204,29 +200,15 @@ export class RedisStore implements Store {
     hasMoved: boolean,
   ): Promise<void> {
     const keys = requests.length === 1 ? requests[0].keys : requests.flatMap(({ keys }) => keys);
-    const { server, declared } = this.route(keys, requests.length, hasMoved);
+    const { client } = this.servers;
+    const { server, declared } = this.servers.route(keys, requests.length, hasMoved);
     const sent = localTime();
     const reply = new Reply(await run(server, planOf(requests, times, declared > 0), keys, declared));
     const time = reply.number();
     // A cluster's client may have followed a redirection: then it is the time of another node.
-    if (server !== this.client || !isCluster(this.client)) this.clockOf(node).learn(time, sent, localTime());
+    if (server !== client || !isCluster(client)) this.servers.clockOf(node).learn(time, sent, localTime());
+    noteReply(client);
     this.settle(requests, reply, node, due);
-  }
-
-  /**
-   * Whom to call, and how many keys to declare. In a cluster requests go to their node directly, so that its time is
-   * known; a batch declares no keys, for to follow a redirection would be right for the key that it is about, and
-   * wrong for the others. What has moved comes back, and is sent alone by the client, which follows it.
-   */
-  private route(
-    keys: readonly string[],
-    requests: number,
-    hasMoved: boolean,
-  ): { server: RedisClient; declared: number } {
-    const { client } = this;
-    const direct = isCluster(client) && !hasMoved ? connectionTo(client, slotOf(keys[0])) : undefined;
-    if (direct === undefined) return { server: client, declared: isCluster(client) && requests > 1 ? 0 : keys.length };
-    return { server: direct, declared: requests === 1 ? keys.length : 0 };
   }
 
   /** The journal has as much time as a call. */
@@ -235,8 +217,9 @@ export class RedisStore implements Store {
       const expire = (): void => reject(unanswered(this.timeoutMs));
       const call: Timed = { due: localTime() + this.timeoutMs * 1_000, before: undefined, after: undefined, expire };
       this.deadlines.add(call);
-      const asked = (): Promise<unknown> => run(this.client, { script: HOLDS, args }, keys, keys.length);
-      (this.connecting === undefined ? asked() : this.connecting.then(asked))
+      const asked = (): Promise<unknown> => run(this.servers.client, { script: HOLDS, args }, keys, keys.length);
+      const { connecting } = this.servers;
+      (connecting === undefined ? asked() : connecting.then(asked))
         .then(resolve, (error: unknown) => reject(this.failureOf(error)))
         .finally(() => this.deadlines.delete(call));
     });
@@ -247,26 +230,47 @@ export class RedisStore implements Store {
       const answers = reply.next(request);
       if (!(answers instanceof Error)) request.resolve(answers);
       else if (requests.length > 1 && isElsewhere(answers)) this.sendAgain(request, node, due);
+      else if (isClusterDown(answers)) this.retry([request], answers, due);
       else request.reject(answers);
     }
   }
 
   private fail(requests: readonly Request[], error: unknown, node: string, due: number, hasMoved: boolean): void {
-    if (!hasMoved && isCluster(this.client) && (isRedirection(error) || (requests.length > 1 && isElsewhere(error)))) {
+    const { servers } = this;
+    if (isOfCluster(error) && servers.becomeCluster()) {
+      this.deal(requests, due);
+      return;
+    }
+    if (!hasMoved && servers.isCluster && (isRedirection(error) || (requests.length > 1 && isElsewhere(error)))) {
       for (const request of requests) this.sendAgain(request, node, due);
       return;
     }
     const failure = this.failureOf(error);
-    for (const { reject } of requests) reject(failure);
+    if (isClusterDown(error)) this.retry(requests, failure, due);
+    else for (const { reject } of requests) reject(failure);
   }
 
   private failureOf(error: unknown): StoreError {
-    return this.isClosed ? closed() : storeError(error, troubleOf(this.client));
+    const { client, isClosed } = this.servers;
+    noteReply(client, error);
+    return isClosed ? closed() : storeError(error, troubleOf(client));
   }
 
   private sendAgain(request: Request, node: string, due: number): void {
     if (localTime() < due) void this.send([request], node, due, true);
     else request.reject(tooLate());
+  }
+
+  /** Sends again what a cluster that is down has not charged; what has no time left fails as it did. */
+  private retry(requests: readonly Request[], failure: Error, due: number): void {
+    const next = localTime() + RETRY_MS * 1_000;
+    const inTime: Request[] = [];
+    for (const request of requests) {
+      const { voidFrom } = request;
+      if (next < (this.ownClock === undefined && voidFrom > 0 ? Math.min(due, voidFrom) : due)) inTime.push(request);
+      else request.reject(failure);
+    }
+    if (inTime.length > 0) setTimeout(() => this.deal(inTime, due), RETRY_MS);
   }
 }
 
@@ -280,12 +284,6 @@ function unanswered(timeoutMs: number): StoreError {
 
 function closed(): StoreError {
   return new StoreError("HG_STORE_UNREACHABLE", "this store was closed: make a new one");
-}
-
-/** What a server is called here: as the client's map of slots has it. */
-function nodeOf(server: RedisClient, client: RedisClient): string {
-  if (!isCluster(client) || isCluster(server)) return ONLY_NODE;
-  return `${server.options.host}:${server.options.port}`;
 }
 
 /** A batch under way. */
@@ -348,12 +346,13 @@ function requireNoKeyPrefix(keyPrefix: string | undefined): void {
 }
 
 /** One script call sees the keys of one slot, and all limits of one identity are there. */
-function requireOneKey(operations: readonly Operation[]): void {
-  const other = operations.findIndex(({ key }) => key !== operations[0].key);
-  if (other < 0) return;
-  throw new HeadgateError(
+function keysApart(operations: readonly Operation[]): HeadgateError | undefined {
+  const [{ key }] = operations;
+  const other = operations.findIndex((operation) => operation.key !== key);
+  if (other < 0) return undefined;
+  return new HeadgateError(
     "HG_KEYS_APART",
     `checks[${other}].key`,
-    `must be ${shown(operations[0].key)} as in checks[0]: a Redis Cluster keeps different keys on different servers, so no request can be charged to both or to none`,
+    `must be ${shown(key)} as in checks[0]: a Redis Cluster keeps different keys on different servers, so no request can be charged to both or to none`,
   );
 }

@@ -11,26 +11,35 @@ const advice: Readonly<Record<string, string>> = {
   WRONGPASS: "the password or the user's name is wrong",
   NOPERM: "allow EVAL, EVALSHA and what the script does (docs/redis.md) to this user, on the store's prefix",
   WRONGTYPE: "the key holds something else: give the store a prefix of its own",
-  CLUSTERDOWN: "the cluster has no master for this key at the moment",
+  CLUSTERDOWN:
+    "the cluster has no master for some slots; set cluster-require-full-coverage to no, so that it keeps serving the others",
   MASTERDOWN: "the server is a replica without its master",
   CROSSSLOT: "this is a node of a Redis Cluster: hand in a Cluster client made with clusterOptions",
   MOVED: "this is a node of a Redis Cluster: hand in a Cluster client made with clusterOptions",
 };
 
+/** What a script is told that touches a key while the cluster is down, in the place of CLUSTERDOWN. */
+const DOWN = "while the cluster is down";
+
 const OF_CALL = { scope: "call" } as const;
 
 /** A server that answered with an error. Only its words are kept: the client's error may hold a password. */
 export function refusal(message: string, scope: StoreError["scope"] = "call"): StoreError {
-  const word = message.includes("can't run this command") ? "NOPERM" : message.split(" ", 1)[0];
-  const isNoCluster = message.includes("cluster support disabled");
-  const what = isNoCluster ? "this server is no Redis Cluster: hand in its URL" : advice[word.replace(/^-/, "")];
-  return new StoreError("HG_STORE_REFUSED", what === undefined ? message : `${what} (${message})`, { scope });
+  const said = message.includes(DOWN) && !message.startsWith("CLUSTERDOWN") ? `CLUSTERDOWN ${message}` : message;
+  const word = said.includes("can't run this command") ? "NOPERM" : said.split(" ", 1)[0];
+  const what = said.includes("cluster support disabled")
+    ? "this server is not a node of a Redis Cluster: give its URL alone, as in redis://host:6379"
+    : said.includes("SELECT is not allowed")
+      ? "this is a node of a Redis Cluster, which has only database 0: leave the database out of the URL"
+      : advice[word.replace(/^-/, "")];
+  return new StoreError("HG_STORE_REFUSED", what === undefined ? said : `${what} (${said})`, { scope });
 }
 
 /** An error that the client rejected a call with, as ours. `trouble` is what is wrong with its connection, if anything. */
 export function storeError(error: unknown, trouble?: Error): StoreError {
   if (error instanceof StoreError) return error;
   const cause = isReply(error) ? error : (trouble ?? error);
+  if (cause instanceof StoreError) return cause;
   const message = cause instanceof Error ? cause.message : String(cause);
   if (isReply(cause)) return refusal(message);
   if (/timed? ?out/i.test(message))
@@ -53,6 +62,24 @@ export function isScriptMissing(error: unknown): boolean {
 /** A node of a cluster that does not serve a key: its slot has moved or is moving, or the node is a replica now. */
 export function isElsewhere(error: unknown): boolean {
   return error instanceof Error && /non local key|READONLY/.test(error.message);
+}
+
+/** A replica, which takes no writes. */
+export function isReadOnly(error: Error | undefined): boolean {
+  return error?.message.startsWith("READONLY") ?? false;
+}
+
+/** A cluster that serves nothing at the moment. Nothing was charged, and it may pass. */
+export function isClusterDown(error: unknown): boolean {
+  return error instanceof Error && /CLUSTERDOWN|while the cluster is down/.test(error.message);
+}
+
+/** What only a node of a cluster says. */
+export function isOfCluster(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    (/^(MOVED|ASK|TRYAGAIN|CROSSSLOT|CLUSTERDOWN) /.test(error.message) || isClusterDown(error))
+  );
 }
 
 /** A node of a cluster that has given the key's slot away, or is about to. */

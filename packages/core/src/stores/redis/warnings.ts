@@ -1,25 +1,32 @@
 import type { Redis } from "ioredis";
-import { isCluster, type RedisClient } from "./connection.ts";
+import { isCluster, type RedisClient, whenReady } from "./connection.ts";
 
-/** Says loudly, once for each store, what may make it forget or count twice. */
+/** Clients that were warned of: many stores may share one. */
+const warned = new WeakSet<RedisClient>();
+/** Clients whose servers are being looked at. */
+const looking = new WeakSet<RedisClient>();
+
+/** Says loudly what may make a client's servers forget or count twice. */
 export function warnOfServer(client: RedisClient, unsafe: readonly string[]): void {
-  if (unsafe.length > 0) {
+  if (unsafe.length > 0 && !warned.has(client)) {
+    warned.add(client);
     warn(
       "HG_UNSAFE_CLIENT",
       `this ioredis client may charge a request twice or keep one waiting: ${unsafe.join("; ")}. Make it with redisOptions (clusterOptions) of headgate/redis`,
     );
   }
-  const look = (): void => {
+  if (looking.has(client)) return;
+  looking.add(client);
+  whenReady(client, () => {
     void evictionPolicy(client).then((policy) => {
+      looking.delete(client);
       if (policy === undefined) return;
       warn(
         "HG_EVICTION",
         `this Redis has the maxmemory-policy ${policy}: when memory runs out it drops counters, and who is limited becomes free. Set noeviction, or give counters a server of their own`,
       );
     });
-  };
-  if (client.status === "ready") look();
-  else client.once("ready", look);
+  });
 }
 
 /** The policy of a server that would drop our keys: all of them have a time to live. */

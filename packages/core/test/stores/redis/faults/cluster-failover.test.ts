@@ -100,6 +100,51 @@ describe("a cluster under load that loses a master", () => {
   );
 });
 
+describe("a cluster that must cover all slots and loses a master", () => {
+  let cluster: RedisCluster;
+  let client: Cluster;
+  beforeAll(async () => {
+    cluster = await startCluster({ "cluster-require-full-coverage": "yes" });
+    client = new Cluster(cluster.addresses, clusterOptions);
+  });
+  afterAll(async () => {
+    client?.disconnect();
+    await cluster?.stop();
+  });
+
+  it("keys of the other masters wait for the failover within their deadline, and are charged once", async () => {
+    const patient = new RedisStore(client, { timeoutMs: 20_000, prefix: "patient" });
+    const hasty = new RedisStore(client, { timeoutMs: 100, prefix: "hasty" });
+    const [master] = await cluster.masters();
+    const owners = await Promise.all(keys.map((key) => cluster.masterOf(key)));
+    const [others, its] = [keys.filter((_, i) => owners[i] !== master), keys.filter((_, i) => owners[i] === master)];
+    for (const key of keys) await take(patient, key);
+
+    const traffic = new Traffic(patient, others);
+    const hastyTraffic = new Traffic(hasty, others);
+    await delay(100);
+    await master.kill();
+    await eventually("the cluster is down", async () => {
+      const ends = await Promise.all(others.map((key) => take(hasty, key)));
+      return ends.some(({ as }) => as === "HG_STORE_REFUSED");
+    });
+    await eventually("its keys are answered again", async () => {
+      const ends = await Promise.all(its.map((key) => take(hasty, key)));
+      return ends.every(({ as }) => as === "allowed");
+    });
+    const [calls, hastyCalls] = await Promise.all([traffic.stop(), hastyTraffic.stop()]);
+
+    expect(counts(calls)).toEqual({ allowed: calls.length });
+    const each = await Promise.all(others.map((key) => charged(patient, key)));
+    expect(each.reduce((a, b) => a + b, 0)).toBe(calls.length + others.length);
+    const refused = hastyCalls.filter(({ as }) => as === "HG_STORE_REFUSED");
+    expect(refused.length).toBeGreaterThan(0);
+    for (const { message } of refused) {
+      expect(message).toMatch(/set cluster-require-full-coverage to no, .*\(CLUSTERDOWN /);
+    }
+  });
+});
+
 /** Whether a replica has what was written by now. WAIT would tell only of what its own connection wrote. */
 async function isReplicated(master: RedisServer): Promise<boolean> {
   const told = await master.ask("INFO", "replication");

@@ -44,14 +44,22 @@ describe("a Redis that refuses", () => {
         ends.push(await ended(() => ask(store, action, full, "a")));
         await delay(5);
       }
-      expect(ends[0]).toMatchObject({
-        as: "HG_STORE_REFUSED",
-        message: expect.stringMatching(/address of the master.*READONLY/),
-      });
-      // After each refusal the client looks anew for the master; in between there is no connection.
-      expect(Object.keys(counts(ends)).sort()).toEqual(["HG_STORE_REFUSED", "HG_STORE_UNREACHABLE"]);
+      // After each refusal the client looks for the master again; calls in between say why it does.
+      expect(counts(ends)).toEqual({ HG_STORE_REFUSED: 20 });
+      for (const { message } of ends) expect(message).toMatch(/address of the master.*READONLY/);
     }
     expect(await remaining(storeAt(master), full, "a")).toBe(0);
+  });
+
+  it("a replica that becomes a master: answers, and what fails later is not blamed on its past", async () => {
+    const master = await started();
+    const replica = await started({ replicaof: `127.0.0.1 ${master.port}` });
+    const store = storeAt(replica);
+    expect((await take(store, "a")).as).toBe("HG_STORE_REFUSED");
+    await replica.ask("REPLICAOF", "NO", "ONE");
+    await eventually("it answers", async () => (await take(store, "a")).as === "allowed");
+    await replica.kill();
+    await eventually("it is gone", async () => (await take(store, "a")).as === "HG_STORE_UNREACHABLE");
   });
 
   it("one that loads its data: refused as such, and answered as soon as it is loaded", async () => {

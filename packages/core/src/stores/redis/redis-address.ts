@@ -1,0 +1,164 @@
+import { HeadgateError } from "../../errors.ts";
+
+/** Where a Redis is, as a URL names it: one server, a cluster, or a master that sentinels watch. */
+export interface RedisAddress {
+  readonly kind: "server" | "cluster" | "sentinel";
+  /** The server, nodes of the cluster to start from, or the sentinels. */
+  readonly hosts: readonly RedisHost[];
+  readonly username: string | undefined;
+  readonly password: string | undefined;
+  readonly database: number;
+  /** The name under which sentinels know the master. */
+  readonly master: string | undefined;
+  readonly sentinelUsername: string | undefined;
+  readonly sentinelPassword: string | undefined;
+  /** Files in PEM. `ca` replaces the certificate authorities that Node trusts. Undefined without TLS. */
+  readonly tls: TlsFiles | undefined;
+}
+
+export interface RedisHost {
+  readonly host: string;
+  readonly port: number;
+}
+
+interface TlsFiles {
+  readonly ca: string | undefined;
+  readonly cert: string | undefined;
+  readonly key: string | undefined;
+}
+
+const REDIS_PORT = 6379;
+const SENTINEL_PORT = 26379;
+
+/** Between the URLs of a list. A comma alone may also separate hosts, or be part of a password. */
+const BETWEEN_URLS = /,\s*(?=rediss?(?:\+[a-z]+)?:\/\/)/i;
+const URL_PARTS = /^(rediss?)(?:\+(cluster|sentinel))?:\/\/(?:([^/?#]*)@)?([^/?#@]+)(\/[^?#]*)?(?:\?([^#]*))?$/i;
+const HOST = /^(?:\[([0-9a-f:.]+)\]|([^\s:[\]]+))(?::(\d{1,5}))?$/i;
+
+const EXAMPLES =
+  "redis://user:password@host:6379/2, redis://host:7000,redis://host:7001 or redis+cluster://host:7000,host:7001 for a cluster, or redis+sentinel://host:26379,host:26379/mymaster; with TLS, rediss";
+
+/**
+ * Reads a URL, or URLs separated by commas, which are nodes of one cluster. Fails with a HeadgateError that names
+ * `field` and never quotes the text, because that may hold a password.
+ */
+export function parseRedisAddress(text: string, field = "server"): RedisAddress {
+  const refuse = (problem: string): never => {
+    throw new HeadgateError("HG_BAD_OPTION", field, problem);
+  };
+  const [first, ...others] = text.split(BETWEEN_URLS).map((url) => parseUrl(url.trim(), refuse));
+  for (const other of others) requireSameServer(first, other, refuse);
+  const hosts = [first, ...others].flatMap((each) => each.hosts);
+  const kind = first.kind === "server" && hosts.length > 1 ? "cluster" : first.kind;
+  if (kind === "cluster" && first.database > 0) {
+    refuse("must not name a database: a Redis Cluster has only database 0");
+  }
+  return { ...first, kind, hosts };
+}
+
+/** The text without its passwords, for people to read. */
+export function redactRedisUrl(text: string, hidden = "***"): string {
+  return text
+    .split(BETWEEN_URLS)
+    .map((url) =>
+      url
+        .replace(/^([^/?#]*:\/\/[^/?#:@]*):[^/?#]*@/, `$1:${hidden}@`)
+        .replace(/([?&][^=&#]*(?:password|pass|auth|token)=)[^&#]*/gi, `$1${hidden}`),
+    )
+    .join(",");
+}
+
+type Refuse = (problem: string) => never;
+
+function parseUrl(url: string, refuse: Refuse): RedisAddress {
+  const parts = URL_PARTS.exec(url);
+  if (parts === null) return refuse(`must be a URL as in ${EXAMPLES}`);
+  const [, scheme, suffix, user = "", hosts, path = "", query = ""] = parts;
+  const kind = kindOf(suffix);
+  const parameters = parametersOf(query, kind, scheme.toLowerCase() === "rediss", refuse);
+  const colon = user.indexOf(":");
+  return {
+    kind,
+    hosts: hosts.split(",").map((host) => parseHost(host.trim(), kind, refuse)),
+    username: decoded(colon < 0 ? user : user.slice(0, colon), refuse),
+    password: decoded(colon < 0 ? "" : user.slice(colon + 1), refuse),
+    ...placeOf(path, kind, refuse),
+    ...parameters,
+  };
+}
+
+function kindOf(suffix: string | undefined): RedisAddress["kind"] {
+  const name = suffix?.toLowerCase();
+  return name === "cluster" || name === "sentinel" ? name : "server";
+}
+
+function parseHost(text: string, kind: RedisAddress["kind"], refuse: Refuse): RedisHost {
+  const parts = HOST.exec(text);
+  const port = Number(parts?.[3] ?? (kind === "sentinel" ? SENTINEL_PORT : REDIS_PORT));
+  if (parts === null || port < 1 || port > 65_535) {
+    return refuse(`must be a URL with a host and a port from 1 to 65535, as in ${EXAMPLES}`);
+  }
+  return { host: parts[1] ?? parts[2], port };
+}
+
+/** What is behind the hosts: `/database`, or with sentinels `/master/database`. */
+function placeOf(path: string, kind: RedisAddress["kind"], refuse: Refuse): Pick<RedisAddress, "master" | "database"> {
+  const segments = path.split("/").filter((segment) => segment !== "");
+  const master = kind === "sentinel" ? decoded(segments.shift() ?? "", refuse) : undefined;
+  if (kind === "sentinel" && master === undefined) {
+    refuse("must name the master that the sentinels watch, as in redis+sentinel://host:26379/mymaster");
+  }
+  const [database = "0", ...more] = segments;
+  if (!/^\d{1,9}$/.test(database) || more.length > 0) {
+    refuse(`must end with the number of a database or nothing, as in ${EXAMPLES}`);
+  }
+  return { master, database: Number(database) };
+}
+
+const TLS_PARAMETERS = ["tls_ca", "tls_cert", "tls_key"];
+const SENTINEL_PARAMETERS = ["sentinel_username", "sentinel_password"];
+
+function parametersOf(
+  query: string,
+  kind: RedisAddress["kind"],
+  isTls: boolean,
+  refuse: Refuse,
+): Pick<RedisAddress, "tls" | "sentinelUsername" | "sentinelPassword"> {
+  const parameters = new URLSearchParams(query);
+  const known = [...(isTls ? TLS_PARAMETERS : []), ...(kind === "sentinel" ? SENTINEL_PARAMETERS : [])];
+  for (const name of parameters.keys()) {
+    if (known.includes(name)) continue;
+    const all = "tls_ca, tls_cert and tls_key with TLS, sentinel_username and sentinel_password with sentinels";
+    // Only a name is quoted, and one that cannot be half of a password.
+    refuse(`has an unknown parameter${/^\w{1,40}$/.test(name) ? ` ${name}` : ""}: there are ${all}`);
+  }
+  const value = (name: string): string | undefined => parameters.get(name) || undefined;
+  return {
+    tls: isTls ? { ca: value("tls_ca"), cert: value("tls_cert"), key: value("tls_key") } : undefined,
+    sentinelUsername: value("sentinel_username"),
+    sentinelPassword: value("sentinel_password"),
+  };
+}
+
+/** One client serves all nodes, so what it is told must be the same for each; a URL that says nothing agrees. */
+function requireSameServer(first: RedisAddress, other: RedisAddress, refuse: Refuse): void {
+  const isSame = (a: string | undefined, b: string | undefined): boolean => b === undefined || a === b;
+  if (first.kind !== other.kind || (first.tls === undefined) !== (other.tls === undefined)) {
+    refuse("must have the same scheme in all URLs of a list");
+  }
+  if (first.kind === "sentinel")
+    refuse("must list sentinels in one URL, as in redis+sentinel://a:26379,b:26379/mymaster");
+  if (!isSame(first.username, other.username) || !isSame(first.password, other.password)) {
+    refuse("must have the same user and password in all URLs of a list");
+  }
+  if (first.database !== other.database) refuse("must name the same database in all URLs of a list");
+}
+
+function decoded(text: string, refuse: Refuse): string | undefined {
+  if (text === "") return undefined;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return refuse("has a % that is not an escape: write special characters of names and passwords as in %40 for @");
+  }
+}
