@@ -5,6 +5,7 @@ export class Renamed implements Store {
   readonly clock?: NonNullable<Store["clock"]>;
   readonly bulletin?: NonNullable<Store["bulletin"]>;
   readonly holds?: NonNullable<Store["holds"]>;
+  readonly nodes?: NonNullable<Store["nodes"]>;
   private readonly store: Store;
   private readonly pick: (rule: Rule) => Rule;
 
@@ -15,6 +16,7 @@ export class Renamed implements Store {
     if (store.clock !== undefined) this.clock = store.clock;
     if (store.bulletin !== undefined) this.bulletin = store.bulletin;
     if (store.holds !== undefined) this.holds = store.holds;
+    if (store.nodes !== undefined) this.nodes = store.nodes;
   }
 
   apply(

@@ -29,6 +29,8 @@ export interface Stores extends Readonly<Record<Consistency, Store>> {
   /** Their time. */
   readonly clock: Clock;
   readonly stats: StoreStats;
+  /** The servers of the store, if it tells them apart. */
+  readonly nodes?: NonNullable<Store["nodes"]>;
   /** Connects, so that the first checks need not; fails with a StoreError if nobody is there. */
   ready(): Promise<void>;
   /** Whether the store itself answers. One that was given up is taken back by it, also when nobody checks anything. */
@@ -36,6 +38,9 @@ export interface Stores extends Readonly<Record<Consistency, Store>> {
   /** Writes what is pending, gives leases back, and disconnects. */
   close(): Promise<void>;
 }
+
+/** Whether a shared store answers. `partial`: it decides for some keys, and for the others rules do what `on_error` says. */
+export type StoreState = "reachable" | "partial" | "unreachable";
 
 /** How they stand, as far as they are there. */
 export interface StoreStats {
@@ -50,13 +55,15 @@ export interface StoreHooks {
   /** Told when the store is given up, and when it is back. Default: a warning of the process. */
   readonly onDegraded?: (change: DegradedChange) => void;
   /** Told of each call that the store did not answer. */
-  readonly onFailure?: (code: string) => void;
+  readonly onFailure?: (code: string, cause: unknown) => void;
 }
 
 type StoreSettings = Pick<Settings, "redis" | "zookeeper" | "nodes"> & Partial<Pick<Settings, "storeTimeoutMs">>;
 
 /** It takes nothing, and is kept nowhere. */
 const PROBE: Operation = { rule: { name: "probe", limit: tokenBucket("1/s") }, key: "headgate", cost: 1 };
+/** How many keys are tried to find one on each server. */
+const PROBE_KEYS = 10_000;
 
 /** Opens the store that the settings name: Redis, ZooKeeper, else this process's memory. */
 export async function openStores(settings: StoreSettings, hooks: StoreHooks = {}, clock?: Clock): Promise<Stores> {
@@ -104,11 +111,12 @@ function shared(store: SharedStore, settings: StoreSettings, hooks: StoreHooks):
     leased: held,
     shared: lent(strict),
     clock: store.clock,
+    ...(store.nodes && { nodes: store.nodes }),
     stats: { resilient: strict.stats, cached: () => near.stats, leased: () => held.stats },
     ready: () => store.ready(),
     async probe() {
-      const [{ degraded }] = await strict.apply("peek", [PROBE]);
-      return !degraded;
+      const answers = await Promise.all(probesOf(store).map((operation) => strict.apply("peek", [operation])));
+      return answers.every(([{ degraded }]) => !degraded);
     },
     async close() {
       await Promise.all([near.close(), held.close()]);
@@ -116,6 +124,18 @@ function shared(store: SharedStore, settings: StoreSettings, hooks: StoreHooks):
       await store.close();
     },
   };
+}
+
+/** One for each server of the store. */
+function probesOf({ nodes }: Store): readonly Operation[] {
+  const left = new Set(nodes?.all());
+  if (nodes === undefined || left.size < 2) return [PROBE];
+  const probes: Operation[] = [];
+  for (let i = 0; i < PROBE_KEYS && left.size > 0; i += 1) {
+    const key = `${PROBE.key}-${i}`;
+    if (left.delete(nodes.of(key))) probes.push({ ...PROBE, key });
+  }
+  return probes;
 }
 
 /** Of what wrappers make, each has one name for good. */
@@ -133,11 +153,12 @@ function ofFamily(rule: Rule): Rule {
 
 /** A store that others close. */
 function lent(store: Store): Store {
-  const { clock, bulletin, holds } = store;
+  const { clock, bulletin, holds, nodes } = store;
   return {
     ...(clock && { clock }),
     ...(bulletin && { bulletin }),
     ...(holds && { holds }),
+    ...(nodes && { nodes }),
     apply: (action, operations, options) => store.apply(action, operations, options),
   };
 }

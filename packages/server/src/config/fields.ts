@@ -1,4 +1,5 @@
 import type { Rate } from "headgate";
+import { redactRedisUrl } from "headgate/redis";
 import { redactSecret, redactUrl } from "./redact.ts";
 import type { Address } from "./settings.ts";
 import {
@@ -16,6 +17,7 @@ import {
   type Parse,
   path,
   rate,
+  redisUrl,
   seconds,
   text,
   url,
@@ -85,10 +87,10 @@ export const fields = {
   }),
   redis: field<Optional>("redis", {
     takes: "<url>",
-    about: "counters live in this Redis, not in memory",
+    about: "keep counters in this Redis (URLs of a cluster separated by commas, or redis+sentinel://), not in memory",
     initial: undefined,
-    parse: url("redis", "rediss"),
-    show: (value) => redactUrl(String(value)),
+    parse: redisUrl,
+    show: (value) => redactRedisUrl(String(value)),
   }),
   postgres: field<Optional>("postgres", {
     takes: "<url>",

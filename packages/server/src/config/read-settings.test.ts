@@ -188,11 +188,13 @@ describe("what is shown", () => {
     const secret = "s3cr3t";
     const env = {
       HEADGATE_ADMIN_KEY: secret,
-      HEADGATE_REDIS: `redis://:${secret}@h:1/0?password=${secret}`,
+      HEADGATE_REDIS: `redis+sentinel://:${secret}@h:1,i/m/0?sentinel_password=${secret}`,
       HEADGATE_POSTGRES: `postgres://u:${secret}%40x@h/db?sslpassword=${secret}&a=b`,
     };
     expect(JSON.stringify(read({}, env).shown)).not.toContain(secret);
-    expect(shownAs("redis", {}, env)?.value).toBe("redis://:***@h:1/0?password=***");
+    expect(shownAs("redis", {}, env)?.value).toBe("redis+sentinel://:***@h:1,i/m/0?sentinel_password=***");
+    const list = { redis: `redis://:${secret}@h,redis://:${secret}@i` };
+    expect(shownAs("redis", list)?.value).toBe("redis://:***@h,redis://:***@i");
     expect(shownAs("postgres", {}, env)?.value).toBe("postgres://u:***@h/db?sslpassword=***&a=b");
     expect(shownAs("admin_key", {}, env)).toEqual({ name: "admin_key", value: "***", from: "HEADGATE_ADMIN_KEY" });
   });

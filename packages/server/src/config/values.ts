@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { HeadgateError, type Rate } from "headgate";
+import { parseRedisAddress } from "headgate/redis";
 import type { Address } from "./settings.ts";
 
 /** Reads a value from text; `at` is what the user calls the setting. */
@@ -45,6 +46,12 @@ export function url(...schemes: readonly string[]): Parse<string> {
     }
     return text;
   };
+}
+
+/** One server, a cluster or sentinels. The refusal does not quote it: it may hold a password. */
+export function redisUrl(text: string, at: string): string {
+  parseRedisAddress(text, at);
+  return text;
 }
 
 /** `host:port,host:port`. */

@@ -1,3 +1,4 @@
+import { parseRedisAddress } from "headgate/redis";
 import { type Logger, pino } from "pino";
 import type { Settings } from "../config/settings.ts";
 
@@ -25,10 +26,13 @@ export function makeLog(
   );
 }
 
+const NO_PASSWORDS = { password: undefined, sentinelPassword: undefined };
+
 function secretsOf({ adminKey, redis, postgres }: Parameters<typeof makeLog>[0]): string[] {
-  const written = [adminKey, passwordIn(redis), passwordIn(postgres)].filter((secret) => secret !== undefined);
-  // In a URL a password is escaped; whoever quotes it may have read it.
-  const all = written.flatMap((secret) => [secret, unescaped(secret)]);
+  const { password, sentinelPassword } = redis === undefined ? NO_PASSWORDS : parseRedisAddress(redis);
+  const written = [adminKey, password, sentinelPassword, passwordIn(postgres)].filter((secret) => secret !== undefined);
+  // In a URL a password is escaped; an error may quote it either way.
+  const all = written.flatMap((secret) => [secret, unescaped(secret), encodeURIComponent(secret)]);
   // As JSON writes them.
   return [...new Set(all)].filter(({ length }) => length >= SHORTEST_SECRET).map((s) => JSON.stringify(s).slice(1, -1));
 }

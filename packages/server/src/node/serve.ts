@@ -1,12 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { logVerbosity, setLogVerbosity } from "@grpc/grpc-js";
 import type { FastifyInstance } from "fastify";
-import { HeadgateError } from "headgate";
 import { KeyRing } from "../access/key-ring.ts";
 import { makeCheckService } from "../check/check-service.ts";
 import { Standings } from "../check/standings.ts";
 import { StoredUsers } from "../check/stored-users.ts";
-import { openStores, type Stores } from "../check/stores.ts";
+import { openStores, type StoreState, type Stores } from "../check/stores.ts";
 import { refuseExposure } from "../config/exposure.ts";
 import type { Address, Settings } from "../config/settings.ts";
 import { addressText } from "../config/values.ts";
@@ -27,6 +26,7 @@ import { addFigures } from "./node-figures.ts";
 import { DatabaseRules, FileRules, type RulesInForce } from "./rules-in-force.ts";
 import { settled } from "./settled.ts";
 import { reachStore } from "./store-at-start.ts";
+import { StoreHealth } from "./store-health.ts";
 import { Timetable } from "./timetable.ts";
 import { tlsOptions } from "./tls.ts";
 import { version } from "./version.ts";
@@ -38,8 +38,6 @@ const HOUR_MS = 3_600_000;
 const LAST_CALL_MS = 250;
 /** How long those that are being answered may take when the node stops. */
 const GRACE_MS = 10_000;
-
-type StoreState = "reachable" | "unreachable";
 
 /** A node that answers. */
 export interface RunningNode {
@@ -75,7 +73,14 @@ async function start(settings: Settings, log: Log, closing: Closing): Promise<Ru
   const telemetry = new NodeTelemetry();
   const database = await openDatabase(settings);
   closing.add(() => database.close());
-  const stores = await openCounters(settings, telemetry, log);
+  const health = new StoreHealth(log);
+  const stores = await openStores(settings, {
+    onFailure: (code, cause) => {
+      telemetry.storeFailed(code);
+      health.failed(code, cause);
+    },
+    onDegraded: (change) => health.changed(change),
+  });
   closing.add(() => stores.close());
   await reachStore(stores, log);
   const rules = await rulesOf(settings, database, log);
@@ -126,7 +131,7 @@ async function start(settings: Settings, log: Log, closing: Closing): Promise<Ru
       telemetry,
       metricsText: () => registry.metrics(),
       ready: () => waitingFor,
-      store: () => storeState(stores),
+      store: () => health.stateOf(stores),
       topDenied: (limit) => telemetry.topDenied.top(limit),
       rulesFile: settings.rules,
       selfLimits,
@@ -157,13 +162,9 @@ async function start(settings: Settings, log: Log, closing: Closing): Promise<Ru
     grpcAddress: rpc && addressText(reachable(rpc.address.host, rpc.address.port)),
     firstKey,
     rules: rules.catalogue.rules.length,
-    store: storeState(stores),
+    store: health.stateOf(stores),
     stop: () => closing.close(),
   };
-}
-
-function storeState({ stats: { resilient } }: Stores): StoreState | undefined {
-  return resilient && (resilient.breaker === "open" ? "unreachable" : "reachable");
 }
 
 /** Where it can be asked from this machine. */
@@ -182,24 +183,6 @@ function portOf({ server }: FastifyInstance): number {
 /** Of REST only what goes wrong: that it listens is told once, with all the rest. */
 function quiet(log: Log): Log {
   return log.isLevelEnabled("info") ? log.child({}, { level: "warn" }) : log;
-}
-
-function openCounters(settings: Settings, telemetry: NodeTelemetry, log: Log): Promise<Stores> {
-  return openStores(settings, {
-    onFailure: (code) => telemetry.storeFailed(code),
-    onDegraded: (change) => {
-      if (change.degraded)
-        log.error(
-          { code: codeOf(change.cause), err: change.cause },
-          "the store of counters is given up: rules do what on_error says",
-        );
-      else log.info({ after_ms: Math.round(change.afterMs) }, "the store of counters is back");
-    },
-  });
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof HeadgateError ? error.code : undefined;
 }
 
 function rulesOf({ rules }: Settings, database: Database, log: Log): Promise<RulesInForce> {

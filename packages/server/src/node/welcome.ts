@@ -16,6 +16,9 @@ export function welcome(node: RunningNode, settings: Settings): string {
     ...(node.store === "unreachable"
       ? [`  ${sharedStore(settings)} cannot be reached: rules do what on_error says`]
       : []),
+    ...(node.store === "partial"
+      ? [`  a part of ${sharedStore(settings)} cannot be used: for its keys, rules do what on_error says`]
+      : []),
     ...(firstKey === undefined
       ? []
       : ["", "This key may do everything. It is shown once, so keep it:", `  ${firstKey}`]),

@@ -1,6 +1,7 @@
 import type { Principal } from "../access/key-ring.ts";
 import type { CheckService } from "../check/check.ts";
 import type { Standings } from "../check/standings.ts";
+import type { StoreState } from "../check/stores.ts";
 import type { Database } from "../database/database.ts";
 import type { Telemetry } from "../metrics/telemetry.ts";
 import type { DeniedKey } from "../metrics/top-denied.ts";
@@ -23,7 +24,7 @@ export interface RestParts {
   /** What the node still waits for; nothing if it is ready. */
   readonly ready: () => readonly string[] | Promise<readonly string[]>;
   /** Whether the shared store of counters can be reached; undefined if there is none. */
-  readonly store?: () => "reachable" | "unreachable" | undefined;
+  readonly store?: () => StoreState | undefined;
   readonly topDenied: (limit: number) => readonly DeniedKey[];
   /** The file that the rules come from, if not from the database: then they cannot be changed here. */
   readonly rulesFile?: string | undefined;

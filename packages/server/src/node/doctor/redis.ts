@@ -1,31 +1,134 @@
-import { Redis } from "ioredis";
+import { connectRedis, parseRedisAddress, type RedisAddress, type RedisClient } from "headgate/redis";
+import type { Cluster, Redis } from "ioredis";
 import { clockSkew } from "./clock-skew.ts";
-import { type Finding, fail, messageOf, ok } from "./finding.ts";
+import { type Finding, fail, messageOf, ok, warn } from "./finding.ts";
 
-/** What the server of counters must be like, lest it forgets counters or lies about the time. */
+const CONNECT_MS = 3_000;
+
+/** Looks for what would make the servers of the counters forget them, refuse them, or lie about the time. */
 export async function redisFindings(url: string): Promise<readonly Finding[]> {
-  let trouble: unknown;
-  const client = new Redis(url, { lazyConnect: true, connectTimeout: 3_000, retryStrategy: () => null });
-  client.on("error", (error) => {
-    trouble ??= error;
-  });
+  const address = parseRedisAddress(url);
   try {
-    await client.connect();
-    const sent = Date.now();
-    const [seconds, micros] = await client.time();
-    const answered = Date.now();
-    const about = await client.info();
-    return [
-      ok("redis", `answers, version ${valueIn(about, "redis_version")}`),
-      role(about),
-      eviction(about),
-      clockSkew("redis clock", Number(seconds) * 1000 + Number(micros) / 1000, sent, answered),
-    ];
+    return await withClient(address, async (client) => {
+      if (isCluster(client)) return clusterFindings(client);
+      const about = await client.info();
+      if (valueIn(about, "cluster_enabled") !== "1") return serverFindings(client, about);
+      return [
+        warn(
+          "redis address",
+          "--redis names a single node of a Redis Cluster: the others are found through it, but not while it is down. Name several, separated by commas",
+        ),
+        ...(await withClient({ ...address, kind: "cluster" }, async (cluster) =>
+          isCluster(cluster) ? clusterFindings(cluster) : [],
+        )),
+      ];
+    });
   } catch (error) {
-    return [fail("redis", `cannot be used: ${messageOf(trouble ?? error)}: is it running, and is --redis right?`)];
+    return [fail("redis", `cannot be used: ${messageOf(error)}: is it running, and is --redis right?`)];
+  }
+}
+
+async function serverFindings(client: Redis, about: string): Promise<readonly Finding[]> {
+  return [
+    ok("redis", `answers, version ${valueIn(about, "redis_version")}`),
+    role(about),
+    eviction(about),
+    await clock(client),
+  ];
+}
+
+async function clusterFindings(client: Cluster): Promise<readonly Finding[]> {
+  const masters = client.nodes("master");
+  const findings = await Promise.all(masters.map(masterFindings));
+  const bad = findings.flat().filter(({ level }) => level !== "ok");
+  const count = `${masters.length} ${masters.length === 1 ? "master" : "masters"}`;
+  return [
+    ok("redis", `answers, a cluster with ${count}`),
+    ...(bad.length > 0 ? bad : [ok("redis masters", "all can be reached, evict nothing, and agree on the time")]),
+    ...(await coverage(client)),
+  ];
+}
+
+async function masterFindings(master: Redis): Promise<readonly Finding[]> {
+  const name = `${master.options.host}:${master.options.port}`;
+  try {
+    await connected(master);
+    const about = await master.info();
+    return [eviction(about), await clock(master)].map((finding) => ({ ...finding, about: `${finding.about} ${name}` }));
+  } catch (error) {
+    return [
+      fail(
+        `redis ${name}`,
+        `the cluster announces this address, and it cannot be used from here: ${messageOf(error)}. Start the node, or let it announce an address that can be reached (cluster-announce-ip, cluster-announce-hostname)`,
+      ),
+    ];
+  }
+}
+
+/** Whether the cluster is up, and stays up for the other keys when it loses a master. */
+async function coverage(client: Cluster): Promise<readonly Finding[]> {
+  const [node] = client.nodes("master").filter(({ status }) => status === "ready");
+  if (node === undefined) return [];
+  const about = await node.call("cluster", "info").then(String, () => "");
+  if (valueIn(about, "cluster_state") !== "ok") {
+    return [fail("redis cluster", "it is down: some slots have no master. See redis-cli --cluster check")];
+  }
+  const setting = await node.call("config", "get", "cluster-require-full-coverage").catch(() => []);
+  if (!Array.isArray(setting) || String(setting[1]) !== "yes") return [ok("redis cluster", "it is up")];
+  return [
+    warn(
+      "redis cluster",
+      "cluster-require-full-coverage is yes: when one master fails, the keys of all others are refused until the failover. Set it to no",
+    ),
+  ];
+}
+
+/** Lends a client that is connected, and closes it. */
+async function withClient<Result>(
+  address: RedisAddress,
+  use: (client: RedisClient) => Promise<Result>,
+): Promise<Result> {
+  const client = connectRedis(address);
+  try {
+    await connected(client);
+    return await use(client);
   } finally {
     client.disconnect();
   }
+}
+
+/** Fails with what went wrong first, if there is no connection in time. */
+async function connected(client: RedisClient): Promise<void> {
+  if (client.status === "wait") client.connect().catch(() => {});
+  await new Promise<void>((resolve, reject) => {
+    let trouble = new Error(`no connection within ${CONNECT_MS} ms`);
+    const timer = setTimeout(() => reject(trouble), CONNECT_MS);
+    client.on("sentinelError", (error: Error) => {
+      trouble = error;
+    });
+    client.on("error", (error: Error & { readonly lastNodeError?: Error }) => {
+      clearTimeout(timer);
+      reject(error.lastNodeError ?? (error.message.startsWith("All sentinels") ? trouble : error));
+    });
+    const done = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    if (client.status === "ready") done();
+    else client.once("ready", done);
+  });
+  // A wrong password is told by the first answer, if not before.
+  if (!isCluster(client)) await client.ping();
+}
+
+function isCluster(client: RedisClient): client is Cluster {
+  return client.isCluster;
+}
+
+async function clock(client: Redis): Promise<Finding> {
+  const sent = Date.now();
+  const [seconds, micros] = await client.time();
+  return clockSkew("redis clock", Number(seconds) * 1000 + Number(micros) / 1000, sent, Date.now());
 }
 
 function role(about: string): Finding {

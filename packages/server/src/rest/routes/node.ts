@@ -10,9 +10,11 @@ const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 const readiness = status.extend({
   store: z
-    .enum(["reachable", "unreachable"])
+    .enum(["reachable", "partial", "unreachable"])
     .optional()
-    .describe("Of Redis or ZooKeeper; while it is unreachable, rules do what on_error says"),
+    .describe(
+      "Redis or ZooKeeper. `partial`: it refuses some calls, or a node of a Redis Cluster cannot be reached. Where the store does not answer, rules do what on_error says",
+    ),
 });
 
 /** How the node itself does. */

@@ -1,0 +1,58 @@
+import { type DegradedChange, HeadgateError } from "headgate";
+import type { StoreState, Stores } from "../check/stores.ts";
+import type { Log } from "./log.ts";
+
+/** A store that goes on refusing is logged this often, and counts as partly reachable for so long. */
+const REPORT_MS = 60_000;
+const RECENT_MS = 10_000;
+
+/** Follows whether the store of counters answers, and logs when that changes. */
+export class StoreHealth {
+  readonly #log: Log;
+  readonly #now: () => number;
+  #refusedAt = Number.NEGATIVE_INFINITY;
+  #reportedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(log: Log, now: () => number = () => performance.now()) {
+    this.#log = log;
+    this.#now = now;
+  }
+
+  changed(change: DegradedChange): void {
+    const { node } = change;
+    const what = node === undefined ? "the store of counters" : `the server ${node} of the store of counters`;
+    if (change.degraded) {
+      this.#log.error(
+        { code: codeOf(change.cause), node, err: change.cause },
+        `${what} is given up: rules do what on_error says`,
+      );
+    } else this.#log.info({ node, after_ms: Math.round(change.afterMs) }, `${what} is back`);
+  }
+
+  /**
+   * A store that refuses some calls and answers others in between is never given up: it would send some users to the
+   * fallback in silence.
+   */
+  failed(code: string, cause: unknown): void {
+    if (code !== "HG_STORE_REFUSED") return;
+    this.#refusedAt = this.#now();
+    if (this.#refusedAt - this.#reportedAt < REPORT_MS) return;
+    this.#reportedAt = this.#refusedAt;
+    this.#log.error(
+      { code, err: cause },
+      "the store of counters refuses calls: for these, rules do what on_error says",
+    );
+  }
+
+  /** Undefined if there is no store but memory. */
+  stateOf({ stats: { resilient }, nodes }: Pick<Stores, "stats" | "nodes">): StoreState | undefined {
+    if (resilient === undefined) return undefined;
+    const open = resilient.openNodes.length;
+    if (open === 0) return this.#now() - this.#refusedAt < RECENT_MS ? "partial" : "reachable";
+    return open < (nodes?.all().length ?? 1) ? "partial" : "unreachable";
+  }
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof HeadgateError ? error.code : undefined;
+}

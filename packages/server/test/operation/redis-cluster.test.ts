@@ -1,0 +1,151 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { makeCertificate } from "../../../core/test/servers/certificate.ts";
+import { eventually } from "../../../core/test/servers/eventually.ts";
+import { type RedisCluster, startCluster } from "../../../core/test/servers/redis-cluster.ts";
+import { type RedisSentinels, startSentinels } from "../../../core/test/servers/redis-sentinel.ts";
+import { readSettings } from "../../src/config/read-settings.ts";
+import { doctor } from "../../src/node/doctor/doctor.ts";
+import type { Finding } from "../../src/node/doctor/finding.ts";
+import { type NodeProcess, startNode } from "./node-process.ts";
+
+const PASSWORD = "planted-pass,word@sign";
+const users = Array.from({ length: 30 }, (_, i) => `u${i}`);
+const tls = makeCertificate();
+
+const ended: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of ended.splice(0).reverse()) await end();
+});
+
+/** A node with a rule of one a day, which denies while Redis does not answer. */
+async function started(redis: string): Promise<NodeProcess> {
+  // A busy machine is not a failing store.
+  const node = await startNode({ flags: ["--redis", redis, "--store-timeout", "1s"] });
+  ended.push(() => node.end());
+  await node.addRule("once", "/once", 1, { window_seconds: 86_400, on_error: "deny" });
+  await node.addRule("many", "/many", 1_000_000, { window_seconds: 86_400, on_error: "deny" });
+  return node;
+}
+
+async function examined(redis: string): Promise<ReadonlyMap<string, Finding>> {
+  const { settings } = readSettings({ flags: { redis }, env: {} });
+  return new Map((await doctor(settings)).map((finding) => [finding.about, finding]));
+}
+
+async function storeOf(node: NodeProcess): Promise<unknown> {
+  const { store } = (await (await fetch(`${node.url}/readyz`)).json()) as { store: unknown };
+  return store;
+}
+
+async function statuses(node: NodeProcess, endpoint: string, of: readonly string[] = users): Promise<number[]> {
+  return Promise.all(of.map((user) => node.check(user, endpoint)));
+}
+
+describe("a node whose counters are in a Redis Cluster with TLS and a password", () => {
+  let cluster: RedisCluster;
+  beforeAll(async () => {
+    cluster = await startCluster({ "cluster-require-full-coverage": "no" }, { password: PASSWORD, tls });
+  });
+  afterAll(() => cluster?.stop());
+
+  it("lets Redis decide for every user, by whatever URL it is named, and loses only the keys of a lost master", async () => {
+    const [first, second] = cluster.nodes;
+    const node = await started(first.url);
+    expect(await statuses(node, "/once")).toEqual(users.map(() => 200));
+    expect(await statuses(node, "/once")).toEqual(users.map(() => 429));
+    for (const url of [cluster.url, `${first.url},${second.url}`]) {
+      const other = await started(url);
+      expect(await statuses(other, "/once")).toEqual(users.map(() => 429));
+      expect(await storeOf(other)).toBe("reachable");
+      expect(other.log.filter(({ level }) => level === "error")).toEqual([]);
+      expect(await other.stop()).toBe(0);
+    }
+
+    const masters = await cluster.masters();
+    const master = masters.find((each) => each !== first) ?? masters[0];
+    const owners = await Promise.all(users.map((user) => cluster.masterOf(`user:${user}`)));
+    const others = users.filter((_, i) => owners[i] !== master);
+    // Without a replica nobody takes over.
+    const [replica] = await cluster.replicasOf(master);
+    await replica.kill();
+    await master.kill();
+    await eventually("it is noticed without any check", async () => (await storeOf(node)) === "partial");
+    expect(node.log).toContainEqual(
+      expect.objectContaining({
+        level: "error",
+        node: `127.0.0.1:${master.port}`,
+        msg: expect.stringMatching(/is given up/),
+      }),
+    );
+    expect(await statuses(node, "/many", others)).toEqual(others.map(() => 200));
+    expect(
+      (
+        await statuses(
+          node,
+          "/many",
+          users.filter((user) => !others.includes(user)),
+        )
+      ).at(0),
+    ).toBe(503);
+    const failing = await examined(cluster.url);
+    expect([...failing.values()].filter(({ level }) => level === "fail")).not.toEqual([]);
+
+    await master.restart();
+    await eventually("it is back", async () => (await storeOf(node)) === "reachable");
+    await eventually("all are answered", async () => (await statuses(node, "/many")).every((status) => status === 200));
+    await replica.restart();
+    await cluster.settled();
+    expect(node.stderr + node.stdout).not.toContain("planted");
+    expect(await node.stop()).toBe(0);
+  });
+
+  it("is examined by the doctor: every master, and what would make it refuse", async () => {
+    const well = await examined(cluster.url);
+    expect(well.get("redis")).toMatchObject({ level: "ok", message: expect.stringMatching(/cluster with 3 masters/) });
+    expect(well.get("redis masters")?.level).toBe("ok");
+    expect(well.get("redis cluster")?.level).toBe("ok");
+    expect(well.has("redis address")).toBe(false);
+
+    const [master, other] = await cluster.masters();
+    await Promise.all(cluster.nodes.map((node) => node.ask("CONFIG", "SET", "cluster-require-full-coverage", "yes")));
+    await other.ask("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
+    await other.ask("CONFIG", "SET", "maxmemory", "100mb");
+    const ill = await examined(master.url);
+    expect(ill.get("redis address")).toMatchObject({ level: "warn", message: expect.stringMatching(/single node/) });
+    expect(ill.get("redis cluster")).toMatchObject({
+      level: "warn",
+      message: expect.stringMatching(/cluster-require-full-coverage is yes.*Set it to no/),
+    });
+    expect(ill.get(`redis eviction 127.0.0.1:${other.port}`)?.level).toBe("fail");
+    const wrong = (await examined(cluster.url.replace(/:\/\/.*@/, "://:planted-other@"))).get("redis");
+    expect(wrong).toMatchObject({ level: "fail", message: expect.stringMatching(/WRONGPASS/) });
+    expect(wrong?.message).not.toContain("planted");
+  });
+});
+
+describe("a node whose counters are behind sentinels with TLS and passwords", () => {
+  let all: RedisSentinels;
+  beforeAll(async () => {
+    all = await startSentinels({ password: PASSWORD, sentinelPassword: "planted-for-sentinels", tls });
+  });
+  afterAll(() => all?.stop());
+
+  it("follows a failover, and the doctor finds the master", async () => {
+    const findings = await examined(all.url);
+    expect(findings.get("redis role")).toMatchObject({ level: "ok", message: "master" });
+    const unknown = (await examined(all.url.replace("/mymaster", "/other"))).get("redis");
+    expect(unknown).toMatchObject({ level: "fail", message: expect.stringMatching(/No such master/) });
+
+    const node = await started(all.url);
+    expect(await statuses(node, "/once")).toEqual(users.map(() => 200));
+    await eventually("the replica has all", async () => {
+      return (await all.replica.ask("KEYS", "*/once*")).split("\n").length >= users.length;
+    });
+    await all.master.kill();
+    await eventually("the new master decides", async () => (await node.check("u0", "/many")) === 200, 60_000);
+    await eventually("for all", async () => (await statuses(node, "/once")).every((status) => status === 429));
+    expect(await storeOf(node)).toBe("reachable");
+    expect(node.stderr + node.stdout).not.toContain("planted");
+    expect(await node.stop()).toBe(0);
+  });
+});
