@@ -8,6 +8,9 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit(error.code === "EPIPE" ? 0 : 1);
 });
 
+// What cannot be said there cannot be said anywhere; the exit code tells.
+process.stderr.on("error", () => {});
+
 try {
   await makeProgram((code) => {
     process.exitCode = code;

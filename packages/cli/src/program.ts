@@ -115,7 +115,8 @@ Examples:
   $ headgate serve --rules rules.yaml --redis redis://127.0.0.1:6379
   $ headgate serve --config headgate.yaml --http 0.0.0.0:8080 --tls-cert cert.pem --tls-key key.pem
 
-Stops on SIGTERM or Ctrl-C once it has answered what it had accepted; a second one ends it at once.
+Stops on SIGTERM, SIGQUIT or Ctrl-C once it has answered what it had accepted; a second one ends it at once.
+SIGHUP reads rules and certificates again, and reopens --log-file.
 `,
     )
     .action(async (options: SettingOptions) => {

@@ -2,8 +2,8 @@ import type { ReadSettings, SettingSources } from "./config/read-settings.ts";
 import type { Settings } from "./config/settings.ts";
 import type { Database } from "./database/database.ts";
 import type { Finding } from "./node/doctor/finding.ts";
-import type { Log } from "./node/log.ts";
-import type { RunningNode } from "./node/serve.ts";
+import type { Log, OpenLog } from "./node/log.ts";
+import type { NodeHost, RunningNode } from "./node/serve.ts";
 import type { Catalogue } from "./rules/catalogue.ts";
 import type { CheckedRules } from "./rules/checked-rules.ts";
 import type { RateLimitRule, RuleInput } from "./rules/rule.ts";
@@ -31,12 +31,20 @@ export async function makeLog(settings: Settings, write: (line: string) => void)
   return (await import("./node/log.ts")).makeLog(settings, write);
 }
 
-export async function serve(settings: Settings, log: Log): Promise<RunningNode> {
-  return (await import("./node/serve.ts")).serve(settings, log);
+export async function openLog(settings: Settings): Promise<OpenLog> {
+  return (await import("./node/log.ts")).openLog(settings);
 }
 
-export async function welcome(node: RunningNode, settings: Settings): Promise<string> {
-  return (await import("./node/welcome.ts")).welcome(node, settings);
+export async function serve(settings: Settings, log: Log, host?: NodeHost): Promise<RunningNode> {
+  return (await import("./node/serve.ts")).serve(settings, log, host);
+}
+
+export async function keepFirstKey(settings: Settings, secret: string): Promise<string> {
+  return (await import("./node/first-key-file.ts")).keepFirstKey(settings, secret);
+}
+
+export async function welcome(node: RunningNode, settings: Settings, firstKeyFile?: string): Promise<string> {
+  return (await import("./node/welcome.ts")).welcome(node, settings, firstKeyFile);
 }
 
 export async function doctor(settings: Settings): Promise<readonly Finding[]> {

@@ -1,30 +1,50 @@
-import { makeLog, type RunningNode, serve, welcome } from "headgate-server";
+import { keepFirstKey, openLog, type RunningNode, serve, welcome } from "headgate-server";
 import { type ExitCode, exitCodes } from "../failure.ts";
 import { asMissingFile, type SettingOptions, settingsOf } from "../settings/settings.ts";
-import { firstSignal } from "./signals.ts";
+import { handleSignals } from "./signals.ts";
 
-/** `headgate serve`: for people on standard output, for machines in JSON on standard error. */
+/** `headgate serve`: for people on standard output, and the log on standard error or in a file. */
 export async function serveNode(options: SettingOptions): Promise<ExitCode> {
   const { settings } = await settingsOf(options);
-  const log = await makeLog(settings, (line) => process.stderr.write(line));
-  // Node would print them between the lines of JSON.
+  const signals = handleSignals();
+  const { log, output } = await openLog(settings);
+  // A reader that leaves, as in `| head`, must not end the service.
+  process.stdout.removeAllListeners("error").on("error", () => {});
+  // Node would print them between the lines of the log.
   process.removeAllListeners("warning").on("warning", (warning: NodeJS.ErrnoException) => {
     // A Redis that drops counters lets in whom it should not, and no call ever fails for it.
     const level = warning.code === "HG_EVICTION" ? "error" : "warn";
     log[level]({ code: warning.code, err: warning }, warning.message);
   });
+  let firstKeyFile: string | undefined;
+  // Whatever is not a terminal is kept somewhere, and read by others.
+  const keep = async (secret: string): Promise<void> => {
+    if (!process.stdout.isTTY) firstKeyFile = await keepFirstKey(settings, secret);
+  };
   let node: RunningNode;
   try {
-    node = await serve(settings, log);
+    node = await serve(settings, log, { lostLogLines: () => output.lost, keepFirstKey: keep });
   } catch (error) {
     throw asMissingFile(error);
   }
-  const signalled = firstSignal();
-  process.stdout.write(await welcome(node, settings));
+  signals.onReload(() => {
+    try {
+      output.reopen();
+    } catch (error) {
+      log.error({ err: error }, "the log file cannot be opened again: the log goes on in the old one");
+    }
+    log.info({ signal: "SIGHUP" }, "reloading");
+    void node.reload();
+  });
+  process.stdout.write(await welcome(node, settings, firstKeyFile));
+  if (firstKeyFile !== undefined) {
+    log.warn({ file: firstKeyFile }, "the first admin key is in this file: store it elsewhere, then remove the file");
+  }
   const { url, grpcAddress, rules, store } = node;
   log.info({ http: url, grpc: grpcAddress, rules, store }, "ready");
-  log.info({ signal: await signalled }, "stopping");
+  log.info({ signal: await signals.stop }, "stopping");
   await node.stop();
   log.info("stopped");
+  await output.flush();
   return exitCodes.done;
 }

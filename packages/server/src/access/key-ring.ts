@@ -105,12 +105,14 @@ export class KeyRing {
   }
 
   /**
-   * Makes the first admin key, if nobody could get in without it, and returns its secret: it is shown once.
+   * Makes the first admin key, if nobody could get in without it, and returns its secret: it is shown once. `keep` is
+   * given it first: a key that cannot be kept is not made.
    */
-  async makeFirstKey(): Promise<string | undefined> {
+  async makeFirstKey(keep: (secret: string) => Promise<void> = async () => {}): Promise<string | undefined> {
     await this.refresh();
     if (this.admin !== undefined || this.hasAdmin()) return undefined;
     const { record, secret } = makeKey("first admin", ROLES, null, new Date(this.now()));
+    await keep(secret);
     await this.store.keys.add(record, { id: "system", name: "first start" });
     await this.refresh();
     return secret;

@@ -1,7 +1,7 @@
 import type { Rate } from "headgate";
 import { redactRedisUrl } from "headgate/redis";
 import { redactSecret, redactUrl } from "./redact.ts";
-import type { Address } from "./settings.ts";
+import type { Address, LogFormat } from "./settings.ts";
 import {
   address,
   addressOrOff,
@@ -12,6 +12,7 @@ import {
   durationText,
   hosts,
   isOn,
+  logFormat,
   logLevel,
   milliseconds,
   type Parse,
@@ -201,6 +202,18 @@ export const fields = {
     about: "trace, debug, info, warn, error, fatal or silent",
     initial: "info",
     parse: logLevel,
+  }),
+  logFormat: field<LogFormat>("log_format", {
+    takes: "<format>",
+    about: "json, text, or auto: text on a terminal and JSON otherwise",
+    initial: "auto",
+    parse: logFormat,
+  }),
+  logFile: field<Optional>("log_file", {
+    takes: "<file>",
+    about: "log to this file, not to standard error; SIGHUP opens it again",
+    initial: undefined,
+    parse: path,
   }),
 } as const;
 

@@ -42,6 +42,8 @@ describe("settings", () => {
       tls: undefined,
       insecure: false,
       logLevel: "info",
+      logFormat: "auto",
+      logFile: undefined,
       skewBoundMs: 5000,
       nodes: 1,
       storeTimeoutMs: 250,

@@ -54,6 +54,8 @@ export function readSettings(sources: SettingSources): ReadSettings {
     auditThrottledEveryMs: reading.take(fields.auditThrottledEveryMs),
     auditRetentionMs: reading.take(fields.auditRetentionMs),
     logLevel: reading.take(fields.logLevel),
+    logFormat: reading.take(fields.logFormat),
+    logFile: reading.take(fields.logFile),
   };
   if (settings.redis !== undefined && settings.zookeeper !== undefined) {
     throw new HeadgateError("HG_BAD_OPTION", "--zookeeper", "stands beside --redis: counters live in one of them");

@@ -25,6 +25,10 @@ export interface Settings {
   /** Listen in the clear on an address that others can reach. */
   readonly insecure: boolean;
   readonly logLevel: string;
+  /** `auto` is text on a terminal, JSON otherwise. */
+  readonly logFormat: LogFormat;
+  /** undefined: standard error. */
+  readonly logFile: string | undefined;
   /** How far a client's clock may be off before the answer says so. */
   readonly skewBoundMs: number;
   /** The node's own limits: how often each API key may read and change the configuration, and all checks of the node. */
@@ -40,6 +44,8 @@ export interface Settings {
   /** How long a check waits for Redis or ZooKeeper before `on_error` answers. */
   readonly storeTimeoutMs: number;
 }
+
+export type LogFormat = "auto" | "json" | "text";
 
 export interface Address {
   readonly host: string;

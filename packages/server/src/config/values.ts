@@ -1,12 +1,14 @@
 import { isIP } from "node:net";
 import { HeadgateError, type Rate } from "headgate";
 import { parseRedisAddress } from "headgate/redis";
-import type { Address } from "./settings.ts";
+import type { Address, LogFormat } from "./settings.ts";
 
 /** Reads a value from text; `at` is what the user calls the setting. */
 export type Parse<T> = (text: string, at: string) => T;
 
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+
+const LOG_FORMATS = ["auto", "json", "text"] as const;
 
 const LOOPBACK = "127.0.0.1";
 
@@ -71,6 +73,12 @@ export function isOn(text: string, at: string): boolean {
 export function logLevel(text: string, at: string): string {
   if (LOG_LEVELS.some((level) => level === text)) return text;
   throw refusal(at, `must be one of ${LOG_LEVELS.join(", ")}`, text);
+}
+
+export function logFormat(text: string, at: string): LogFormat {
+  const found = LOG_FORMATS.find((format) => format === text);
+  if (found === undefined) throw refusal(at, `must be one of ${LOG_FORMATS.join(", ")}`, text);
+  return found;
 }
 
 export function count(text: string, at: string): number {

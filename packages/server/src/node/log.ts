@@ -1,11 +1,30 @@
 import { parseRedisAddress } from "headgate/redis";
 import { type Logger, pino } from "pino";
 import type { Settings } from "../config/settings.ts";
+import { FileOutput, type LogOutput, StreamOutput } from "./log-output.ts";
+import { logText } from "./log-text.ts";
 
 export type Log = Logger;
 
 /** Shorter than this, a secret would be found in many an innocent word. */
 const SHORTEST_SECRET = 6;
+
+/** The log of a process, and where its lines go. */
+export interface OpenLog {
+  readonly log: Log;
+  readonly output: LogOutput;
+}
+
+/** Opens the log on standard error, or in the file of the settings. */
+export function openLog(settings: Settings): OpenLog {
+  const { logFile, logFormat } = settings;
+  const output = logFile === undefined ? new StreamOutput(process.stderr) : new FileOutput(logFile);
+  const isText = logFormat === "auto" ? output.isTerminal : logFormat === "text";
+  const { NO_COLOR } = process.env;
+  const withColours = output.isTerminal && !NO_COLOR;
+  const log = makeLog(settings, (line) => output.write(isText ? logText(line, withColours) : line));
+  return { log, output };
+}
 
 /** Lines of JSON. What the settings keep secret is not in them, whatever an error quotes. */
 export function makeLog(

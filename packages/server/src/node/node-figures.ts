@@ -10,10 +10,13 @@ export interface NodeParts {
   readonly stores: { readonly stats: StoreStats };
   readonly standings: Pick<Standings, "stats">;
   readonly rollups: Pick<RollupWriter, "dropped">;
+  /** Log lines that could not be written. */
+  readonly lostLogLines: () => number;
 }
 
 /** What the parts of a node know of themselves, read when somebody looks. */
-export function addFigures(registry: Registry, { rules, stores, standings, rollups }: NodeParts): void {
+export function addFigures(registry: Registry, parts: NodeParts): void {
+  const { rules, stores, standings, rollups, lostLogLines } = parts;
   const { stats } = stores;
   const gauge = (name: string, help: string, value: () => number): void =>
     foldGauge(registry, `headgate_${name}`, help, [], () => [[{}, value()]]);
@@ -28,6 +31,7 @@ export function addFigures(registry: Registry, { rules, stores, standings, rollu
     [{ by: "default" }, standings.stats.unknown],
   ]);
   counter("rollups_dropped", "Rollups that no database took.", () => rollups.dropped);
+  counter("log_lines_lost", "Log lines that could not be written.", lostLogLines);
   addStoreFigures(registry, stats, gauge, counter);
 }
 

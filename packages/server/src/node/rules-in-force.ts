@@ -4,7 +4,7 @@ import { Catalogue } from "../rules/catalogue.ts";
 import { inTurns } from "../rules/in-turns.ts";
 import { parseAside } from "../rules/parse-aside.ts";
 import type { RuleInput } from "../rules/rule.ts";
-import { watchRulesFile } from "../rules/watch-rules-file.ts";
+import { type RulesFileWatch, watchRulesFile } from "../rules/watch-rules-file.ts";
 import { type FileReading, fileChange, readingOf } from "./file-rules.ts";
 import type { Log } from "./log.ts";
 import { OverlapWarnings } from "./overlap-warnings.ts";
@@ -19,6 +19,8 @@ export interface RulesInForce {
   readonly isStale: boolean;
   /** Answers when all that was changed before the call is in force, or cannot be read. */
   refresh(): Promise<void>;
+  /** Reads the rules now, for an operator who asks for it. */
+  reload(): Promise<void>;
   close(): void;
 }
 
@@ -62,6 +64,10 @@ export class DatabaseRules implements RulesInForce {
     return this.next;
   }
 
+  reload(): Promise<void> {
+    return this.refresh();
+  }
+
   close(): void {
     this.closed = true;
     clearTimeout(this.retry);
@@ -94,7 +100,7 @@ export class FileRules implements RulesInForce {
   private readonly log: Log;
   private readonly audit: Pick<AuditTable, "append">;
   private readonly overlaps: OverlapWarnings;
-  private readonly stop: () => void;
+  private readonly watch: RulesFileWatch;
   private closed = false;
 
   private constructor(file: string, text: string, catalogue: Catalogue, log: Log, audit: Pick<AuditTable, "append">) {
@@ -103,7 +109,7 @@ export class FileRules implements RulesInForce {
     this.log = log;
     this.audit = audit;
     this.overlaps = new OverlapWarnings(log);
-    this.stop = watchRulesFile(
+    this.watch = watchRulesFile(
       file,
       (inputs) => this.use(inputs),
       (error) => {
@@ -125,9 +131,13 @@ export class FileRules implements RulesInForce {
   /** It is looked at all the time. */
   async refresh(): Promise<void> {}
 
+  reload(): Promise<void> {
+    return this.watch.reread();
+  }
+
   close(): void {
     this.closed = true;
-    this.stop();
+    this.watch.stop();
   }
 
   private async use(inputs: readonly RuleInput[]): Promise<void> {

@@ -23,6 +23,7 @@ import { drained } from "./draining.ts";
 import { listening } from "./listen.ts";
 import type { Log } from "./log.ts";
 import { addFigures } from "./node-figures.ts";
+import { reload } from "./reload.ts";
 import { DatabaseRules, FileRules, type RulesInForce } from "./rules-in-force.ts";
 import { settled } from "./settled.ts";
 import { reachStore } from "./store-at-start.ts";
@@ -50,18 +51,28 @@ export interface RunningNode {
   readonly rules: number;
   /** Whether the shared store of counters can be reached; undefined if there is none. */
   readonly store: StoreState | undefined;
+  /** Reads the rules and the certificates again. What cannot be used is logged, and what held before stays in force. */
+  reload(): Promise<void>;
   /** Accepts nothing more, answers what it has accepted, gives leases back, writes what is pending, and closes. */
   stop(): Promise<void>;
 }
 
+/** What the program around a node does for it. */
+export interface NodeHost {
+  /** Log lines that could not be written so far. */
+  readonly lostLogLines?: () => number;
+  /** Keeps the first admin key for its owner. It is made only if that succeeds. */
+  readonly keepFirstKey?: (secret: string) => Promise<void>;
+}
+
 /** Starts a node. Fails, and leaves nothing open, if any part of it cannot be had. */
-export async function serve(settings: Settings, log: Log): Promise<RunningNode> {
+export async function serve(settings: Settings, log: Log, host: NodeHost = {}): Promise<RunningNode> {
   refuseExposure(settings);
   // It would print on its own what is an error here anyhow.
   setLogVerbosity(logVerbosity.NONE);
   const closing = new Closing();
   try {
-    return await start(settings, log, closing);
+    return await start(settings, log, host, closing);
   } catch (error) {
     // What went wrong first is what the user is to read.
     await closing.close().catch(() => {});
@@ -69,7 +80,8 @@ export async function serve(settings: Settings, log: Log): Promise<RunningNode> 
   }
 }
 
-async function start(settings: Settings, log: Log, closing: Closing): Promise<RunningNode> {
+async function start(settings: Settings, log: Log, host: NodeHost, closing: Closing): Promise<RunningNode> {
+  const { lostLogLines = () => 0, keepFirstKey } = host;
   const telemetry = new NodeTelemetry();
   const database = await openDatabase(settings);
   closing.add(() => database.close());
@@ -117,7 +129,7 @@ async function start(settings: Settings, log: Log, closing: Closing): Promise<Ru
   keepHouse(timetable, { database, stores, telemetry, rules, rollups, settings, log });
 
   const registry = prometheus(telemetry, version);
-  addFigures(registry, { rules, stores, standings, rollups });
+  addFigures(registry, { rules, stores, standings, rollups, lostLogLines });
   const selfLimits = new SelfLimits({ rates: settings, store: stores.shared });
   let waitingFor = ["start"];
   let isClosing = false;
@@ -155,7 +167,7 @@ async function start(settings: Settings, log: Log, closing: Closing): Promise<Ru
     );
   }
   // Last: a key that is made and then not shown, because something else failed, would lock everybody out.
-  const firstKey = await keyRing.makeFirstKey();
+  const firstKey = await keyRing.makeFirstKey(keepFirstKey);
   waitingFor = [];
   return {
     url: `${settings.tls === undefined ? "http" : "https"}://${addressText(reachable(http.host, portOf(rest)))}`,
@@ -163,6 +175,7 @@ async function start(settings: Settings, log: Log, closing: Closing): Promise<Ru
     firstKey,
     rules: rules.catalogue.rules.length,
     store: health.stateOf(stores),
+    reload: () => reload({ settings, log, rules, rest, grpc: rpc }),
     stop: () => closing.close(),
   };
 }

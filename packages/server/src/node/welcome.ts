@@ -6,7 +6,7 @@ const RULE = { rule_id: "hello", name: "Hello", dimension: "user", endpoint_patt
 const ASKED = { identifier: "alice", dimension: "user", endpoint: "/hello" };
 
 /** What a node says once it is ready, for people: where it is, who may ask, and what to try next. */
-export function welcome(node: RunningNode, settings: Settings): string {
+export function welcome(node: RunningNode, settings: Settings, firstKeyFile?: string): string {
   const { firstKey, rules } = node;
   return [
     `headgate ${version} is ready`,
@@ -19,9 +19,7 @@ export function welcome(node: RunningNode, settings: Settings): string {
     ...(node.store === "partial"
       ? [`  a part of ${sharedStore(settings)} cannot be used: for its keys, rules do what on_error says`]
       : []),
-    ...(firstKey === undefined
-      ? []
-      : ["", "This key may do everything. It is shown once, so keep it:", `  ${firstKey}`]),
+    ...firstKeyLines(),
     "",
     ...(rules > 0 ? ["Try:"] : ["There are no rules yet, so nothing is limited. Make one of 5 a minute, then ask:"]),
     ...(rules > 0 || settings.rules !== undefined
@@ -36,8 +34,20 @@ export function welcome(node: RunningNode, settings: Settings): string {
     return `curl -i ${ca}${node.url}${path} -H "Authorization: Bearer ${keyText()}" -H "Content-Type: application/json" -d '${JSON.stringify(body)}'`;
   }
 
+  function firstKeyLines(): string[] {
+    if (firstKey === undefined) return [];
+    if (firstKeyFile === undefined)
+      return ["", "This key may do everything. It is shown once, so keep it:", `  ${firstKey}`];
+    return [
+      "",
+      "A key that may do everything is in this file. Store it elsewhere, then remove the file:",
+      `  ${firstKeyFile}`,
+    ];
+  }
+
   /** In words that work when they are pasted, if that can be. */
   function keyText(): string {
+    if (firstKeyFile !== undefined) return `$(cat ${firstKeyFile})`;
     if (firstKey !== undefined) return firstKey;
     return settings.adminKey === undefined ? "YOUR_KEY" : "$HEADGATE_ADMIN_KEY";
   }

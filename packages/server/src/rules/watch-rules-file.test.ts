@@ -24,13 +24,13 @@ function yaml(...limits: number[]): string {
 /** What a watcher of a real file is told, in order: the limits of the rules, or the error. */
 function watch(path: string) {
   const told: (number[] | string)[] = [];
-  const stop = watchRulesFile(
+  const { stop, reread } = watchRulesFile(
     path,
     (rules) => told.push(rules.map(({ limit }) => limit)),
     (error) => told.push(error instanceof Error ? error.message : String(error)),
   );
   onTestFinished(stop);
-  return { told, stop, until: (last: unknown) => vi.waitFor(() => expect(told.at(-1)).toEqual(last), 60_000) };
+  return { told, stop, reread, until: (last: unknown) => vi.waitFor(() => expect(told.at(-1)).toEqual(last), 60_000) };
 }
 
 /** Longer than it takes to hear of a change. */
@@ -133,7 +133,7 @@ describe("a file that is watched", () => {
         (rules) => told.push(`${rules.length} rules`),
         () => {},
         yaml(1),
-      ),
+      ).stop,
     );
     await sleep(LONG_ENOUGH);
     expect(told).toEqual([]);
@@ -144,7 +144,7 @@ describe("a file that is watched", () => {
   it("is not read again until those who are told are done, and then as it is by then", async () => {
     const told: number[][] = [];
     let finish = () => {};
-    const stop = watchRulesFile(
+    const { stop } = watchRulesFile(
       path,
       (rules) => {
         told.push(rules.map(({ limit }) => limit));

@@ -5,11 +5,17 @@ import type { RuleInput } from "./rule.ts";
 /** How often the file is looked at. It is read when two looks find it the same: not while it is being written. */
 const LOOK_MS = 200;
 
+/** A file of rules that is looked at. */
+export interface RulesFileWatch {
+  /** Reads the file now, whether or not the system says that it has changed. Answers when that is done. */
+  reread(): Promise<void>;
+  stop(): void;
+}
+
 /**
  * Tells of the rules of a file whenever they change, within half a second. `known` is the text that the caller has read
  * already: what has changed since is not missed, and what has not is not told. A file that cannot be used, or is not there,
- * changes nothing: `onError` is told once why. The file is not looked at again until `onRules` is done. Returns how to
- * stop.
+ * changes nothing: `onError` is told once why. The file is not looked at again until `onRules` is done.
  *
  * It looks by itself, since what the system tells of changes is different for a file that is written, one that is put
  * in its place, a link that is turned and a folder on the network.
@@ -19,7 +25,8 @@ export function watchRulesFile(
   onRules: (rules: readonly RuleInput[]) => unknown,
   onError: (error: unknown) => void,
   known?: string,
-): () => void {
+): RulesFileWatch {
+  let reading: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
   const stopping = new AbortController();
   let seen = "";
@@ -27,7 +34,13 @@ export function watchRulesFile(
   let told = known;
   let complaint = "";
 
-  const reread = async (): Promise<void> => {
+  const reread = (): Promise<void> => {
+    // One at a time: two would race to be the last.
+    reading = reading.then(readNow);
+    return reading;
+  };
+
+  const readNow = async (): Promise<void> => {
     try {
       const text = await readFile(path, "utf8");
       if (stopping.signal.aborted || (text === told && complaint === "")) return;
@@ -53,9 +66,12 @@ export function watchRulesFile(
   };
 
   void look();
-  return () => {
-    stopping.abort();
-    clearTimeout(timer);
+  return {
+    reread,
+    stop() {
+      stopping.abort();
+      clearTimeout(timer);
+    },
   };
 }
 

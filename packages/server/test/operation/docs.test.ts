@@ -51,6 +51,7 @@ it("docs/operation.md has every metric, and no other", async () => {
     stores: { stats: { memoryKeys: () => 0, resilient: numbers(), cached: numbers, leased: numbers } },
     standings: new Standings({ get: () => Promise.reject() }),
     rollups: { dropped: 0 },
+    lostLogLines: () => 0,
   });
   const exported = registry
     .getMetricsAsArray()

@@ -1,5 +1,5 @@
 import type { ChildProcess } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually } from "../../../core/test/servers/eventually.ts";
@@ -71,9 +71,11 @@ export class NodeProcess {
     return String(grpc);
   }
 
-  /** The admin key: as given, else as it was shown. */
+  /** The admin key: as given, else from the file that it was written to. */
   get key(): string {
-    return this.adminKey ?? /^ {2}(hg_\S+)$/m.exec(this.stdout)?.[1] ?? "none was shown";
+    if (this.adminKey !== undefined) return this.adminKey;
+    const file = join(this.data, "first-admin-key");
+    return existsSync(file) ? readFileSync(file, "utf8").trim() : "none was made";
   }
 
   async whenReady(): Promise<void> {

@@ -1,0 +1,27 @@
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { HeadgateError } from "headgate";
+import type { Settings } from "../config/settings.ts";
+
+const NAME = "first-admin-key";
+
+/** Writes the first admin key into a file that only its owner can read, and answers the file's name. */
+export async function keepFirstKey({ data }: Pick<Settings, "data">, secret: string): Promise<string> {
+  const file = join(resolve(data), NAME);
+  try {
+    await mkdir(resolve(data), { recursive: true, mode: 0o700 });
+    // One of an earlier start may have other rights, or be a link to somewhere else.
+    await rm(file, { force: true });
+    await writeFile(file, `${secret}\n`, { flag: "wx", mode: 0o600 });
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? ` (${error.code})` : "";
+    throw new HeadgateError(
+      "HG_BAD_OPTION",
+      "--data",
+      `${file} cannot be written${code}, and the first admin key has to be kept there: ` +
+        "make the folder writable, or set HEADGATE_ADMIN_KEY",
+      { cause: error },
+    );
+  }
+  return file;
+}

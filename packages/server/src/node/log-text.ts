@@ -1,0 +1,47 @@
+const COLOURS: Readonly<Record<string, string>> = { warn: "\x1b[33m", error: "\x1b[31m", fatal: "\x1b[31m" };
+const DIM = "\x1b[2m";
+const RESET = "\x1b[0m";
+/** The same in every line, or shown in another way. */
+const HIDDEN = new Set(["level", "time", "pid", "hostname", "name", "msg", "err"]);
+
+/** A JSON line of the log as people read it: `15:04:05.123 INFO  ready http=http://127.0.0.1:8080`. */
+export function logText(line: string, withColours: boolean): string {
+  const entry = parsed(line);
+  if (entry === undefined) return line;
+  const { level, time, msg, err } = entry;
+  const name = String(level);
+  const label = name.toUpperCase().padEnd(5);
+  const clock = String(time).slice(11, 23);
+  const fields = Object.entries(entry)
+    .filter(([key]) => !HIDDEN.has(key))
+    .map(([key, value]) => `${key}=${valueText(value)}`);
+  const failure = failureText(err, msg);
+  const paint = (code: string | undefined, text: string): string =>
+    withColours && code !== undefined ? `${code}${text}${RESET}` : text;
+  const words = [paint(DIM, clock), paint(COLOURS[name], label), String(msg ?? ""), paint(DIM, fields.join(" "))];
+  return `${words.filter((word) => word !== "").join(" ")}${failure}\n`;
+}
+
+function parsed(line: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const entry: unknown = JSON.parse(line);
+    return typeof entry === "object" && entry !== null ? { ...entry } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function valueText(value: unknown): string {
+  if (typeof value === "string") return /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);
+  return JSON.stringify(value) ?? "";
+}
+
+/** An error on lines of its own: its stack where it is unexpected, else what it says. */
+function failureText(err: unknown, msg: unknown): string {
+  if (typeof err !== "object" || err === null) return "";
+  const message = "message" in err ? String(err.message) : "";
+  const isExpected = "code" in err || !("stack" in err);
+  const text = isExpected ? message : String(err.stack);
+  if (text === "" || text === msg) return "";
+  return `\n  ${text.replaceAll("\n", "\n  ")}`;
+}

@@ -1,0 +1,35 @@
+import { Server as HttpsServer } from "node:https";
+import type { FastifyInstance } from "fastify";
+import type { Settings } from "../config/settings.ts";
+import type { RunningGrpc } from "../grpc/server.ts";
+import type { Log } from "./log.ts";
+import type { RulesInForce } from "./rules-in-force.ts";
+import { tlsOptions } from "./tls.ts";
+
+export interface Reloaded {
+  readonly settings: Pick<Settings, "tls">;
+  readonly log: Log;
+  readonly rules: RulesInForce;
+  readonly rest: Pick<FastifyInstance, "server">;
+  readonly grpc: Pick<RunningGrpc, "reloadCertificates"> | undefined;
+}
+
+/** Reads rules and certificates again. Each part that cannot be used is logged, and what held before stays in force. */
+export async function reload({ settings, log, rules, rest, grpc }: Reloaded): Promise<void> {
+  const { tls } = settings;
+  if (tls !== undefined) {
+    try {
+      // Both, or neither.
+      const options = tlsOptions(tls);
+      if (rest.server instanceof HttpsServer) rest.server.setSecureContext(options);
+      grpc?.reloadCertificates();
+      log.info({ cert: tls.cert }, "the certificates were read again");
+    } catch (error) {
+      log.error({ err: error }, "the certificates cannot be used: those read before stay in use");
+    }
+  }
+  await rules.reload();
+  const { catalogue, isStale } = rules;
+  if (isStale) log.error("the rules could not be read again: those read before stay in force");
+  else log.info({ rules: catalogue.rules.length }, "the rules were read again");
+}
