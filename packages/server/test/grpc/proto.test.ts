@@ -39,6 +39,13 @@ describe("the proto files", () => {
     expect(buf("breaking", "--against", "test/grpc/v1.binpb")).toBe("");
   });
 
+  it("name the packages of generated Go and Java code", () => {
+    const proto = readFileSync(join(SERVER, "proto/headgate/v1/rate_limiter.proto"), "utf8");
+    expect(proto).toMatch(/^option go_package = "headgate\/v1;headgatev1";$/m);
+    expect(proto).toMatch(/^option java_package = "headgate\.v1";$/m);
+    expect(proto).toMatch(/^option java_multiple_files = true;$/m);
+  });
+
   it("give the code that is checked in", () => {
     buf("generate", "--output", dir);
     expect(filesOf(join(dir, "src/grpc/generated"))).toEqual(filesOf(join(SERVER, "src/grpc/generated")));
