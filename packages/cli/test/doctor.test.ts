@@ -9,7 +9,9 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 describe("headgate doctor", () => {
   test("says a line about each thing, makes nothing, and ends with 0 if nothing fails", async () => {
-    const run = await headgate(["doctor", "--data", "data"], { cwd: folder });
+    const run = await headgate(["doctor", "--data", "data", "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0"], {
+      cwd: folder,
+    });
     expect(run).toMatchObject({ code: 0, stderr: "" });
     for (const line of run.stdout.trimEnd().split("\n")) expect(line).toMatch(/^(ok {2}|warn) {2}\S/);
     expect(run.stdout).toMatch(/^ok +listening +for this machine only$/m);

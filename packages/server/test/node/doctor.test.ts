@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
@@ -10,6 +11,7 @@ import { clockSkew } from "../../src/node/doctor/clock-skew.ts";
 import { doctor } from "../../src/node/doctor/doctor.ts";
 import type { Finding } from "../../src/node/doctor/finding.ts";
 import { openFiles } from "../../src/node/doctor/machine.ts";
+import { startNode } from "../operation/node-process.ts";
 import { startPostgres } from "../servers/postgres-server.ts";
 
 const endings: (() => unknown)[] = [];
@@ -24,7 +26,10 @@ function folder(): string {
 }
 
 async function examined(flags: Record<string, string | true>): Promise<ReadonlyMap<string, Finding>> {
-  const { settings } = readSettings({ flags: { data: folder(), ...flags }, env: {} });
+  const { settings } = readSettings({
+    flags: { data: folder(), http: "127.0.0.1:0", grpc: "127.0.0.1:0", ...flags },
+    env: {},
+  });
   return new Map((await doctor(settings)).map((finding) => [finding.about, finding]));
 }
 
@@ -94,6 +99,28 @@ describe("the doctor", () => {
     expect([open.get("listening")?.level, open.get("proxies")?.level]).toEqual(["warn", "warn"]);
     const files = { "tls-cert": join(folder(), "none.pem"), "tls-key": "none.pem" };
     expect((await examined({ http: "0.0.0.0:80", ...files })).get("certificate")?.level).toBe("fail");
+  });
+
+  it("fails ports that are taken, and warns if it is by a node that is running", async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    endings.push(() => new Promise((resolve) => other.close(resolve)));
+    const { port } = other.address() as AddressInfo;
+    const taken = `127.0.0.1:${port}`;
+    other.on("connection", (socket) => socket.destroy());
+    const free = `127.0.0.1:${await freePort()}`;
+    const found = await examined({ http: free, grpc: taken });
+    expect(found.get("http port")?.level).toBe("ok");
+    expect(found.get("grpc port")).toMatchObject({
+      level: "fail",
+      message: expect.stringMatching(/^--grpc: 127\.0\.0\.1:\d+ is taken/),
+    });
+    expect((await examined({ http: taken, grpc: "off" })).get("http port")?.level).toBe("fail");
+    expect((await examined({ http: free, grpc: free })).get("grpc port")?.level).toBe("fail");
+    const node = await startNode();
+    endings.push(() => node.end());
+    const running = await examined({ http: new URL(node.url).host, grpc: node.grpcAddress });
+    expect([running.get("http port")?.level, running.get("grpc port")?.level]).toEqual(["warn", "warn"]);
   });
 
   it("tells of clocks that are apart, as far as the way there lets one know", () => {

@@ -3,6 +3,7 @@ import { databaseFindings } from "./database.ts";
 import type { Finding } from "./finding.ts";
 import { listeningFindings } from "./listening.ts";
 import { openFiles } from "./machine.ts";
+import { portFindings } from "./ports.ts";
 import { redisFindings } from "./redis.ts";
 import { fileFindings } from "./rules.ts";
 import { zookeeperFinding } from "./zookeeper.ts";
@@ -11,6 +12,7 @@ import { zookeeperFinding } from "./zookeeper.ts";
 export async function doctor(settings: Settings): Promise<readonly Finding[]> {
   return [
     ...listeningFindings(settings),
+    ...(await portFindings(settings)),
     openFiles(),
     ...(settings.redis === undefined ? [] : await redisFindings(settings.redis)),
     ...(settings.zookeeper === undefined ? [] : [await zookeeperFinding(settings)]),
