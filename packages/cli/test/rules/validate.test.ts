@@ -30,15 +30,44 @@ test("validate warns of rules in each other's way, and takes them", async () => 
 test("validate says all that is wrong, with line, column and field", async () => {
   const cwd = folderWith({
     "rules.yaml":
-      "rules:\n  - name: a\n    dimension: tenant\n    endpoint_pattern: a\n    limit: 0\n    window_seconds: 1\n",
+      "rules:\n  - name: a\n    dimension: tenant\n    endpoint_pattern: /a//b\n    limit: 0\n    window_seconds: 1\n",
   });
   expect(await headgate(["rules", "validate", "rules.yaml"], { cwd })).toEqual({
     stdout: "",
     stderr:
       "headgate: rules.yaml:3:16: rules[0].dimension: must be one of user, ip, apikey\n" +
+      "headgate: rules.yaml:4:23: rules[0].endpoint_pattern: has an empty part: write each slash once, and none at the end\n" +
       "headgate: rules.yaml:5:12: rules[0].limit: must be a whole number from 1 to 2^53 - 1\n",
     code: 1,
   });
+});
+
+test("validate says at once what a field, a rule and the whole file have wrong, and names only fields of rules", async () => {
+  const rule = (fields: string) => `  - {${fields}}\n`;
+  const cwd = folderWith({
+    "rules.yaml":
+      "rules:\n" +
+      rule("name: a, dimension: tenant, endpoint_pattern: /a/**/b, limit: 0, window_seconds: 1") +
+      rule("name: b, dimension: ip, endpoint_pattern: /b, limit: 9, window: 60, burst: 20, algorithm: fixed_window") +
+      rule("name: c, dimension: ip, endpoint_pattern: /c, limit: 9, window_seconds: 1, tier: pro") +
+      rule("name: d, dimension: ip, endpoint_pattern: /d, limit: 9, window_seconds: 1") +
+      rule("name: d, dimension: ip, endpoint_pattern: /e, limit: 9, window_seconds: 1"),
+  });
+  const { stderr, code } = await headgate(["rules", "validate", "rules.yaml"], { cwd });
+  expect(code).toBe(1);
+  const lines = stderr.trimEnd().split("\n");
+  expect(lines.map((line) => /rules\[\d\]\.\w+/.exec(line)?.[0])).toEqual([
+    "rules[0].dimension",
+    "rules[0].endpoint_pattern",
+    "rules[0].limit",
+    "rules[1].window_seconds",
+    "rules[1].window",
+    "rules[1].burst",
+    "rules[2].tier",
+    "rules[4].rule_id",
+  ]);
+  expect(lines[5]).toMatch(/does not apply to fixed_window: leave it out$/);
+  expect(stderr).not.toMatch(/known: limit|anchor/);
 });
 
 test.each([

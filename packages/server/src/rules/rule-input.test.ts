@@ -107,7 +107,7 @@ describe("a rule that is given", () => {
 
   it("is refused with a burst where the algorithm keeps none", () => {
     expect(problems({ ...least, algorithm: "fixed_window", burst: 5 })).toEqual([
-      "burst: is not a field of fixed_window (known: limit, window, anchor)",
+      "burst: does not apply to fixed_window: leave it out",
     ]);
   });
 

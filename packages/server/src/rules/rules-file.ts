@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { type Document, isMap, isNode, LineCounter, parseDocument, stringify, visit } from "yaml";
 import { z } from "zod";
+import { furtherIssues } from "./all-problems.ts";
 import { partsOfList } from "./plain-list.ts";
 import type { RuleInput } from "./rule.ts";
 import { ruleInput } from "./rule-input.ts";
@@ -103,7 +104,11 @@ function parsedAsWhole(text: string, name: string): readonly RuleInput[] {
   if (error !== undefined) {
     throw new RulesFileError(
       name,
-      error.issues.flatMap((issue) => told(issue, problemAt)),
+      [
+        ...error.issues.flatMap((issue) => told(issue, problemAt)),
+        ...furtherIssues(value, error.issues).map(({ path, message }) => problemAt(path, message)),
+        ...repetitions(readableRules(value)).map(([i, field, problem]) => problemAt(["rules", i, field], problem)),
+      ].sort((a, b) => a.line - b.line || a.column - b.column),
     );
   }
   const repeated = repetitions(data.rules);
@@ -147,12 +152,24 @@ function told(
   return issue.keys.map((key) => problemAt([...issue.path, key], `is not known here ${known}`));
 }
 
-/** Where two rules are in the same place: the later of them, its field, and why. */
+/** The rules of a list that are right by themselves, each at its index. */
+function readableRules(value: unknown): readonly RuleInput[] {
+  const rules: RuleInput[] = [];
+  const { data } = z.object({ rules: z.array(z.unknown()) }).safeParse(value);
+  for (const [i, rule] of (data?.rules ?? []).entries()) {
+    const { data: read } = ruleInput.safeParse(rule);
+    if (read !== undefined) rules[i] = read;
+  }
+  return rules;
+}
+
+/** Where two rules are in the same place: the later of them, its field, and why. There may be gaps in the list. */
 function repetitions(rules: readonly RuleInput[]): [index: number, field: keyof RuleInput, problem: string][] {
   const found: [number, keyof RuleInput, string][] = [];
   const ids = new Map<string, number>();
   const places = new Map<string, number>();
-  for (const [i, { rule_id, dimension, endpoint_pattern, window_seconds, tier }] of rules.entries()) {
+  // Unlike entries(), it passes over gaps.
+  rules.forEach(({ rule_id, dimension, endpoint_pattern, window_seconds, tier }, i) => {
     const place = JSON.stringify([dimension, endpoint_pattern, window_seconds, tier]);
     const sameId = ids.get(rule_id);
     const samePlace = places.get(place);
@@ -164,7 +181,7 @@ function repetitions(rules: readonly RuleInput[]): [index: number, field: keyof 
     }
     ids.set(rule_id, sameId ?? i);
     places.set(place, samePlace ?? i);
-  }
+  });
   return found;
 }
 
