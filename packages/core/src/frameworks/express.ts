@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Request, Response } from "express";
+import { type AddressOptions, clientAddressOf } from "../http/address/client-address.ts";
 import type { Admission, Passed, Refused } from "../http/admission.ts";
 import { errorOf } from "../http/error-of.ts";
 import { isPromise } from "../http/eventually.ts";
@@ -11,7 +12,15 @@ import type { RuleName, Rules } from "../limiter/rules.ts";
 import { asExpressSees, asItCame } from "./express/face.ts";
 import { isAbandoned, setHeaders, tellEnd } from "./shared/node-response.ts";
 
+export type { AddressOptions } from "../http/address/client-address.ts";
 export type { Passed, Refused } from "../http/admission.ts";
+
+/**
+ * The address of the client as a key: IPv4 as it is, IPv6 by its network (`2001:db8:1:2::/64`); `undefined` if it is
+ * not known. Takes the address options of `rateLimit`; give the same object with each call.
+ */
+export const clientAddress: (request: IncomingMessage, options?: AddressOptions) => string | undefined =
+  clientAddressOf(({ proxies }) => (proxies === undefined ? asExpressSees : asItCame));
 
 declare global {
   namespace Express {

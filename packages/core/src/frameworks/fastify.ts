@@ -1,4 +1,5 @@
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify";
+import { type AddressOptions, clientAddressOf } from "../http/address/client-address.ts";
 import type { Admission, Passed, Refused } from "../http/admission.ts";
 import { errorOf } from "../http/error-of.ts";
 import { isPromise } from "../http/eventually.ts";
@@ -11,7 +12,16 @@ import type { RuleName, Rules } from "../limiter/rules.ts";
 import { asFastifySees, asItCame } from "./fastify/face.ts";
 import { isAbandoned, tellEnd } from "./shared/node-response.ts";
 
+export type { AddressOptions } from "../http/address/client-address.ts";
 export type { Passed, Refused } from "../http/admission.ts";
+
+/**
+ * The address of the client as a key: IPv4 as it is, IPv6 by its network (`2001:db8:1:2::/64`); `undefined` if it is
+ * not known. Takes the address options of `rateLimit`; give the same object with each call.
+ */
+export const clientAddress: (request: FastifyRequest, options?: AddressOptions) => string | undefined = clientAddressOf(
+  ({ proxies }) => (proxies === undefined ? asFastifySees : asItCame),
+);
 
 declare module "fastify" {
   interface FastifyRequest {

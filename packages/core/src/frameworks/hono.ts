@@ -12,7 +12,9 @@ import { answerToNobody, besideBody, headersOf, withHeaders } from "./shared/fet
 import { platformPeer } from "./shared/platform.ts";
 import { userId } from "./shared/user.ts";
 
+export type { AddressOptions } from "../http/address/client-address.ts";
 export type { Passed, Refused } from "../http/admission.ts";
+export { clientAddress } from "./hono/client-address.ts";
 
 declare module "hono" {
   interface ContextVariableMap {

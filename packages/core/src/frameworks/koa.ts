@@ -1,4 +1,5 @@
 import type { Context, Next } from "koa";
+import { type AddressOptions, clientAddressOf } from "../http/address/client-address.ts";
 import type { Passed, Refused } from "../http/admission.ts";
 import { isPromise } from "../http/eventually.ts";
 import type { Face } from "../http/face.ts";
@@ -10,6 +11,7 @@ import type { RuleName, Rules } from "../limiter/rules.ts";
 import { isAbandoned, setHeaders, tellEnd } from "./shared/node-response.ts";
 import { userId } from "./shared/user.ts";
 
+export type { AddressOptions } from "../http/address/client-address.ts";
 export type { Passed, Refused } from "../http/admission.ts";
 
 declare module "koa" {
@@ -41,6 +43,14 @@ const face: Face<Context> = {
   },
   user: ({ state: { user } }) => userId(user),
 };
+
+/**
+ * The address of the client as a key: IPv4 as it is, IPv6 by its network (`2001:db8:1:2::/64`); `undefined` if it is
+ * not known. Takes the address options of `rateLimit`; give the same object with each call.
+ */
+export const clientAddress: (ctx: Context, options?: AddressOptions) => string | undefined = clientAddressOf(
+  () => face,
+);
 
 /** Middleware for Koa. Handlers find the admission in `ctx.state.rateLimit`. */
 export function rateLimit<R extends Rules>(

@@ -9,8 +9,11 @@ import type { RuleName, Rules } from "../limiter/rules.ts";
 import { FetchEnd } from "./shared/fetch-end.ts";
 import { answerToNobody, besideBody, headersOf, withHeaders } from "./shared/fetch-response.ts";
 import { platformPeer } from "./shared/platform.ts";
+import { platforms } from "./web/client-address.ts";
 
+export type { AddressOptions } from "../http/address/client-address.ts";
 export type { Passed, Refused } from "../http/admission.ts";
+export { clientAddress } from "./web/client-address.ts";
 
 /**
  * What `Request → Response` has beside the options of every gate. After the request comes what the platform gives
@@ -41,8 +44,6 @@ export function rateLimit<R extends Rules, Req extends Request = Request>(
   const { peer, onDenied } = options;
   requireFunction(peer, "peer");
   requireFunction(onDenied, "onDenied");
-  // What the platform gives is not part of the request, and yet has the address.
-  const platforms = new WeakMap<Req, readonly unknown[]>();
   const face: Face<Req> = {
     peer(request) {
       const platform = platforms.get(request) ?? [];

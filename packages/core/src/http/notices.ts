@@ -9,6 +9,9 @@ export const noticeCodes = {
   HG_NO_CLIENT_ADDRESS:
     "such requests share one quota. Behind a proxy on a Unix socket, say proxies: 1; else choose by whom to limit. " +
     "See docs/clients.md#no-address",
+  HG_NO_USER:
+    'by: "user" counts such requests by the address of the client. Authenticate before the rate limit; if requests ' +
+    "without a user are expected, give a function instead. See docs/clients.md#users",
   HG_STORE_IGNORED:
     'the store failed, and requests pass unlimited. Wrap the store in resilient, or say onStoreFailure: "deny". ' +
     "See docs/clients.md#store-failures",

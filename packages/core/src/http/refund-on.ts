@@ -8,7 +8,7 @@ export interface Ending {
   readonly aborted: boolean;
 }
 
-type RefundCase = number | "4xx" | "5xx" | "aborted";
+type RefundCase = number | "2xx" | "3xx" | "4xx" | "5xx" | "aborted";
 
 /** When a request is given back what it was charged: by status, if the client left before any response, or by a function. */
 export type RefundOn = RefundCase | readonly RefundCase[] | ((ending: Ending) => boolean);
@@ -25,12 +25,14 @@ function testOf(refundCase: unknown, field: string): (ending: Ending) => boolean
   if (refundCase === "aborted") return ({ status, aborted }) => aborted && status === undefined;
   if (refundCase === "4xx") return ({ status = 0 }) => status >= 400 && status < 500;
   if (refundCase === "5xx") return ({ status = 0 }) => status >= 500;
+  if (refundCase === "2xx") return ({ status = 0 }) => status >= 200 && status < 300;
+  if (refundCase === "3xx") return ({ status = 0 }) => status >= 300 && status < 400;
   if (typeof refundCase === "number" && Number.isInteger(refundCase) && refundCase >= 100 && refundCase < 600) {
     return ({ status }) => status === refundCase;
   }
   throw new HeadgateError(
     "HG_BAD_OPTION",
     field,
-    `must be a function, or among "4xx", "5xx", "aborted" and statuses such as 404, got ${shown(refundCase)}`,
+    `must be a function, or among "2xx", "3xx", "4xx", "5xx", "aborted" and statuses such as 404, got ${shown(refundCase)}`,
   );
 }

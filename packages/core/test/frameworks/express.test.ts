@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import express, { type ErrorRequestHandler, type Request, type RequestHandler } from "express";
 import { afterEach, describe, expect, expectTypeOf, it } from "vitest";
-import { type Passed, type Refused, rateLimit } from "../../src/frameworks/express.ts";
+import { clientAddress, type Passed, type Refused, rateLimit } from "../../src/frameworks/express.ts";
 import type { Notice } from "../../src/http/notices.ts";
 import { fixedWindow, rateLimiter } from "../../src/index.ts";
 import { ManualClock, testLimiter } from "../../src/testing/index.ts";
@@ -36,6 +36,7 @@ function middleware({ limiter, asked, onDenied }: TestGate<Request>): RequestHan
 const framework: Framework<Request> = {
   name: "Express",
   hasUsers: true,
+  clientAddress,
   header: (request, name) => request.get(name),
   async listen(routes, host) {
     const app = express();

@@ -1,6 +1,7 @@
 import fastify, { type FastifyRequest, type FastifyServerOptions } from "fastify";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import {
+  clientAddress,
   type Passed,
   type RateLimitHook,
   type RateLimitOptions,
@@ -29,6 +30,7 @@ function hook({ limiter, asked, onDenied }: TestGate<FastifyRequest>): RateLimit
 const framework: Framework<FastifyRequest> = {
   name: "Fastify",
   hasUsers: true,
+  clientAddress,
   header({ headers }, name) {
     const value = headers[name];
     return Array.isArray(value) ? value.join() : value;

@@ -1,4 +1,5 @@
 import type { Server } from "node:http";
+import type { AddressOptions } from "../../src/http/address/client-address.ts";
 import type { Passed, Refused } from "../../src/http/admission.ts";
 import type { Asked } from "../../src/http/gate-options.ts";
 import { fixedWindow, type Limiter, tokenBucket } from "../../src/index.ts";
@@ -42,6 +43,8 @@ export interface Framework<Request> {
   /** Whether it has a place for users. If so, `{ id }` is there before the gates, as the header `x-user` says. */
   readonly hasUsers: boolean;
   header(request: Request, name: string): string | undefined;
+  /** The function of this name that the entry point exports. */
+  clientAddress(request: Request, options?: AddressOptions): string | undefined;
   /** Starts a server on a free port of the host. Silent, whatever its handlers throw. */
   listen(routes: Routes<Request>, host: string): Promise<Running>;
 }

@@ -5,7 +5,7 @@ import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
 import { stream } from "hono/streaming";
 import { describe, expect, expectTypeOf, it } from "vitest";
-import { type Passed, rateLimit } from "../../src/frameworks/hono.ts";
+import { clientAddress, type Passed, rateLimit } from "../../src/frameworks/hono.ts";
 import type { Ending } from "../../src/http/refund-on.ts";
 import { fixedWindow } from "../../src/index.ts";
 import { testLimiter } from "../../src/testing/index.ts";
@@ -26,6 +26,7 @@ function middleware({ limiter, asked, onDenied }: TestGate<Context>): Middleware
 const framework: Framework<Context> = {
   name: "Hono",
   hasUsers: true,
+  clientAddress,
   header: (c, name) => c.req.header(name),
   async listen(routes, host) {
     const app = new Hono<{ Variables: { user: { id: string } } }>();

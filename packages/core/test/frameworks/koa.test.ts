@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import Koa, { type Context, type Middleware } from "koa";
 import { describe, expect, expectTypeOf, it } from "vitest";
-import { type Passed, type RateLimitOptions, rateLimit } from "../../src/frameworks/koa.ts";
+import { clientAddress, type Passed, type RateLimitOptions, rateLimit } from "../../src/frameworks/koa.ts";
 import type { Notice } from "../../src/http/notices.ts";
 import { fixedWindow } from "../../src/index.ts";
 import { testLimiter } from "../../src/testing/index.ts";
@@ -28,6 +28,7 @@ function at(path: string, middleware: Middleware): Middleware {
 const framework: Framework<Context> = {
   name: "Koa",
   hasUsers: true,
+  clientAddress,
   header: (ctx, name) => ctx.get(name) || undefined,
   async listen(routes, host) {
     const app = new Koa();

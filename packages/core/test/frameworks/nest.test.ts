@@ -1,7 +1,7 @@
 import { Controller, Res, type Type } from "@nestjs/common";
 import { NestFactory } from "@nestjs/core";
 import type { NextFunction, Request, Response } from "express";
-import { Admitted, type Passed, RateLimit, RateLimitModule } from "../../src/frameworks/nest.ts";
+import { Admitted, clientAddress, type Passed, RateLimit, RateLimitModule } from "../../src/frameworks/nest.ts";
 import type { Framework, Routes, TestGate } from "./framework.ts";
 import { addRoute, quiet } from "./nest/program.ts";
 import { frameworkSuite } from "./suite.ts";
@@ -43,6 +43,7 @@ function authenticate(request: Request, _response: Response, next: NextFunction)
 const framework: Framework<Request> = {
   name: "Nest",
   hasUsers: true,
+  clientAddress,
   header: (request, name) => request.get(name),
   async listen(routes, host) {
     const [{ gates }] = Object.values(routes);

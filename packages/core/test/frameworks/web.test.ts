@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { Server } from "node:http";
 import { serve } from "@hono/node-server";
 import { describe, expect, expectTypeOf, it } from "vitest";
-import { type Passed, type Refused, rateLimit } from "../../src/frameworks/web.ts";
+import { clientAddress, type Passed, type Refused, rateLimit } from "../../src/frameworks/web.ts";
 import type { Ending } from "../../src/http/refund-on.ts";
 import { fixedWindow } from "../../src/index.ts";
 import { testLimiter } from "../../src/testing/index.ts";
@@ -25,6 +25,7 @@ function limitOf({ limiter, asked, onDenied }: TestGate<Request>) {
 const framework: Framework<Request> = {
   name: "Request → Response",
   hasUsers: false,
+  clientAddress,
   header: ({ headers }, name) => headers.get(name) ?? undefined,
   async listen(routes, host) {
     const handlers = new Map<string, Handler>();

@@ -33,6 +33,13 @@ describe("a request that fails", () => {
     [({ status }) => status === 304, { status: 304, aborted: false }, true],
     [({ status }) => status === 304, ok, false],
     ["5xx", gone, false],
+    ["2xx", { status: 200, aborted: false }, true],
+    ["2xx", { status: 299, aborted: false }, true],
+    ["2xx", { status: 302, aborted: false }, false],
+    ["2xx", { status: 401, aborted: false }, false],
+    ["2xx", { status: undefined, aborted: true }, false],
+    [["2xx", "3xx"], { status: 302, aborted: false }, true],
+    ["3xx", { status: 400, aborted: false }, false],
   ])("is given back by %j after %j: %s", async (refundOn, ending, given) => {
     const { gate, limiter } = gateOf({ rules: ["api", { rule: "day", cost: 3 }], refundOn });
     const admission = passed(await gate.admit(ann));

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { Gate } from "../../src/http/gate.ts";
 import type { By } from "../../src/http/identity.ts";
 import type { Notice } from "../../src/http/notices.ts";
@@ -22,6 +22,8 @@ describe("a request is counted", () => {
     ["by a header", { header: "X-Api-Key" }, "header:k1"],
     ["by a function", ({ user }) => `tenant-${user}`, "id:tenant-u7"],
     ["by a function with a promise", async ({ user }) => user, "id:u7"],
+    ["by several of these", ["ip", "user", { header: "x-api-key" }], '["ip:1.2.3.4","user:u7","header:k1"]'],
+    ["by several, one with a promise", ["ip", async ({ user }) => user], '["ip:1.2.3.4","id:u7"]'],
   ])("%s", async (_name, by, key) => {
     expect(await left(by, request, key)).toBe(9);
   });
@@ -51,6 +53,48 @@ describe("a request is counted", () => {
     expect(limiter.peekSync("day", "ip:unknown").remaining).toBe(8);
     expect(notices.map(({ code }) => code)).toEqual(["HG_NO_CLIENT_ADDRESS"]);
     expect(notices[0].message).toContain("docs/clients.md#no-address");
+  });
+});
+
+describe("a key of several parts", () => {
+  it("differs if its parts do, wherever one ends and the next begins", async () => {
+    const seen = new Set<string>();
+    const values = ["", "a", "b", "a:b", ":", ",", '"', '","', "\\", "a|b", "\u0000", "\ud800", "\ud801", "id:a"];
+    const pairs = values.flatMap((first) => values.map((second) => [first, second]));
+    for (const [a, b] of pairs) {
+      const { gate, limiter } = gateOf({ rules: "day", by: [() => `x${a}`, () => `x${b}`] });
+      vi.spyOn(limiter, "checkSync").mockImplementation((_rule, key) => {
+        seen.add(key);
+        throw new Error("seen");
+      });
+      expect(() => gate.admit(request)).toThrow("seen");
+    }
+    expect(seen.size).toBe(pairs.length);
+  });
+
+  it("has the address in the place of a part that a request lacks", async () => {
+    expect(await left(["ip", ({ user }) => user], { peer: "1.2.3.4" }, '["ip:1.2.3.4","ip:1.2.3.4"]')).toBe(9);
+  });
+
+  it("counts the guesses of one name from a whole IPv6 network, and those of another apart", () => {
+    const { gate, limiter } = gateOf({ rules: "day", by: ["ip", ({ user }) => user] });
+    const guess = (user: string, i: number) =>
+      now(gate.admit({ peer: `2001:db8:1:2::${i.toString(16)}`, user })).allowed;
+    const passed = Array.from({ length: 50 }, (_, i) => guess("ann", i + 1)).filter((allowed) => allowed);
+    expect(passed).toHaveLength(10);
+    expect(guess("bob", 1)).toBe(true);
+    expect(limiter.store.stats).toMatchObject({ day: { keys: 2 } });
+  });
+
+  it.each<[string, unknown]>([
+    ["by", []],
+    ["by[1]", ["ip", ["ip"]]],
+    ["by[0]", ["address"]],
+    ["by[1].header", ["ip", { header: "bad name" }]],
+  ])("is refused for its %s: %j", (field, by) => {
+    expect(() => gateOf({ rules: "day", by: by as By<TestRequest> })).toThrow(
+      expect.objectContaining({ code: "HG_BAD_OPTION", field }),
+    );
   });
 });
 
@@ -86,6 +130,17 @@ describe("a header that says by whom", () => {
 });
 
 describe("the user", () => {
+  it("is missed once in a notice, and the request counted by address", () => {
+    const notices: Notice[] = [];
+    const { gate, limiter } = gateOf({ rules: "day", by: "user", onNotice: (notice) => notices.push(notice) });
+    gate.admit(request);
+    expect(notices).toEqual([]);
+    for (let i = 0; i < 3; i += 1) gate.admit({ peer: "1.2.3.4" });
+    expect(limiter.peekSync("day", "ip:1.2.3.4").remaining).toBe(7);
+    expect(notices.map(({ code }) => code)).toEqual(["HG_NO_USER"]);
+    expect(notices[0].message).toContain("docs/clients.md#users");
+  });
+
   it("must be known to the framework", () => {
     const { limiter } = testLimiter(rules);
     const { peer, header } = face;

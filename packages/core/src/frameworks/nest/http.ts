@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import { type AddressOptions, clientAddressOf } from "../../http/address/client-address.ts";
 import type { Face } from "../../http/face.ts";
 import { believesAll, trustsProxy } from "../fastify/trust.ts";
 import { userId } from "../shared/user.ts";
@@ -49,6 +50,14 @@ const asThePlatformSees: Face<Seen> = {
 export function faceOf(proxies: unknown): Face<Seen> {
   return proxies === undefined ? asThePlatformSees : asItCame;
 }
+
+/**
+ * The address of the client as a key: IPv4 as it is, IPv6 by its network (`2001:db8:1:2::/64`); `undefined` if it is
+ * not known. Takes the address options of `rateLimit`; give the same object with each call.
+ */
+export const clientAddress: (request: NestRequest, options?: AddressOptions) => string | undefined = clientAddressOf(
+  ({ proxies }) => faceOf(proxies),
+);
 
 function platformTrusts(request: Seen): boolean {
   return request.app === undefined ? trustsProxy(request) : request.app.enabled("trust proxy");

@@ -1,6 +1,7 @@
 import { HeadgateError, shown } from "../../errors.ts";
+import { requireOptions } from "../../options.ts";
 import type { Face } from "../face.ts";
-import type { Notices } from "../notices.ts";
+import { type Notices, processNotices } from "../notices.ts";
 import { type ForwardedHeader, hops, parseNode } from "./forwarded.ts";
 import { addressText, type IpAddress } from "./ip-address.ts";
 import { type Proxies, requireTrust, type Trust } from "./trusted-proxies.ts";
@@ -137,4 +138,27 @@ export class ClientAddress<Request> {
     }
     return false;
   }
+}
+
+const ADDRESS_OPTIONS: ReadonlySet<string> = new Set<keyof AddressOptions>([
+  "proxies",
+  "forwardedHeader",
+  "ipv6Prefix",
+]);
+const NONE: AddressOptions = Object.freeze({});
+
+/** Makes the `clientAddress` of a framework: what a gate with these options would count a request by. */
+export function clientAddressOf<Request>(
+  faceFor: (options: AddressOptions) => Face<Request>,
+): (request: Request, options?: AddressOptions) => string | undefined {
+  const known = new WeakMap<AddressOptions, ClientAddress<Request>>();
+  return (request, options = NONE) => {
+    let address = known.get(options);
+    if (address === undefined) {
+      requireOptions(options, ADDRESS_OPTIONS);
+      address = new ClientAddress(faceFor(options), options, processNotices);
+      known.set(options, address);
+    }
+    return address.of(request);
+  };
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { AddressOptions } from "../../../src/http/address/client-address.ts";
 import type { GateOptions } from "../../../src/http/gate-options.ts";
 import type { By } from "../../../src/http/identity.ts";
 import type { Framework, Name } from "../framework.ts";
@@ -39,6 +40,12 @@ export function identitySuite<Request>(framework: Framework<Request>): void {
       expect(await charged({ by }, {}, keys)).toEqual([KEY]);
     });
 
+    it("by several of these together", async () => {
+      const key = `["${KEY}","id:t1"]`;
+      const by: By<Request> = ["ip", (request) => framework.header(request, "x-tenant")];
+      expect(await charged({ by }, { "x-tenant": "t1" }, [key, KEY, "id:t1"])).toEqual([key]);
+    });
+
     if (framework.hasUsers) {
       it("by user, or else by address", async () => {
         const keys = ["user:u7", KEY];
@@ -52,6 +59,39 @@ export function identitySuite<Request>(framework: Framework<Request>): void {
         await expect(started).rejects.toThrow(expect.objectContaining({ code: "HG_BAD_OPTION", field: "by" }));
       });
     }
+  });
+
+  describe(`${framework.name}: clientAddress`, () => {
+    const headers = { "x-forwarded-for": "2001:db8:1:2::3", forwarded: "for=203.0.113.7" };
+    closesSites();
+
+    it.each<[string, AddressOptions | undefined, string, string?]>([
+      ["is the address of the connection", undefined, "127.0.0.1"],
+      ["is an IPv4 address in one spelling", { proxies: 0 }, "127.0.0.1", "::ffff:127.0.0.1"],
+      ["is the network of an IPv6 address", { proxies: 0 }, "0:0:0:0::/64", "::1"],
+      ["is what a trusted proxy says", { proxies: 1 }, "2001:db8:1:2::/64"],
+      ["is not what others say", { proxies: ["192.0.2.1"] }, "127.0.0.1"],
+      ["has the prefix that was asked for", { proxies: 1, ipv6Prefix: 48 }, "2001:db8:1::/48"],
+      ["comes from the header that was asked for", { proxies: 1, forwardedHeader: "forwarded" }, "203.0.113.7"],
+    ])("%s", async (_what, options, address, host) => {
+      const by = (request: Request) => framework.clientAddress(request, options);
+      expect(await charged({ by }, headers, [`id:${address}`], host)).toEqual([`id:${address}`]);
+    });
+
+    it("refuses options that it does not know", async () => {
+      const { limiter } = inMemory();
+      const seen: unknown[] = [];
+      const by = (request: Request): undefined => {
+        try {
+          framework.clientAddress(request, { proxy: 1 } as AddressOptions);
+        } catch (error) {
+          seen.push(error);
+        }
+      };
+      const site = await siteOf(framework, { "/": route(limiter, { rules: "day", by }) });
+      await site.fetch("/");
+      expect(seen).toEqual([expect.objectContaining({ code: "HG_BAD_OPTION", field: "options.proxy" })]);
+    });
   });
 
   describe(`${framework.name}: a forwarded address`, () => {
