@@ -6,8 +6,9 @@ import type { Settings } from "../config/settings.ts";
 import type { Actor, AuditTable } from "../database/database.ts";
 import type { Telemetry } from "../metrics/telemetry.ts";
 import type { Catalogue } from "../rules/catalogue.ts";
-import { type Applied, familyName, limitOf } from "../rules/family.ts";
-import type { Consistency, Dimension } from "../rules/rule.ts";
+import type { Applied } from "../rules/family.ts";
+import { inTurns, type Work } from "../rules/in-turns.ts";
+import { CONSISTENCIES, type Consistency, type Dimension } from "../rules/rule.ts";
 import type { Standing } from "../rules/standing.ts";
 import { AuditTrail } from "./audit-trail.ts";
 import type { CheckRequest, CheckResult, CheckService, LimitResult, UsageState } from "./check.ts";
@@ -22,12 +23,16 @@ import type { Stores } from "./stores.ts";
 
 /** Limits that are reset in one step. */
 const RESET_BATCH = 100;
+/** So many rules are named in what the audit log says of a reset. */
+const MOST_AUDITED = 100;
+/** Of rules that are only reset. */
+const NO_STATES = new KeyStates(1);
 const SYSTEM: Actor = { id: "system", name: "headgate" };
 
 export interface CheckServiceOptions {
-  readonly stores: Pick<Stores, Consistency | "clock" | "shared">;
+  readonly stores: Pick<Stores, Consistency | "clock" | "shared" | "mayHold">;
   /** The rules as they are now. */
-  readonly catalogue: () => Pick<Catalogue, "limitsFor" | "rules">;
+  readonly catalogue: () => Pick<Catalogue, "limitsFor" | "limitsOf">;
   readonly standings: Pick<Standings, "of">;
   readonly telemetry: Pick<Telemetry, "decided" | "transition" | "skew">;
   readonly audit: Pick<AuditTable, "append">;
@@ -99,19 +104,20 @@ class Checks implements CheckService {
     const key = keyOf(identity);
     const { dimension, endpoint } = identity;
     if (endpoint !== undefined) requireEndpoint(endpoint);
-    const applied = endpoint === undefined ? this.all(dimension) : await this.matching({ ...identity, endpoint });
-    const operations = applied.map((limit) => ({ rule: this.ruleOf(limit), key, cost: 0 }));
-    for (const consistency of ["strict", "cached", "leased"] as const) {
-      const those = distinct(operations.filter((operation) => consistencyOf(operation) === consistency));
-      for (let i = 0; i < those.length; i += RESET_BATCH) {
-        await this.resetTogether(consistency, those.slice(i, i + RESET_BATCH));
-      }
+    const applied =
+      endpoint === undefined
+        ? await inTurns(this.options.catalogue().limitsOf(dimension))
+        : await this.matching({ ...identity, endpoint });
+    const operations = await inTurns(this.resetting(applied, key));
+    for (let i = 0; i < operations.length; i += RESET_BATCH) {
+      await this.resetTogether(operations.slice(i, i + RESET_BATCH));
+      // Whoever waits for this thread is served: a store in memory does not wait.
+      await new Promise(setImmediate);
     }
-    const rules = operations.map(({ rule }) => rule);
-    for (const { states } of rules) states.forget(key);
-    await this.firstToTell?.forget(rules, key);
-    const reset = [...new Set(rules.map(({ definition }) => definition.rule_id))];
-    await this.trail.addNow(this.event("limit.reset", key, actor, { endpoint: endpoint ?? null, rules: reset }));
+    const reset = [...new Set(applied.map(({ definition }) => definition.rule_id))];
+    const after = { endpoint: endpoint ?? null, rules: reset.slice(0, MOST_AUDITED) };
+    const more = reset.length - after.rules.length;
+    await this.trail.addNow(this.event("limit.reset", key, actor, more > 0 ? { ...after, more } : after));
     return { reset };
   }
 
@@ -226,11 +232,35 @@ class Checks implements CheckService {
     return { at, actor_id: actor.id, actor_name: actor.name, action, subject, before, after };
   }
 
-  private async resetTogether(consistency: Consistency, operations: readonly LimitOperation[]): Promise<void> {
-    const answers = await this.options.stores[consistency].apply("reset", operations);
-    if (answers.some(({ degraded }) => degraded)) {
-      throw new StoreError("HG_STORE_UNREACHABLE", "does not answer: not all was reset, try again");
+  /** What is to be reset for a key, and forgets its states. Rules that nothing was checked under yet leave no trace. */
+  private *resetting(applied: readonly Applied[], key: string): Work<readonly LimitOperation[]> {
+    const { mayHold = () => true } = this.options.stores;
+    // Members of a family are one to the stores, unless they differ in the algorithm.
+    const operations = new Map<string, LimitOperation>();
+    for (const limit of applied) {
+      this.states.get(familyOf(limit))?.forget(key);
+      const rule = this.rules.get(limit) ?? new LimitRule(limit, NO_STATES);
+      const name = `${rule.consistency} ${rule.local.name}`;
+      if (!operations.has(name) && mayHold(rule)) operations.set(name, { rule, key, cost: 0 });
+      yield;
     }
+    return [...operations.values()];
+  }
+
+  /** Each consistency has a store of its own. */
+  private async resetTogether(operations: readonly LimitOperation[]): Promise<void> {
+    for (const consistency of CONSISTENCIES) {
+      const those = operations.filter(({ rule }) => rule.consistency === consistency);
+      if (those.length === 0) continue;
+      const answers = await this.options.stores[consistency].apply("reset", those);
+      if (answers.some(({ degraded }) => degraded)) {
+        throw new StoreError("HG_STORE_UNREACHABLE", "does not answer: not all was reset, try again");
+      }
+    }
+    await this.firstToTell?.forget(
+      operations.map(({ rule }) => rule),
+      operations[0].key,
+    );
   }
 
   /** The limits that match an endpoint, for whoever it is. */
@@ -242,20 +272,10 @@ class Checks implements CheckService {
     return this.options.catalogue().limitsFor({ dimension, endpoint, standing }, this.nowMs());
   }
 
-  /** All limits of a dimension, of whatever tier: stores need to know no more than the name and the algorithm. */
-  private all(dimension: Dimension): readonly Applied[] {
-    const rules = this.options.catalogue().rules.filter((rule) => rule.dimension === dimension);
-    return rules.map((definition) => ({
-      definition,
-      rule: { name: familyName(definition), limit: limitOf(definition, definition.limit, definition.burst) },
-      from: "rule",
-    }));
-  }
-
   private ruleOf(applied: Applied): LimitRule {
     const known = this.rules.get(applied);
     if (known !== undefined) return known;
-    const rule = new LimitRule(applied, this.statesOf(`${applied.definition.dimension}:${applied.rule.name}`));
+    const rule = new LimitRule(applied, this.statesOf(familyOf(applied)));
     this.rules.set(applied, rule);
     return rule;
   }
@@ -269,13 +289,8 @@ class Checks implements CheckService {
   }
 }
 
-function consistencyOf({ rule }: LimitOperation): Consistency {
-  return rule.consistency;
-}
-
-/** Members of a family are one to the stores, unless they differ in the algorithm. */
-function distinct(operations: readonly LimitOperation[]): readonly LimitOperation[] {
-  return [...new Map(operations.map((operation) => [operation.rule.local.name, operation])).values()];
+function familyOf({ definition, rule }: Applied): string {
+  return `${definition.dimension}:${rule.name}`;
 }
 
 /** A shadow limit is a request of its own, under a name of its own. */

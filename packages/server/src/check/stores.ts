@@ -26,6 +26,8 @@ import { Renamed } from "./renamed.ts";
 export interface Stores extends Readonly<Record<Consistency, Store>> {
   /** Where all nodes count together, if there is such a place. It answers also when that fails. */
   readonly shared?: Store;
+  /** Whether anything may be kept under a rule. Absent: under each. */
+  readonly mayHold?: (rule: LimitRule) => boolean;
   /** Their time. */
   readonly clock: Clock;
   readonly stats: StoreStats;
@@ -81,6 +83,7 @@ function inMemory(clock: Clock): Stores {
     strict: store,
     cached: store,
     leased: store,
+    mayHold: ({ local }) => memory.limitOf(local.name) !== undefined,
     clock,
     stats: { memoryKeys: () => Object.values(memory.stats).reduce((sum, { keys }) => sum + keys, 0) },
     ready: async () => {},

@@ -3,20 +3,50 @@ import { canBeId } from "./text.ts";
 
 /** Where a page ended, as the caller gets it: nothing that he should read, and safe in a URL. */
 export function cursorAt(place: string | number): string {
-  return Buffer.from(JSON.stringify(place)).toString("base64url");
+  return encoded(place);
+}
+
+/** The same of a list that is ordered by a number, then by a text. */
+export function cursorAtPair(first: number, second: string): string {
+  return encoded([first, second]);
 }
 
 /** The place of a cursor, if it is of the kind that the caller's list is ordered by. */
 export function placeOf(cursor: string, kind: "string"): string;
 export function placeOf(cursor: string, kind: "number"): number;
 export function placeOf(cursor: string, kind: "string" | "number"): unknown {
+  const place = decoded(cursor);
+  if (typeof place === kind && isPlace(place)) return place;
+  throw badCursor();
+}
+
+export function pairOf(cursor: string): readonly [number, string] {
+  const place = decoded(cursor);
+  if (Array.isArray(place) && place.length === 2) {
+    const [first, second]: readonly unknown[] = place;
+    if (typeof first === "number" && typeof second === "string" && isPlace(first) && isPlace(second)) {
+      return [first, second];
+    }
+  }
+  throw badCursor();
+}
+
+function encoded(place: unknown): string {
+  return Buffer.from(JSON.stringify(place)).toString("base64url");
+}
+
+/** Undefined if it is no cursor of ours. */
+function decoded(cursor: string): unknown {
   try {
     const place: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString());
-    if (typeof place === kind && isPlace(place) && cursorAt(place) === cursor) return place;
+    return encoded(place) === cursor ? place : undefined;
   } catch {
-    // Told below.
+    return undefined;
   }
-  throw new HeadgateError("HG_BAD_OPTION", "cursor", "must be the one that the page before ended with");
+}
+
+function badCursor(): HeadgateError {
+  return new HeadgateError("HG_BAD_OPTION", "cursor", "must be the one that the page before ended with");
 }
 
 function isPlace(place: unknown): place is string | number {

@@ -129,7 +129,8 @@ export interface Verified {
 export interface RollupTable {
   /** Adds to what is there: nodes write their own counts into the same minute. */
   add(rollups: readonly Rollup[]): Promise<void>;
-  query(query: RollupQuery): Promise<readonly Rollup[]>;
+  /** By start and rule. */
+  query(query: RollupQuery): Promise<Paged<Rollup>>;
 }
 
 /** Answers of admin writes by idempotency key, for five minutes. */

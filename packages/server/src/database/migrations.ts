@@ -172,6 +172,13 @@ export function migrationsWith(id: RawBuilder<unknown>): Record<string, Migratio
         await appendToChain(db, [purgeEvent(Date.now(), { seq: anchor_seq, hash: anchor_hash }, null)]);
       },
     },
+
+    "0003_indexes_of_history": {
+      async up(db: Kysely<Tables>) {
+        await index(db, "headgate_audit", "action", "seq");
+        await index(db, "headgate_rollups", "period", "rule_id", "start");
+      },
+    },
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Rollup, RollupQuery } from "../metrics/rollup.ts";
-import type { RollupTable } from "./database.ts";
+import { cursorAtPair, pairOf } from "./cursor.ts";
+import type { Paged, RollupTable } from "./database.ts";
 import { inParts, type Ledger } from "./ledger.ts";
 import { canBeId } from "./text.ts";
 import { millisecondsOf } from "./time.ts";
@@ -31,8 +32,9 @@ export class SqlRollups implements RollupTable {
     );
   }
 
-  async query({ period, rule_id, from, to }: RollupQuery): Promise<readonly Rollup[]> {
-    if (rule_id !== undefined && !canBeId(rule_id)) return [];
+  async query({ period, rule_id, from, to, limit, cursor }: RollupQuery): Promise<Paged<Rollup>> {
+    const after = cursor === undefined ? undefined : pairOf(cursor);
+    if (rule_id !== undefined && !canBeId(rule_id)) return { items: [] };
     return this.ledger.read(async (db) => {
       let query = db
         .selectFrom("headgate_rollups")
@@ -41,8 +43,20 @@ export class SqlRollups implements RollupTable {
         .where("start", ">=", millisecondsOf("from", from))
         .where("start", "<", millisecondsOf("to", to));
       if (rule_id !== undefined) query = query.where("rule_id", "=", rule_id);
-      const rows = await query.orderBy("start").orderBy("rule_id").execute();
-      return rows.map((row) => ({ ...row, start: new Date(row.start).toISOString() }));
+      if (after !== undefined) {
+        const [start, last] = after;
+        query = query
+          .where("start", ">=", start)
+          .where(({ eb, or }) => or([eb("start", ">", start), eb("rule_id", ">", last)]));
+      }
+      const rows = await query
+        .orderBy("start")
+        .orderBy("rule_id")
+        .limit(limit + 1)
+        .execute();
+      const items = rows.slice(0, limit).map((row) => ({ ...row, start: new Date(row.start).toISOString() }));
+      const last = rows.length > limit ? rows[limit - 1] : undefined;
+      return last === undefined ? { items } : { items, next: cursorAtPair(last.start, last.rule_id) };
     });
   }
 }

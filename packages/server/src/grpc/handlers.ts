@@ -2,6 +2,7 @@ import { type ServerDuplexStream, type ServerUnaryCall, type sendUnaryData, stat
 import { after, type Eventually } from "headgate/http";
 import type { Principal } from "../access/key-ring.ts";
 import type { CheckService } from "../check/check.ts";
+import { weightOf } from "../check/weight.ts";
 import type { Telemetry } from "../metrics/telemetry.ts";
 import { type Access, type AccessOptions, Refused } from "./access.ts";
 import {
@@ -16,7 +17,7 @@ import {
 } from "./check-codec.ts";
 import { type Failure, failureOf, INTERNAL, STOPPING, serviceError } from "./failure.ts";
 import { ResetLimitResponse } from "./generated/headgate/v1/rate_limiter.ts";
-import { checkMany, requireChecks } from "./many-checks.ts";
+import { checkMany, requireChecks, weightOfMany } from "./many-checks.ts";
 import { METHOD_ROLES, type MethodName } from "./method-roles.ts";
 import { AnsweringStream } from "./stream.ts";
 import { WireReader, WireWriter } from "./wire.ts";
@@ -63,8 +64,8 @@ export class Handlers {
   }
 
   private check(message: Buffer): Eventually<Buffer> {
-    this.access.requireRoom(1);
     const check = readCheck(new WireReader(message));
+    this.access.requireRoom(weightOf(check.endpoint));
     requireDimension(check);
     const { withLimits } = check;
     return after(this.options.service.check(check), (result) => {
@@ -74,8 +75,8 @@ export class Handlers {
   }
 
   private quota(message: Buffer): Eventually<Buffer> {
-    this.access.requireRoom(1);
     const check = readCheck(new WireReader(message));
+    this.access.requireRoom(weightOf(check.endpoint));
     requireDimension(check);
     const { identifier, dimension, endpoint, cost } = check;
     return after(this.options.service.peek({ identifier, dimension, endpoint, cost }), (result) => {
@@ -98,7 +99,7 @@ export class Handlers {
   private batch(message: Buffer): Eventually<Buffer> {
     const { checks } = readBatch(new WireReader(message));
     requireChecks(checks);
-    this.access.requireRoom(checks.length);
+    this.access.requireRoom(weightOfMany(checks));
     return after(checkMany(this.options.service, checks, this.failure), ({ answers, errors }) => {
       writeBatch(answers, errors, this.writer);
       return this.writer.finish();
@@ -108,7 +109,7 @@ export class Handlers {
   private streamed(message: Buffer): Eventually<Buffer> {
     const { correlationId, checks } = readStreamed(new WireReader(message));
     requireChecks(checks);
-    this.access.requireRoom(checks.length);
+    this.access.requireRoom(weightOfMany(checks));
     return after(checkMany(this.options.service, checks, this.failure), ({ answers, errors }) => {
       writeStreamed(correlationId, answers, errors, this.writer);
       return this.writer.finish();

@@ -13,8 +13,8 @@ class FakeTable {
     this.rows.push(...rollups);
   }
 
-  async query(): Promise<readonly Rollup[]> {
-    return this.rows;
+  async query(): Promise<{ readonly items: readonly Rollup[] }> {
+    return { items: this.rows };
   }
 
   sum(period: string, start: string): [allowed: number, denied: number, shadowDenied: number] {

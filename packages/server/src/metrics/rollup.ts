@@ -15,4 +15,8 @@ export interface RollupQuery {
   readonly rule_id?: string;
   readonly from: string;
   readonly to: string;
+  /** How many at most. */
+  readonly limit: number;
+  /** Where the page before ended. */
+  readonly cursor?: string;
 }

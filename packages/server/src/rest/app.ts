@@ -12,7 +12,7 @@ import { rememberWrites } from "./idempotency.ts";
 import type { Log } from "./log.ts";
 import { refuseOtherMethods } from "./methods.ts";
 import { describeRoutes, openApiRoute } from "./openapi.ts";
-import type { RestParts } from "./parts.ts";
+import type { RestParts, WholeParts } from "./parts.ts";
 import { Problem } from "./problem.ts";
 import { authRoutes } from "./routes/auth.ts";
 import { checkRoutes } from "./routes/check.ts";
@@ -22,6 +22,7 @@ import { keyRoutes } from "./routes/keys.ts";
 import { nodeRoutes } from "./routes/node.ts";
 import { ruleRoutes } from "./routes/rules.ts";
 import { userRoutes } from "./routes/users.ts";
+import { SelfLimits } from "./self-limits.ts";
 import { tryPageRoutes } from "./try-page/routes.ts";
 
 /** Where routes are added. */
@@ -48,7 +49,8 @@ const HEADER_LIMIT = 16 * 1024;
 const LONGEST_PARAMETER = 8 * 1024;
 
 /** The service over HTTP, ready to listen. */
-export function makeRest(parts: RestParts, options: RestOptions = {}): FastifyInstance {
+export function makeRest(given: RestParts, options: RestOptions = {}): FastifyInstance {
+  const parts: WholeParts = { ...given, selfLimits: given.selfLimits ?? new SelfLimits() };
   const { deprecations = DEPRECATIONS, now = Date.now } = parts;
   const calls = new Calls(parts.telemetry);
   const errors = new Errors(calls, options.logger);

@@ -3,10 +3,11 @@ import { isPromise } from "headgate/http";
 import type { Role } from "../access/api-key.ts";
 import type { Principal } from "../access/key-ring.ts";
 import { PERMISSIONS, type Permission } from "../access/permissions.ts";
+import { weightOf } from "../check/weight.ts";
 import { sendHeaders } from "./answers.ts";
-import type { RestParts } from "./parts.ts";
+import type { WholeParts } from "./parts.ts";
 import { Problem } from "./problem.ts";
-import { SelfLimits } from "./self-limits.ts";
+import type { SelfLimits } from "./self-limits.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -28,7 +29,7 @@ export function principalOf({ principal }: FastifyRequest): Principal {
 }
 
 /** Puts a guard before every route, before any of its body is read: the role of its key, then the limits of our own. */
-export function guardRoutes(app: FastifyInstance, { keyRing, selfLimits = new SelfLimits() }: RestParts): void {
+export function guardRoutes(app: FastifyInstance, { keyRing, selfLimits }: WholeParts): void {
   const guardOf = (role: Role): onRequestHookHandler => {
     return (request, reply, done) => {
       const principal = keyRing.authenticate(request.headers.authorization);
@@ -71,6 +72,14 @@ function unauthenticated(): Problem {
 
 function forbidden(role: Role): Problem {
   return new Problem("forbidden", `it needs the role ${role}`, { needs: role });
+}
+
+/** Refuses a check whose endpoint is so long that the node has no room for it now. Each check was counted as one before. */
+export function requireRoom(limits: SelfLimits, endpoint: string, reply: FastifyReply): void {
+  const weight = weightOf(endpoint);
+  if (weight === 1) return;
+  const problem = refusal(limits, "check", limits.admitChecks(weight - 1), reply);
+  if (problem !== undefined) throw problem;
 }
 
 /** The problem of who has used up a quota of our own. The others are told how they stand; checks have headers of their own. */

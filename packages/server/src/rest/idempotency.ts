@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { AnsweredTable } from "../database/database.ts";
+import { inTurns, type Work } from "../rules/in-turns.ts";
+import { toJsonParts } from "../rules/json-parts.ts";
 import { listed, permissionOf, principalOf } from "./guard.ts";
 import type { Log } from "./log.ts";
 import { fieldProblem, Problem } from "./problem.ts";
@@ -62,7 +64,7 @@ class Answers {
     if (given === undefined) return undefined;
     // Nobody meets the answers to another's requests.
     const key = `${principalOf(request).id}:${given}`;
-    const fingerprint = fingerprintOf(request);
+    const fingerprint = await inTurns(fingerprintOf(request));
     const before = await this.answered.claim(key, fingerprint, new Date(this.now()));
     if (before === undefined) {
       this.claims.set(request, key);
@@ -106,7 +108,19 @@ function keptHeaders(reply: FastifyReply): Record<string, string> {
   return kept;
 }
 
-function fingerprintOf({ method, url, headers, body }: FastifyRequest): string {
-  const request = JSON.stringify([method, url, headers["if-match"] ?? null, body ?? null]);
-  return createHash("sha256").update(request).digest("hex");
+/** Of what was asked for. A list of rules may be long. */
+function* fingerprintOf({ method, url, headers, body }: FastifyRequest): Work<string> {
+  const rules = rulesIn(body);
+  const request = [method, url, headers["if-match"] ?? null, rules === undefined ? (body ?? null) : null];
+  const hash = createHash("sha256").update(JSON.stringify(request));
+  for (const part of rules === undefined ? [] : yield* toJsonParts(rules)) {
+    hash.update(part);
+    yield;
+  }
+  return hash.digest("hex");
+}
+
+function rulesIn(body: unknown): readonly unknown[] | undefined {
+  if (typeof body !== "object" || body === null || !("rules" in body)) return undefined;
+  return Array.isArray(body.rules) ? body.rules : undefined;
 }

@@ -9,12 +9,17 @@ import type { Catalogue } from "../rules/catalogue.ts";
 import type { Deprecations } from "./deprecation.ts";
 import type { SelfLimits } from "./self-limits.ts";
 
+/** With what is given by default. */
+export interface WholeParts extends RestParts {
+  readonly selfLimits: SelfLimits;
+}
+
 /** What the routes are made of. */
 export interface RestParts {
   readonly service: CheckService;
   readonly database: Pick<Database, "rules" | "users" | "keys" | "audit" | "rollups" | "answered">;
   /** The rules in force. */
-  readonly catalogue: () => Pick<Catalogue, "rules" | "limitsFor">;
+  readonly catalogue: () => Pick<Catalogue, "rules" | "byId" | "limitsFor" | "limitsAt" | "limitsOfUser">;
   /** What checks know of users. */
   readonly standings: Pick<Standings, "of">;
   readonly keyRing: { authenticate(authorization: string | undefined): Principal | undefined };

@@ -2,7 +2,7 @@ import type { FastifyError, FastifyRequest } from "fastify";
 import { HeadgateError, StoreError } from "headgate";
 import { RequestError } from "../check/request-error.ts";
 import { DatabaseError } from "../database/database-error.ts";
-import { type FieldProblem, fieldProblem, Problem, type ProblemCode } from "./problem.ts";
+import { type FieldProblem, fieldProblem, Problem, type ProblemCode, validationProblem } from "./problem.ts";
 
 /** When to come again if a database or a store is gone: both are tried again all the time. */
 const RETRY = { headers: { "retry-after": "1" } };
@@ -59,9 +59,7 @@ function ofValidation({ validation = [], validationContext = "body" }: FastifyEr
     }
     return [{ in: place, field: at.join(".") || place, problem: message }];
   });
-  const [{ field, problem }] = errors;
-  const others = errors.length > 1 ? ` (and ${errors.length - 1} more)` : "";
-  return new Problem("validation_failed", `${field}: ${problem}${others}`, { errors });
+  return validationProblem(errors);
 }
 
 /** Our own mistakes are told to the log alone: their texts may hold what is nobody's business. */

@@ -181,6 +181,24 @@ export class Problem extends Error {
   }
 }
 
+/** So many fields at fault are listed. */
+const MOST_LISTED = 100;
+
+/** Fields that cannot be used. `more` of them are not given; `unchecked` rules after them were not looked at. */
+export function validationProblem(found: readonly FieldProblem[], more = 0, unchecked = 0): Problem {
+  const errors = found.slice(0, MOST_LISTED);
+  const unlisted = found.length - errors.length + more;
+  const [{ field, problem }] = errors;
+  const others = errors.length + unlisted > 1 ? [`and ${errors.length + unlisted - 1} more`] : [];
+  if (unchecked > 0) others.push(`${unchecked} rules after these were not checked`);
+  const detail = `${field}: ${problem}${others.length === 0 ? "" : ` (${others.join("; ")})`}`;
+  return new Problem("validation_failed", detail, {
+    errors,
+    ...(unlisted > 0 && { more_errors: unlisted }),
+    ...(unchecked > 0 && { unchecked_rules: unchecked }),
+  });
+}
+
 export function fieldProblem(place: FieldProblem["in"], field: string, problem: string): Problem {
   return new Problem("validation_failed", `${field}: ${problem}`, { errors: [{ in: place, field, problem }] });
 }

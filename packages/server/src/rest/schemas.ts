@@ -56,6 +56,9 @@ export const pageQuery = z.strictObject({
   cursor: z.string().min(1).max(1_024).optional().describe("What next was on the page before"),
 });
 
+/** Of lists that nearly always fit on one page. */
+export const longPageQuery = pageQuery.extend({ limit: pageQuery.shape.limit.unwrap().default(1_000) });
+
 const userId = id.meta({ examples: ["12345"] });
 
 export const ruleParams = z.object({ rule_id: id.meta({ examples: ["orders"] }) });
@@ -142,7 +145,7 @@ export const auditQuery = pageQuery.extend({
   to: time.optional(),
 });
 
-export const usageQuery = z.strictObject({
+export const usageQuery = longPageQuery.extend({
   period: z.enum(["minute", "day"]).default("minute"),
   rule_id: id.optional(),
   from: time.optional().describe("Default: an hour, or 30 days, before to"),
@@ -296,8 +299,9 @@ export const userLimits = z
         tier: z.string().nullable(),
       }),
     ),
+    next,
   })
-  .describe("The limits in force");
+  .describe("A page of the limits in force, by rule_id");
 
 export const apiKey = z
   .object({
@@ -345,8 +349,9 @@ export const usage = z
     rollups: z.array(
       z.object({ start: z.string(), rule_id: z.string(), allowed: count, denied: count, shadow_denied: count }),
     ),
+    next,
   })
-  .describe("What was decided");
+  .describe("A page of what was decided, by start and rule_id");
 
 export const topDenied = z
   .object({
@@ -354,7 +359,12 @@ export const topDenied = z
   })
   .describe("Whom it hit most");
 
-export const reset = z.object({ reset: z.array(z.string()) }).describe("The rules that were reset");
+export const reset = z
+  .object({
+    reset: z.array(z.string()).max(1_000),
+    more: count.optional().describe("Rules that were reset too, and are not listed"),
+  })
+  .describe("The rules that were reset");
 export const status = z.object({ status: z.string() }).describe("As it should be");
 
 // Problems.
@@ -369,7 +379,10 @@ const problem = z
     advice: z.string(),
     errors: z
       .array(z.object({ in: z.enum(["body", "query", "path", "header"]), field: z.string(), problem: z.string() }))
+      .max(100)
       .optional(),
+    more_errors: count.optional().describe("Further fields at fault, which errors does not list"),
+    unchecked_rules: count.optional().describe("Rules that were not checked, since enough were found to be wrong"),
   })
   .meta({ id: "Problem" });
 

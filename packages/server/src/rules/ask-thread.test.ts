@@ -23,8 +23,24 @@ describe("a thread that is asked", () => {
 
   it("is ended when it is given up", async () => {
     const giveUp = new AbortController();
-    const never = askThread(thread("setInterval(() => {}, 1000);"), undefined, giveUp.signal);
+    const never = askThread(thread("setInterval(() => {}, 1000);"), undefined, { signal: giveUp.signal });
     giveUp.abort();
     await expect(never).rejects.toMatchObject({ name: "AbortError" });
+  });
+
+  it("is not even started when it was given up before", async () => {
+    const aborted = AbortSignal.abort();
+    await expect(askThread(thread("parentPort.postMessage(1);"), undefined, { signal: aborted })).rejects.toMatchObject(
+      {
+        name: "AbortError",
+      },
+    );
+  });
+
+  it("fails alone when it needs more memory than it may use", async () => {
+    const greedy = thread("const all = []; for (;;) all.push(new Array(1000).fill(all.length));");
+    await expect(askThread(greedy, undefined, { limits: { maxOldGenerationSizeMb: 16 } })).rejects.toMatchObject({
+      code: "ERR_WORKER_OUT_OF_MEMORY",
+    });
   });
 });

@@ -1,10 +1,22 @@
 import { once } from "node:events";
-import { Worker } from "node:worker_threads";
+import { type ResourceLimits, Worker } from "node:worker_threads";
 
-/** Lets a thread of its own do what would keep this one from serving others. It answers once; `signal` gives it up. */
-export async function askThread<Answer>(file: URL, question: unknown, signal?: AbortSignal): Promise<Answer> {
+export interface AskThreadOptions {
+  /** Ends the thread, which nobody waits for any more. */
+  readonly signal?: AbortSignal | undefined;
+  /** A thread that needs more fails with ERR_WORKER_OUT_OF_MEMORY; the process goes on. */
+  readonly limits?: ResourceLimits;
+}
+
+/** Lets a thread of its own do what would keep this one from serving others. It answers once. */
+export async function askThread<Answer>(
+  file: URL,
+  question: unknown,
+  { signal, limits = {} }: AskThreadOptions = {},
+): Promise<Answer> {
+  signal?.throwIfAborted();
   // Nothing of how this process was started is for it: a preloaded tracer, or the tests' way to find the sources.
-  const thread = new Worker(file, { workerData: question, execArgv: [] });
+  const thread = new Worker(file, { workerData: question, execArgv: [], resourceLimits: limits });
   try {
     const ended = once(thread, "exit", { signal }).then(() => {
       throw new Error("the thread has ended without an answer");

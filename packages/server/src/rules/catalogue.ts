@@ -5,6 +5,7 @@ import { type Applied, Family, familyName, limitOf } from "./family.ts";
 import { atOnce, inTurns, type Work } from "./in-turns.ts";
 import { overlaps, type Warning } from "./overlaps.ts";
 import type { Dimension, RateLimitRule } from "./rule.ts";
+import { countUpTo, sortedById } from "./sorting.ts";
 import type { Override, Standing } from "./standing.ts";
 import { PatternTrie } from "./trie.ts";
 
@@ -26,12 +27,20 @@ const MOST_CUSTOM = 10_000;
 /** All rules, ready to be asked which limits apply. It never changes: other rules make another catalogue. */
 export class Catalogue {
   readonly rules: readonly RateLimitRule[];
-  readonly #families: readonly Family[];
+  /** The same, sorted by id. */
+  readonly byId: readonly RateLimitRule[];
+  readonly #families: ReadonlyMap<string, Family>;
   readonly #tries: Tries;
   readonly #custom = new Map<string, Applied | undefined>();
 
-  private constructor(rules: readonly RateLimitRule[], families: readonly Family[], tries: Tries) {
+  private constructor(
+    rules: readonly RateLimitRule[],
+    byId: readonly RateLimitRule[],
+    families: ReadonlyMap<string, Family>,
+    tries: Tries,
+  ) {
     this.rules = rules;
+    this.byId = byId;
     this.#families = families;
     this.#tries = tries;
   }
@@ -53,7 +62,7 @@ export class Catalogue {
     const limits = new Map<string, Limit>();
     for (const rule of rules) {
       try {
-        const key = `${rule.dimension}:${familyName(rule)}`;
+        const key = familyKey(rule);
         let family = families.get(key);
         if (family === undefined) {
           family = new Family(rule);
@@ -70,7 +79,7 @@ export class Catalogue {
       }
       yield;
     }
-    return new Catalogue(Object.freeze([...rules]), [...families.values()], tries);
+    return new Catalogue(Object.freeze([...rules]), yield* sortedById(rules), families, tries);
   }
 
   /** All limits that a request must pass, the broadest pattern first; none if no rule matches. */
@@ -87,6 +96,34 @@ export class Catalogue {
     return limits;
   }
 
+  /** The limits of all rules that match an endpoint, whatever tier they are for. */
+  limitsAt(dimension: Dimension, endpoint: string): readonly Applied[] {
+    return this.#familiesAt(dimension, endpoint).flatMap(({ members }) => members);
+  }
+
+  /** The limits of all rules of a dimension, whatever tier they are for. To be done in turns. */
+  *limitsOf(dimension: Dimension): Work<readonly Applied[]> {
+    const limits: Applied[] = [];
+    for (const family of this.#families.values()) {
+      if (family.dimension === dimension) limits.push(...family.members);
+      yield;
+    }
+    return limits;
+  }
+
+  /** The limits that a user has, by rule id: so many of those after an id. To be done in turns. */
+  *limitsOfUser(standing: Standing, now: number, limit: number, after = ""): Work<readonly Applied[]> {
+    const limits: Applied[] = [];
+    for (let i = countUpTo(this.byId, after); i < this.byId.length && limits.length < limit; i += 1) {
+      const rule = this.byId[i];
+      const member =
+        rule.dimension === "user" ? this.#families.get(familyKey(rule))?.memberFor(standing.tier) : undefined;
+      if (member?.definition === rule) limits.push(this.#ofUser(standing, member, now));
+      yield;
+    }
+    return limits;
+  }
+
   /** Rules that are in each other's way, as far as can be told from them. */
   get warnings(): readonly Warning[] {
     return atOnce(this.findWarnings());
@@ -94,7 +131,7 @@ export class Catalogue {
 
   /** The same, to be done in turns. */
   findWarnings(): Work<readonly Warning[]> {
-    return overlaps(this.#families, this.#tries);
+    return overlaps([...this.#families.values()], this.#tries);
   }
 
   #familiesAt(dimension: Dimension, endpoint: string): readonly Family[] {
@@ -126,6 +163,10 @@ export class Catalogue {
     }
     return this.#custom.get(key) ?? member;
   }
+}
+
+function familyKey(rule: RateLimitRule): string {
+  return `${rule.dimension}:${familyName(rule)}`;
 }
 
 function applied(

@@ -177,5 +177,9 @@ function decodedTwice(segment: string): string {
 }
 
 function decodedLeniently(text: string): string {
-  return text.replace(ESCAPES, (escapes) => Buffer.from(escapes.replaceAll("%", ""), "hex").toString("utf8"));
+  return text.replace(ESCAPES, (escapes) => {
+    const code = escapes.length === 3 ? Number.parseInt(escapes.slice(1), 16) : 128;
+    // A buffer takes longer than all the rest, and one ASCII character needs none.
+    return code < 128 ? String.fromCharCode(code) : Buffer.from(escapes.replaceAll("%", ""), "hex").toString("utf8");
+  });
 }

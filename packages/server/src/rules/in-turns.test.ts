@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { atOnce, inTurns, type Work } from "./in-turns.ts";
+import { atOnce, inTurns, startingNow, type Work } from "./in-turns.ts";
 
 function spend(ms: number): void {
   for (const end = performance.now() + ms; performance.now() < end; );
@@ -32,6 +32,14 @@ describe("work that is done in turns", () => {
     await inTurns(working(10, 6));
     clearInterval(other);
     expect(turns).toBeGreaterThan(0);
+  });
+
+  it("is done at once if it takes no longer than a turn, and else in turns", async () => {
+    expect(startingNow(working(7, 0))).toBe(7);
+    const rest = startingNow(working(3, 6));
+    expect(rest).toBeInstanceOf(Promise);
+    expect(await rest).toBe(3);
+    expect(() => startingNow(failing())).toThrow("at the second step");
   });
 
   it("fails as it fails at once", async () => {

@@ -14,12 +14,23 @@ export function atOnce<Result>(work: Work<Result>): Result {
 
 /** Does it some milliseconds at a time: in between, whoever waits for this thread is served. */
 export async function inTurns<Result>(work: Work<Result>): Promise<Result> {
-  let end = performance.now() + TURN_MS;
   for (;;) {
-    const { done, value } = work.next();
-    if (done) return value;
-    if (performance.now() < end) continue;
+    const turn = oneTurn(work);
+    if (turn.done) return turn.value;
     await new Promise(setImmediate);
-    end = performance.now() + TURN_MS;
+  }
+}
+
+/** Does at once what takes no longer than a turn, and the rest in turns. */
+export function startingNow<Result>(work: Work<Result>): Result | Promise<Result> {
+  const turn = oneTurn(work);
+  return turn.done ? turn.value : new Promise(setImmediate).then(() => inTurns(work));
+}
+
+function oneTurn<Result>(work: Work<Result>): IteratorResult<undefined, Result> {
+  const end = performance.now() + TURN_MS;
+  for (;;) {
+    const step = work.next();
+    if (step.done || performance.now() >= end) return step;
   }
 }

@@ -1,7 +1,7 @@
 import { askThread } from "./ask-thread.ts";
 import { inTurns } from "./in-turns.ts";
 import { ofJsonParts } from "./json-parts.ts";
-import { ReplacementError, type ReplacementProblem } from "./replacement.ts";
+import { ReplacementError, type ReplacementProblems } from "./replacement.ts";
 import type { RuleInput } from "./rule.ts";
 import { type FileProblem, parseRules, RulesFileError } from "./rules-file.ts";
 
@@ -12,10 +12,11 @@ export interface RulesText {
   readonly file?: string;
 }
 
-/** What it answers, in parts of JSON: one or the other. */
+/** What it answers, one of these. Lists that may be long come in parts of JSON. */
 export interface FoundInText {
   readonly rules?: readonly string[];
   readonly problems?: readonly string[];
+  readonly refused?: ReplacementProblems;
 }
 
 /** The compiled one also where the sources run, as in tests: a thread reads no TypeScript. */
@@ -32,13 +33,21 @@ export async function parseAside(text: string, name: string, signal?: AbortSigna
   throw new RulesFileError(name, await inTurns(ofJsonParts<FileProblem>(problems ?? [])));
 }
 
-/** As parseReplacement, while this thread serves others. */
-export async function parseReplacementAside(text: string): Promise<readonly RuleInput[]> {
-  const { rules, problems } = await ask({ text });
-  if (rules !== undefined) return inTurns(ofJsonParts<RuleInput>(rules));
-  throw new ReplacementError(await inTurns(ofJsonParts<ReplacementProblem>(problems ?? [])));
+/** As parseReplacement, while this thread serves others. `signal` gives it up. */
+export async function parseReplacementAside(text: string, signal?: AbortSignal): Promise<readonly RuleInput[]> {
+  const { rules, refused } = await ask({ text }, signal);
+  if (refused !== undefined) throw new ReplacementError(refused);
+  return inTurns(ofJsonParts<RuleInput>(rules ?? []));
 }
 
+/** A hundred thousand rules need less than half of it in any form. */
+const LIMITS = { maxOldGenerationSizeMb: 2_048 };
+
+/** The last that was asked: the next waits for it, so that many large texts take no more memory than one. */
+let last: Promise<unknown> = Promise.resolve();
+
 function ask(question: RulesText, signal?: AbortSignal): Promise<FoundInText> {
-  return askThread(THREAD, question, signal);
+  const answer = last.then(() => askThread<FoundInText>(THREAD, question, { signal, limits: LIMITS }));
+  last = answer.catch(() => {});
+  return answer;
 }

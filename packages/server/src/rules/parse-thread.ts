@@ -11,7 +11,11 @@ function found({ text, file }: RulesText): FoundInText {
     const rules = file === undefined ? parseReplacement(text) : parseRules(text, file);
     return { rules: atOnce(toJsonParts(rules)) };
   } catch (error) {
-    if (!(error instanceof RulesFileError || error instanceof ReplacementError)) throw error;
+    if (error instanceof ReplacementError) {
+      const { problems, more, unchecked } = error;
+      return { refused: { problems, more, unchecked } };
+    }
+    if (!(error instanceof RulesFileError)) throw error;
     return { problems: atOnce(toJsonParts(error.problems)) };
   }
 }

@@ -1,43 +1,90 @@
+import { atOnce, type Work } from "./in-turns.ts";
 import type { RuleInput } from "./rule.ts";
+import { ruleInput } from "./rule-input.ts";
 import { rulesFile } from "./rules-file.ts";
 
-/** One field that cannot be used; the empty one is the text itself, which is no JSON. */
+/** So many problems are listed. Nobody reads more, and a list of all may be a hundred times as long as the rules. */
+const MOST_PROBLEMS = 100;
+
+/** One field that cannot be used; the empty one is the text itself, which is not JSON. */
 export interface ReplacementProblem {
   readonly field: string;
   readonly problem: string;
 }
 
+/** What is wrong with a replacement, and how much more may be. */
+export interface ReplacementProblems {
+  readonly problems: readonly ReplacementProblem[];
+  /** Problems that were found and are not listed. */
+  readonly more: number;
+  /** Rules after these that were not checked. */
+  readonly unchecked: number;
+}
+
 /** A replacement of all rules that cannot be used; nothing of it is. */
-export class ReplacementError extends Error {
+export class ReplacementError extends Error implements ReplacementProblems {
   override readonly name = "ReplacementError";
   readonly problems: readonly ReplacementProblem[];
+  readonly more: number;
+  readonly unchecked: number;
 
-  constructor(problems: readonly ReplacementProblem[]) {
+  constructor({ problems, more, unchecked }: ReplacementProblems) {
     super(`${problems[0].field}: ${problems[0].problem}`);
     this.problems = problems;
+    this.more = more;
+    this.unchecked = unchecked;
   }
 }
 
-/** The rules of `{"rules": [ … ]}`: all of them, or it throws a ReplacementError that says all that is wrong. */
+/** The rules of `{"rules": [ … ]}`: all of them, or it throws a ReplacementError with the first problems. */
 export function parseReplacement(text: string): readonly RuleInput[] {
-  const { data, error } = rulesFile.safeParse(parsed(text));
-  if (data !== undefined) return data.rules;
-  const problems = error.issues.flatMap((issue): ReplacementProblem[] => {
-    if (issue.code !== "unrecognized_keys") {
-      return [{ field: issue.path.map(String).join(".") || "body", problem: issue.message }];
+  return atOnce(parsingReplacement(text));
+}
+
+/** The same, to be done in turns. */
+export function* parsingReplacement(text: string): Work<readonly RuleInput[]> {
+  const value = parsed(text);
+  const items = itemsIn(value);
+  // One by one: a schema of the whole list would collect all problems before it tells the first.
+  const { error } = rulesFile.safeParse(items === undefined ? value : { ...Object(value), rules: [] });
+  const found = error === undefined ? [] : error.issues.flatMap((issue) => problemsOf(issue, []));
+  const rules: RuleInput[] = [];
+  let unchecked = 0;
+  for (const [i, item] of (items ?? []).entries()) {
+    if (found.length >= MOST_PROBLEMS) {
+      unchecked = (items ?? []).length - i;
+      break;
     }
-    return issue.keys.map((key) => ({
-      field: [...issue.path, key].map(String).join("."),
-      problem: "is not known here",
-    }));
-  });
-  throw new ReplacementError(problems);
+    const { data, error } = ruleInput.safeParse(item);
+    if (data !== undefined) rules.push(data);
+    for (const issue of error?.issues ?? []) found.push(...problemsOf(issue, ["rules", i]));
+    yield;
+  }
+  if (found.length === 0) return rules;
+  const problems = found.slice(0, MOST_PROBLEMS);
+  throw new ReplacementError({ problems, more: found.length - problems.length, unchecked });
+}
+
+function itemsIn(value: unknown): readonly unknown[] | undefined {
+  if (typeof value !== "object" || value === null || !("rules" in value)) return undefined;
+  return Array.isArray(value.rules) ? value.rules : undefined;
+}
+
+type Issue = NonNullable<ReturnType<typeof ruleInput.safeParse>["error"]>["issues"][number];
+
+function problemsOf(issue: Issue, at: readonly PropertyKey[]): ReplacementProblem[] {
+  const path = [...at, ...issue.path];
+  if (issue.code !== "unrecognized_keys") {
+    return [{ field: path.map(String).join(".") || "body", problem: issue.message }];
+  }
+  return issue.keys.map((key) => ({ field: [...path, key].map(String).join("."), problem: "is not known here" }));
 }
 
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new ReplacementError([{ field: "", problem: "is no JSON" }]);
+    const problems = [{ field: "", problem: "is not valid JSON" }];
+    throw new ReplacementError({ problems, more: 0, unchecked: 0 });
   }
 }

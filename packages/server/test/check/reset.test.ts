@@ -1,4 +1,9 @@
+import type { Store } from "headgate";
 import { describe, expect, it } from "vitest";
+import { LimitRule } from "../../src/check/limit-rule.ts";
+import { KeyStates } from "../../src/check/states.ts";
+import { openStores } from "../../src/check/stores.ts";
+import { Catalogue } from "../../src/rules/catalogue.ts";
 import { request, rule, world } from "./fixtures.ts";
 
 const ADMIN = { id: "key-1", name: "Ada" };
@@ -93,4 +98,57 @@ describe("a reset", () => {
     const asked = { identifier: "42", dimension: "user" as const, ...fields };
     await expect(service.reset(asked, ADMIN)).rejects.toMatchObject({ name: "RequestError", field });
   });
+
+  describe("without an endpoint, of very many rules", () => {
+    const many = Array.from({ length: 3_000 }, (_, i) => rule({ rule_id: `r${i}`, endpoint_pattern: `/r${i}` }));
+
+    it("is done in turns, and leaves nothing behind for rules that were never asked", async () => {
+      const made = await world(many);
+      await made.service.check(request({ endpoint: "/r2999", cost: 5 }));
+      expect(made.stores.stats.memoryKeys?.()).toBe(1);
+      let turns = 0;
+      let going = true;
+      const other = (): void => {
+        turns += 1;
+        if (going) setImmediate(other);
+      };
+      setImmediate(other);
+      const { reset } = await made.service.reset({ identifier: "42", dimension: "user" }, ADMIN);
+      going = false;
+      expect(reset).toHaveLength(3_000);
+      expect(turns).toBeGreaterThan(0);
+      expect((await made.service.peek(request({ endpoint: "/r2999" }))).decisive?.current_count).toBe(0);
+      expect(made.stores.mayHold?.(limitRule("/r2999"))).toBe(true);
+      expect(made.stores.mayHold?.(limitRule("/r1"))).toBe(false);
+    });
+
+    it("names a hundred of them in the audit log, and says how many more", async () => {
+      const { service, audited } = await world(many);
+      await service.reset({ identifier: "42", dimension: "user" }, ADMIN);
+      expect(audited).toMatchObject([{ action: "limit.reset", after: { endpoint: null, more: 2_900 } }]);
+      expect((audited[0].after as { rules: string[] }).rules).toHaveLength(100);
+    });
+
+    it("asks the stores for some at a time", async () => {
+      const sizes: number[] = [];
+      const { service } = await world(many, {
+        stores: async (clock) => {
+          const stores = await openStores({ redis: undefined, zookeeper: undefined, nodes: 1 }, {}, clock);
+          const { mayHold: _, ...others } = stores;
+          const apply: Store["apply"] = (action, operations, options) => {
+            sizes.push(operations.length);
+            return stores.strict.apply(action, operations, options);
+          };
+          return { ...others, strict: { apply } };
+        },
+      });
+      await service.reset({ identifier: "42", dimension: "user" }, ADMIN);
+      expect(sizes).toEqual(Array(30).fill(100));
+    });
+  });
 });
+
+function limitRule(endpoint_pattern: string): LimitRule {
+  const [applied] = Catalogue.of([rule({ endpoint_pattern })]).limitsAt("user", endpoint_pattern);
+  return new LimitRule(applied, new KeyStates());
+}

@@ -330,7 +330,8 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
           field: "user_id",
         });
         expect(await database.rules.get(id)).toBe(undefined);
-        expect(await database.rollups.query({ period: "day", rule_id: id, from: at(0), to: at(1) })).toEqual([]);
+        const query = { period: "day", rule_id: id, from: at(0), to: at(1), limit: 10 } as const;
+        expect(await database.rollups.query(query)).toEqual({ items: [] });
         expect(await database.users.removeOverride(id, id, admin)).toEqual({ conflict: "missing" });
       });
     });
@@ -399,7 +400,7 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
         const refusal = { code: "HG_BAD_OPTION", field };
         await expect(database.audit.query({ limit: 1, [field]: "soon" })).rejects.toMatchObject(refusal);
         const span = { from: at(0), to: at(1), [field]: "soon" };
-        await expect(database.rollups.query({ period: "day", ...span })).rejects.toMatchObject(refusal);
+        await expect(database.rollups.query({ period: "day", limit: 1, ...span })).rejects.toMatchObject(refusal);
       });
 
       it("takes events of any key, and finds them by it", async () => {
@@ -570,8 +571,8 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
             [database, other][i % 2].rollups.add([rollup, more, rollup].toReversed()),
           ),
         );
-        const found = await database.rollups.query({ period: "minute", from: at(0), to: at(1) });
-        expect(found).toEqual([
+        const found = await database.rollups.query({ period: "minute", from: at(0), to: at(1), limit: 10 });
+        expect(found.items).toEqual([
           { ...rollup, allowed: 40, denied: 80, shadow_denied: 120 },
           { ...more, allowed: 20, denied: 40, shadow_denied: 60 },
         ]);
@@ -585,15 +586,54 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
           { ...rollup, period: "day" },
           { ...rollup, start: at(1), rule_id: "s" },
         ]);
-        const starts = async (query: { rule_id?: string; from: string; to: string }) =>
-          (await database.rollups.query({ period: "minute", ...query })).map(({ start, rule_id }) => [start, rule_id]);
+        const starts = async (query: { rule_id?: string; from: string; to: string }) => {
+          const { items } = await database.rollups.query({ period: "minute", limit: 10, ...query });
+          return items.map(({ start, rule_id }) => [start, rule_id]);
+        };
         expect(await starts({ from: at(0), to: at(2) })).toEqual([
           [at(0), "r"],
           [at(1), "r"],
           [at(1), "s"],
         ]);
         expect(await starts({ rule_id: "s", from: at(0), to: at(9) })).toEqual([[at(1), "s"]]);
-        expect(await database.rollups.query({ period: "day", from: at(0), to: at(1) })).toHaveLength(1);
+        const days = await database.rollups.query({ period: "day", from: at(0), to: at(1), limit: 10 });
+        expect(days.items).toHaveLength(1);
+      });
+
+      it("finds them by page, each once, also of one rule", async () => {
+        const all = [0, 1, 2, 3].flatMap((minute) =>
+          ["r", "s", "t"].map((rule_id) => ({ ...rollup, start: at(minute), rule_id })),
+        );
+        await database.rollups.add(all);
+        const pages = async (limit: number, rule: { rule_id?: string } = {}) => {
+          const sizes: number[] = [];
+          const found: unknown[] = [];
+          for (let cursor: string | undefined; ; ) {
+            const page = await database.rollups.query({
+              period: "minute",
+              from: at(0),
+              to: at(9),
+              limit,
+              ...rule,
+              ...(cursor !== undefined && { cursor }),
+            });
+            sizes.push(page.items.length);
+            found.push(...page.items);
+            cursor = page.next;
+            if (cursor === undefined) return { sizes, found };
+          }
+        };
+        expect(await pages(5)).toEqual({ sizes: [5, 5, 2], found: all });
+        expect(await pages(6)).toEqual({ sizes: [6, 6], found: all });
+        expect(await pages(1, { rule_id: "s" })).toEqual({
+          sizes: [1, 1, 1, 1],
+          found: all.filter(({ rule_id }) => rule_id === "s"),
+        });
+      });
+
+      it.each(["", "x", "bm8", "WzFd", "WyJhIiwxXQ", "WzEuNSwiYSJd"])("refuses the cursor %j", async (cursor) => {
+        const query = { period: "minute", from: at(0), to: at(9), limit: 5, cursor } as const;
+        await expect(database.rollups.query(query)).rejects.toMatchObject({ code: "HG_BAD_OPTION", field: "cursor" });
       });
     });
 
@@ -729,8 +769,10 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
         });
         expect((await database.users.get("u")).overrides).toMatchObject([{ expires_at: ago(29 * DAY) }]);
         expect(await database.answered.claim("young", "g", now)).toEqual({ fingerprint: "f" });
-        expect(await database.rollups.query({ period: "minute", from: ago(99 * DAY), to: ago(0) })).toHaveLength(1);
-        expect(await database.rollups.query({ period: "day", from: ago(999 * DAY), to: ago(0) })).toHaveLength(1);
+        for (const period of ["minute", "day"] as const) {
+          const { items } = await database.rollups.query({ period, from: ago(999 * DAY), to: ago(0), limit: 10 });
+          expect(items).toHaveLength(1);
+        }
       });
 
       it("takes the old end of the audit log, and what stays still verifies and grows", async () => {

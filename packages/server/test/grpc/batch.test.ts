@@ -1,7 +1,10 @@
 import { status } from "@grpc/grpc-js";
+import { ManualClock } from "headgate/testing";
 import { describe, expect, it } from "vitest";
+import type { CheckService } from "../../src/check/check.ts";
 import { Dimension } from "../../src/grpc/generated/headgate/v1/rate_limiter.ts";
-import { rule } from "../check/fixtures.ts";
+import { SelfLimits } from "../../src/rest/self-limits.ts";
+import { rule, world } from "../check/fixtures.ts";
 import { call, check, served } from "./fixtures.ts";
 
 describe("CheckRateLimitBatch", () => {
@@ -47,5 +50,50 @@ describe("CheckRateLimitBatch", () => {
       details: expect.stringContaining("checks"),
     });
     expect(told.decisions).toHaveLength(1_000);
+  });
+
+  it("lets others have their turn while it is worked on", async () => {
+    const made = await world([rule()]);
+    let turns = 0;
+    let going = true;
+    const other = (): void => {
+      turns += 1;
+      if (going) setImmediate(other);
+    };
+    const seen: number[] = [];
+    const slow: CheckService["check"] = (asked) => {
+      seen.push(turns);
+      for (const end = performance.now() + 2; performance.now() < end; );
+      return made.service.check(asked);
+    };
+    const { client } = await served([], { world: made, instead: { check: slow } });
+    setImmediate(other);
+    const checks = Array.from({ length: 30 }, () => check());
+    const { responses } = await call(client, client.checkRateLimitBatch, { checks });
+    going = false;
+    expect(responses).toHaveLength(30);
+    // 60 ms of work, at most some milliseconds of it in one turn.
+    expect(new Set(seen).size).toBeGreaterThan(5);
+  });
+
+  it("is weighed by the length of its paths", async () => {
+    const selfLimits = new SelfLimits({ clock: new ManualClock() });
+    const { client } = await served([rule({ limit: 1_000_000 })], { selfLimits });
+    selfLimits.admitChecks(100_000 - 250);
+    const long = check({ endpoint: `/${"a".repeat(8_000)}` });
+    await call(client, client.checkRateLimitBatch, { checks: Array(7).fill(long) });
+    const refused = { code: status.RESOURCE_EXHAUSTED };
+    await expect(call(client, client.checkRateLimitBatch, { checks: [long] })).rejects.toMatchObject(refused);
+    await expect(call(client, client.checkRateLimit, long)).rejects.toMatchObject(refused);
+    expect(await call(client, client.checkRateLimit, check())).toMatchObject({ allowed: true });
+  });
+
+  it("has an error for a path that has no reading", async () => {
+    const { client } = await served();
+    const checks = ["/a%00", "/100%25", "/100%", "/a".repeat(65)].map((endpoint) => check({ endpoint }));
+    const { errors } = await call(client, client.checkRateLimitBatch, { checks });
+    expect(errors).toMatchObject(
+      [0, 2, 3].map((index) => ({ index, field: "endpoint", code: status.INVALID_ARGUMENT })),
+    );
   });
 });

@@ -49,6 +49,13 @@ it("tells what rules have decided, of a span that is not too long", async () => 
   const long = "/api/v1/usage?from=2026-01-01T00:00:00Z&to=2026-01-03T00:00:00Z";
   expect((await service.ask("GET", long)).body.errors[0].field).toBe("from");
   expect((await service.ask("GET", `${long}&period=day`)).status).toBe(200);
+  await service.database.rollups.add([{ ...rollup, rule_id: "search" }]);
+  const first = await service.ask("GET", "/api/v1/usage?limit=1");
+  expect(first.body.rollups).toMatchObject([{ rule_id: "orders" }]);
+  const second = await service.ask("GET", `/api/v1/usage?limit=1&cursor=${first.body.next}`);
+  expect([second.body.rollups, second.body.next]).toMatchObject([[{ rule_id: "search" }], undefined]);
+  expect((await service.ask("GET", "/api/v1/usage?limit=1001")).status).toBe(400);
+  expect((await service.ask("GET", "/api/v1/usage?cursor=x")).body.errors[0].field).toBe("cursor");
   const back = "/api/v1/usage?from=2026-01-03T00:00:00Z&to=2026-01-01T00:00:00Z";
   expect((await service.ask("GET", back)).status).toBe(400);
 });

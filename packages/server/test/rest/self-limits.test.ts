@@ -88,3 +88,19 @@ it("limits nobody who has no key, and no open route", async () => {
   expect(headers.get("ratelimit")).toBeNull();
   expect((await service.ask("GET", "/api/v1/rules", { key: null })).headers.get("ratelimit")).toBeNull();
 });
+
+it("weighs a check of a long path as many", async () => {
+  const clock = new ManualClock();
+  const selfLimits = new SelfLimits({ clock });
+  service = await startService({ parts: () => ({ selfLimits }) });
+  selfLimits.admitChecks(100_000 - 34);
+  const long = `/${"a".repeat(8_000)}`;
+  const ask = (endpoint: string) =>
+    (service as Service).ask("POST", "/api/v1/check", { body: { identifier: "1", endpoint } });
+  expect((await ask(`/a?${"x".repeat(8_000)}`)).status).toBe(200);
+  expect((await ask(long)).status).toBe(200);
+  const denied = await ask(long);
+  expect([denied.status, denied.body["violated-policies"]]).toEqual([429, ["checks"]]);
+  const headers = { "x-headgate-identifier": "1", "x-headgate-endpoint": long };
+  expect((await service.ask("GET", "/api/v1/auth", { headers })).status).toBe(429);
+});

@@ -148,3 +148,33 @@ it("takes any text for a user: slashes, prototypes, other scripts", async () => 
     expect(body).toMatchObject({ user_id: user, tier: "premium", version: 1 });
   }
 });
+
+it("tells the limits by page, in the order of the rules' ids, whatever order the rules came in", async () => {
+  const rules = Array.from({ length: 25 }, (_, i) =>
+    ruleOf({ rule_id: `r${(i * 7) % 25}`, endpoint_pattern: `/r${i}` }),
+  );
+  service = await startService({
+    rules: [...rules, ruleOf({ rule_id: "r11-premium", endpoint_pattern: "/r0", tier: "premium" })],
+  });
+  const found: string[] = [];
+  const sizes: number[] = [];
+  for (let cursor = ""; ; ) {
+    const { body } = await service.ask("GET", `/api/v1/users/42/limits?limit=10${cursor}`);
+    found.push(...body.limits.map(({ rule_id }: { rule_id: string }) => rule_id));
+    sizes.push(body.limits.length);
+    if (body.next === undefined) break;
+    cursor = `&cursor=${body.next}`;
+  }
+  expect(sizes).toEqual([10, 10, 5]);
+  expect(found).toEqual(rules.map(({ rule_id }) => rule_id).sort());
+  const bad = await service.ask("GET", "/api/v1/users/42/limits?cursor=x");
+  expect([bad.status, bad.body.errors[0].field]).toEqual([400, "cursor"]);
+});
+
+it("takes a thousand custom limits of a user, and no more", async () => {
+  service = await startService();
+  const custom_limits = Object.fromEntries(Array.from({ length: 1_001 }, (_, i) => [`r${i}`, 1]));
+  const { status, body } = await service.ask("PUT", "/api/v1/users/42/limits", { body: { custom_limits } });
+  const problem = "must be at most 1000, got 1001";
+  expect([status, body.errors]).toEqual([400, [{ in: "body", field: "custom_limits", problem }]]);
+});

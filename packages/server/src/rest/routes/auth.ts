@@ -4,7 +4,8 @@ import { sendHeaders } from "../answers.ts";
 import type { App } from "../app.ts";
 import { denialCode, violatedIn } from "../check-answer.ts";
 import { CheckHeaders } from "../check-headers.ts";
-import type { RestParts } from "../parts.ts";
+import { requireRoom } from "../guard.ts";
+import type { WholeParts } from "../parts.ts";
 import { fieldProblem, PROBLEMS, Problem } from "../problem.ts";
 import { checkBody, problems } from "../schemas.ts";
 
@@ -24,7 +25,7 @@ const authQuery = z.strictObject({
 });
 
 /** For proxies that ask about each request with a request of its own: a check without bodies. */
-export function authRoutes(app: App, { service }: RestParts): void {
+export function authRoutes(app: App, { service, selfLimits }: WholeParts): void {
   const headers = new CheckHeaders();
 
   app.get(
@@ -39,7 +40,9 @@ export function authRoutes(app: App, { service }: RestParts): void {
       },
     },
     async (request, reply) => {
-      const result: CheckResult = await service.check(checkOf(request.headers));
+      const check = checkOf(request.headers);
+      requireRoom(selfLimits, check.endpoint, reply);
+      const result: CheckResult = await service.check(check);
       sendHeaders(reply, headers.write(result));
       if (result.allowed) {
         reply.code(204);

@@ -6,19 +6,22 @@ import type { Calls } from "../calls.ts";
 import { answerText, denialCode, denialText } from "../check-answer.ts";
 import { checkValidator } from "../check-body.ts";
 import { CheckHeaders } from "../check-headers.ts";
-import { principalOf } from "../guard.ts";
+import { principalOf, requireRoom } from "../guard.ts";
 import { idempotencyKeyOf } from "../idempotency.ts";
-import type { RestParts } from "../parts.ts";
+import type { WholeParts } from "../parts.ts";
 import { PROBLEM_TYPE, PROBLEMS } from "../problem.ts";
 import { checkAnswer, checkBody, denials, problems, reset, resetBody } from "../schemas.ts";
 
 const CHECK = "/api/v1/check";
 
+/** So many rules are named in the answer to a reset. */
+const MOST_NAMED = 1_000;
+
 /** Whole, so that nothing is put together anew for each answer. */
 const JSON_TYPE = "application/json; charset=utf-8";
 const DENIAL_TYPE = `${PROBLEM_TYPE}; charset=utf-8`;
 
-export function checkRoutes(app: App, { service }: RestParts, calls: Calls): void {
+export function checkRoutes(app: App, { service, selfLimits }: WholeParts, calls: Calls): void {
   const headers = new CheckHeaders();
 
   const answer = (result: CheckResult, request: FastifyRequest, withLimits: boolean, reply: FastifyReply): void => {
@@ -47,6 +50,7 @@ export function checkRoutes(app: App, { service }: RestParts, calls: Calls): voi
     },
     (request, reply) => {
       const { identifier, dimension, endpoint, cost, timestamp, with_limits } = request.body;
+      requireRoom(selfLimits, endpoint, reply);
       const idempotencyKey = idempotencyKeyOf(request);
       const asked = { identifier, dimension, endpoint, cost };
       const result = service.check(
@@ -86,7 +90,8 @@ export function checkRoutes(app: App, { service }: RestParts, calls: Calls): voi
         { ...identity, ...(endpoint === undefined ? {} : { endpoint }) },
         principalOf(request),
       );
-      return { reset: [...done.reset] };
+      const more = done.reset.length - MOST_NAMED;
+      return { reset: done.reset.slice(0, MOST_NAMED), ...(more > 0 && { more }) };
     },
   );
 }

@@ -8,6 +8,9 @@ import { answerOf } from "../check-answer.ts";
 import type { RestParts } from "../parts.ts";
 import { checkBody, explainQuery, explanation, problems } from "../schemas.ts";
 
+/** So many rules that do not apply are explained. */
+const MOST_PASSED_OVER = 1_000;
+
 const explainBody = checkBody.omit({ timestamp: true, with_limits: true });
 
 type Question = z.output<typeof explainBody>;
@@ -82,19 +85,15 @@ function reasonOf(rule: RateLimitRule, from: Applied["from"], standing: Standing
   return `it is for everybody${tier === null ? "" : ` whose tier (here ${tier}) has no rule of its own`}${shadow}`;
 }
 
-/** The rules that match the endpoint and are for those of another tier. */
+/** The rules that match the endpoint and are for those of another tier: not all, if there are very many tiers. */
 function passedOver(
   catalogue: ReturnType<RestParts["catalogue"]>,
   { dimension, endpoint }: Question,
   applied: readonly Applied[],
 ): RateLimitRule[] {
   const taken = new Set(applied.map(({ definition }) => definition));
-  const tiers = new Set(catalogue.rules.filter((rule) => rule.dimension === dimension).map(({ tier }) => tier));
-  const matching = [...tiers].flatMap((tier) => {
-    const standing = { user_id: "", tier, custom_limits: {}, overrides: [], version: 0 };
-    return catalogue.limitsFor({ dimension, endpoint, standing }, 0).map(({ definition }) => definition);
-  });
-  return [...new Set(matching)].filter((rule) => !taken.has(rule));
+  const matching = catalogue.limitsAt(dimension, endpoint).map(({ definition }) => definition);
+  return matching.filter((rule) => !taken.has(rule)).slice(0, MOST_PASSED_OVER);
 }
 
 function whyNot(rule: RateLimitRule, standing: Standing | undefined): Explained {

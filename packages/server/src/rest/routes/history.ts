@@ -41,12 +41,12 @@ export function historyRoutes(app: App, parts: RestParts): void {
     {
       schema: {
         tags: ["history"],
-        summary: "What each rule decided, by minute (30 days) or day (a year)",
+        summary: "What each rule decided, by minute (30 days) or day (a year), by page",
         querystring: usageQuery,
         response: { 200: usage, ...problems("database_unavailable") },
       },
     },
-    async ({ query: { period, rule_id, from, to } }) => {
+    async ({ query: { period, rule_id, from, to, limit, cursor } }) => {
       const { usual, longest } = SPANS[period];
       const until = to === undefined ? now() : Date.parse(to);
       const since = from === undefined ? until - usual : Date.parse(from);
@@ -55,17 +55,18 @@ export function historyRoutes(app: App, parts: RestParts): void {
         throw fieldProblem("query", "from", `must be at most ${longest / DAY} days before to when period is ${period}`);
       }
       const span = { from: new Date(since).toISOString(), to: new Date(until).toISOString() };
-      const rollups = await database.rollups.query({ period, ...span, ...given({ rule_id }) });
+      const { items, next } = await database.rollups.query({ period, ...span, limit, ...given({ rule_id, cursor }) });
       return {
         period,
         ...span,
-        rollups: rollups.map(({ start, rule_id, allowed, denied, shadow_denied }) => ({
+        rollups: items.map(({ start, rule_id, allowed, denied, shadow_denied }) => ({
           start,
           rule_id,
           allowed,
           denied,
           shadow_denied,
         })),
+        ...given({ next }),
       };
     },
   );

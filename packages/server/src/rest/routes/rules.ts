@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Page, Paged, RuleTable } from "../../database/database.ts";
 import type { RateLimitRule } from "../../rules/rule.ts";
 import { ruleInput } from "../../rules/rule-input.ts";
+import { countUpTo } from "../../rules/sorting.ts";
 import type { App } from "../app.ts";
 import { principalOf } from "../guard.ts";
 import { takeLargeReplacements } from "../large-replacement.ts";
@@ -168,7 +169,7 @@ function fixed(catalogue: RestParts["catalogue"], file: string): Omit<RuleTable,
     throw new Problem("rules_from_file", `the rules come from ${file}`);
   };
   return {
-    list: async (page) => pageOf(catalogue().rules, page),
+    list: async (page) => pageOf(catalogue().byId, page),
     get: async (id) => catalogue().rules.find(({ rule_id }) => rule_id === id),
     create: refuse,
     update: refuse,
@@ -177,11 +178,10 @@ function fixed(catalogue: RestParts["catalogue"], file: string): Omit<RuleTable,
   };
 }
 
-/** By id, and the cursor is the last of the page before: pages hold together while the file changes. */
-function pageOf(rules: readonly RateLimitRule[], { limit, cursor }: Page): Paged<RateLimitRule> {
-  const sorted = rules.toSorted((a, b) => (a.rule_id < b.rule_id ? -1 : 1));
-  const from = cursor === undefined ? 0 : sorted.filter(({ rule_id }) => rule_id <= cursor).length;
-  const items = sorted.slice(from, from + limit);
+/** The cursor is the last id of the page before: pages hold together while the file changes. */
+function pageOf(byId: readonly RateLimitRule[], { limit, cursor }: Page): Paged<RateLimitRule> {
+  const from = cursor === undefined ? 0 : countUpTo(byId, cursor);
+  const items = byId.slice(from, from + limit);
   const last = items.at(-1);
-  return from + limit < sorted.length && last !== undefined ? { items, next: last.rule_id } : { items };
+  return from + limit < byId.length && last !== undefined ? { items, next: last.rule_id } : { items };
 }

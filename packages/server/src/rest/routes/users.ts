@@ -1,5 +1,8 @@
 import { z } from "zod";
+import { cursorAt, placeOf } from "../../database/cursor.ts";
 import type { Applied } from "../../rules/family.ts";
+import { inTurns } from "../../rules/in-turns.ts";
+import { isAmong } from "../../rules/sorting.ts";
 import type { Standing } from "../../rules/standing.ts";
 import type { App } from "../app.ts";
 import { principalOf } from "../guard.ts";
@@ -7,6 +10,7 @@ import type { RestParts } from "../parts.ts";
 import { fieldProblem } from "../problem.ts";
 import {
   customBody,
+  longPageQuery,
   override,
   overrideBody,
   overrideParams,
@@ -27,6 +31,9 @@ const WRITE_PROBLEMS = problems(
   "unsupported_media_type",
   "database_unavailable",
 );
+
+/** Custom limits of one user. */
+const MOST_CUSTOM_LIMITS = 1_000;
 
 export function userRoutes(app: App, { database: { users }, catalogue, now = Date.now }: RestParts): void {
   app.get(
@@ -53,23 +60,36 @@ export function userRoutes(app: App, { database: { users }, catalogue, now = Dat
         tags: ["users"],
         summary: "The limits that a user really has, and where each comes from",
         params: userParams,
+        querystring: longPageQuery,
         response: { 200: userLimits, ...problems("database_unavailable") },
       },
     },
-    async ({ params }, reply) => {
+    async ({ params, query: { limit, cursor } }, reply) => {
+      const after = cursor === undefined ? "" : placeOf(cursor, "string");
       const found = await users.get(params.user_id);
       reply.header("etag", etagOf(found));
-      const limits = effectiveLimits(catalogue(), found, now());
-      return { user_id: found.user_id, tier: found.tier, version: found.version, limits: limits.map(stated) };
+      const { user_id, tier, version } = found;
+      const some = await inTurns(catalogue().limitsOfUser(found, now(), limit + 1, after));
+      const limits = some.slice(0, limit).map(stated);
+      const next = some.length > limit ? { next: cursorAt(limits[limit - 1].rule_id) } : {};
+      return { user_id, tier, version, limits, ...next };
     },
   );
 
   app.put(
     "/users/:user_id/limits",
     {
+      preValidation: async ({ body }) => {
+        if (typeof body !== "object" || body === null || !("custom_limits" in body)) return;
+        const count = Object.keys(Object(body.custom_limits)).length;
+        // The schema would list what is wrong with each of them.
+        if (count > MOST_CUSTOM_LIMITS) {
+          throw fieldProblem("body", "custom_limits", `must be at most ${MOST_CUSTOM_LIMITS}, got ${count}`);
+        }
+      },
       schema: {
         tags: ["users"],
-        summary: "Give a user limits of his own, in the place of those he had",
+        summary: "Give a user limits of their own, replacing all custom limits, at most 1,000",
         params: userParams,
         body: customBody,
         response: { 200: standing, ...WRITE_PROBLEMS, ...problems("version_changed") },
@@ -78,8 +98,8 @@ export function userRoutes(app: App, { database: { users }, catalogue, now = Dat
     async (request, reply) => {
       const { user_id } = request.params;
       const { custom_limits } = request.body;
-      const known = new Set(catalogue().rules.map(({ rule_id }) => rule_id));
-      for (const rule_id of Object.keys(custom_limits)) requireKnown(known.has(rule_id), `custom_limits.${rule_id}`);
+      const { byId } = catalogue();
+      for (const id of Object.keys(custom_limits)) requireKnown(isAmong(byId, id), `custom_limits.${id}`);
       const version = await expectedVersion(
         request.headers["if-match"],
         async () => (await users.get(user_id)).version,
@@ -129,7 +149,7 @@ export function userRoutes(app: App, { database: { users }, catalogue, now = Dat
     async (request, reply) => {
       const { user_id } = request.params;
       const { rule_id, limit, burst, reason } = request.body;
-      requireKnown(rule_id === null || catalogue().rules.some((rule) => rule.rule_id === rule_id), "rule_id");
+      requireKnown(rule_id === null || isAmong(catalogue().byId, rule_id), "rule_id");
       const expires_at = endOf(request.body, now());
       if (expires_at === null) throw fieldProblem("body", "expires_at", "must be given");
       const made = await users.addOverride(
@@ -178,16 +198,6 @@ function inForce(
     overrides: overrides.filter(({ expires_at }) => Date.parse(expires_at) > now),
     version,
   };
-}
-
-/** All limits of a user, whatever he asks for. Each pattern matches itself, read as an endpoint. */
-function effectiveLimits(catalogue: ReturnType<RestParts["catalogue"]>, standing: Standing, now: number): Applied[] {
-  const patterns = catalogue.rules.filter(({ dimension }) => dimension === "user").map((rule) => rule.endpoint_pattern);
-  return [...new Set(patterns)].flatMap((endpoint) =>
-    catalogue
-      .limitsFor({ dimension: "user", endpoint, standing }, now)
-      .filter(({ definition }) => definition.endpoint_pattern === endpoint),
-  );
 }
 
 function stated({ definition, rule: { limit }, from }: Applied): z.output<typeof userLimits>["limits"][number] {
