@@ -7,6 +7,7 @@ import type { NodeHost, RunningNode } from "./node/serve.ts";
 import type { Catalogue } from "./rules/catalogue.ts";
 import type { CheckedRules } from "./rules/checked-rules.ts";
 import type { RateLimitRule, RuleInput } from "./rules/rule.ts";
+import type { ParsedUser } from "./rules/user-input.ts";
 
 export type { AuditQuery } from "./audit/audit.ts";
 export { allSettings, flagOf, variableOf } from "./config/fields.ts";
@@ -16,6 +17,8 @@ export type { Database } from "./database/database.ts";
 export type { Finding } from "./node/doctor/finding.ts";
 export type { RunningNode } from "./node/serve.ts";
 export type { RateLimitRule, RuleInput } from "./rules/rule.ts";
+export type { UserInput } from "./rules/standing.ts";
+export type { ParsedUser } from "./rules/user-input.ts";
 
 // Each part is loaded when it is used: who only reads settings does not wait for the servers and the drivers.
 
@@ -61,6 +64,10 @@ export async function checkRules(text: string): Promise<CheckedRules> {
 
 export async function rulesOfService(rules: readonly unknown[]): Promise<readonly RuleInput[]> {
   return (await import("./rules/checked-rules.ts")).rulesOfService(rules);
+}
+
+export async function parseUserInput(value: unknown): Promise<ParsedUser> {
+  return (await import("./rules/user-input.ts")).parseUserInput(value);
 }
 
 export async function rulesText(rules: readonly RuleInput[]): Promise<string> {

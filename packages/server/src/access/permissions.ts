@@ -28,6 +28,8 @@ export const PERMISSIONS = {
   "PUT /api/v1/rules/:rule_id": "write",
   "DELETE /api/v1/rules/:rule_id": "write",
 
+  "GET /api/v1/users": "read",
+  "POST /api/v1/users": "write",
   "GET /api/v1/users/:user_id": "read",
   "GET /api/v1/users/:user_id/limits": "read",
   "PUT /api/v1/users/:user_id/limits": "write",

@@ -3,7 +3,7 @@ import type { AuditEntry, AuditEvent, AuditQuery, ChainBreak } from "../audit/au
 import type { Link } from "../audit/chain.ts";
 import type { Rollup, RollupQuery } from "../metrics/rollup.ts";
 import type { RateLimitRule, RuleInput } from "../rules/rule.ts";
-import type { CustomLimit, Override, Standing } from "../rules/standing.ts";
+import type { CustomLimit, Override, Standing, UserInput } from "../rules/standing.ts";
 import type { Retention } from "./retention.ts";
 
 /**
@@ -82,11 +82,26 @@ export interface Conflict {
   readonly current?: number;
 }
 
+export interface UserQuery extends Page {
+  readonly tier?: string;
+}
+
+/** How many users an import has changed. */
+export interface Imported {
+  readonly created: number;
+  readonly updated: number;
+  readonly unchanged: number;
+}
+
 export interface UserTable {
   /** Of somebody unknown: no tier, nothing custom, version 0. */
   get(id: string): Promise<Standing>;
   /** Of all of whom anything is stored; undefined if they are more than so many. */
   ids(most: number): Promise<readonly string[] | undefined>;
+  /** By page, in the order of their ids; those of one tier if it is given. */
+  list(query: UserQuery): Promise<Paged<Standing>>;
+  /** Stores what is given of users, in one transaction and in this order. */
+  import(users: readonly UserInput[], actor: Actor): Promise<Imported>;
   setTier(id: string, tier: string | null, actor: Actor, version?: number): Promise<Standing | Conflict>;
   setCustomLimits(
     id: string,

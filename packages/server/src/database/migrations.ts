@@ -179,6 +179,12 @@ export function migrationsWith(id: RawBuilder<unknown>): Record<string, Migratio
         await index(db, "headgate_rollups", "period", "rule_id", "start");
       },
     },
+
+    "0004_users_by_tier": {
+      async up(db: Kysely<Tables>) {
+        await index(db, "headgate_users", "tier", "user_id");
+      },
+    },
   };
 }
 

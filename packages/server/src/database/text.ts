@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { HeadgateError } from "headgate";
 
 /** As long as a name may be that a row is found by: PostgreSQL's indexes take no more than some 2,700 bytes. */
-const LONGEST_ID = 512;
+export const LONGEST_ID = 512;
 
 const LONE_SURROGATES = /\p{Surrogate}/gu;
 

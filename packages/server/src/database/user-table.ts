@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { Kysely } from "kysely";
-import type { CustomLimit, Override, Standing } from "../rules/standing.ts";
-import type { Actor, Conflict, UserTable } from "./database.ts";
+import type { CustomLimit, Override, Standing, UserInput } from "../rules/standing.ts";
+import type { Actor, Conflict, Imported, Paged, UserQuery, UserTable } from "./database.ts";
+import { importUsers } from "./import-users.ts";
 import type { Ledger } from "./ledger.ts";
+import { listUsers } from "./list-users.ts";
 import type { OverrideRow, Tables } from "./tables.ts";
 import { canBeId, requireStorable } from "./text.ts";
 import { millisecondsOf } from "./time.ts";
@@ -31,6 +33,14 @@ export class SqlUsers implements UserTable {
       if (some.length < IDS_AT_ONCE) return ids;
       await new Promise(setImmediate);
     }
+  }
+
+  list(query: UserQuery): Promise<Paged<Standing>> {
+    return listUsers(this.ledger, query);
+  }
+
+  import(users: readonly UserInput[], actor: Actor): Promise<Imported> {
+    return this.ledger.write((db, entry) => importUsers(db, entry, users, actor));
   }
 
   setTier(id: string, tier: string | null, actor: Actor, version?: number): Promise<Standing | Conflict> {
@@ -152,7 +162,7 @@ export function settled({ tier, custom_limits, version }: Standing): object {
   return { tier, custom_limits, version };
 }
 
-function overrideOf({ expires_at, created_at, ...row }: OverrideRow): Override {
+export function overrideOf({ expires_at, created_at, ...row }: OverrideRow): Override {
   return { ...row, expires_at: new Date(expires_at).toISOString(), created_at: new Date(created_at).toISOString() };
 }
 

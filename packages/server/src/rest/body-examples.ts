@@ -17,6 +17,7 @@ export const BODY_EXAMPLES: Readonly<Record<string, object>> = {
   "POST /api/v1/rules": RULE,
   "PUT /api/v1/rules": { rules: [RULE] },
   "PUT /api/v1/rules/:rule_id": { ...RULE, limit: 10 },
+  "POST /api/v1/users": { users: [{ user_id: "12345", tier: null }] },
   "PUT /api/v1/users/:user_id/limits": { custom_limits: { orders: { limit: 20 } } },
   "PUT /api/v1/users/:user_id/tier": { tier: "premium" },
   "POST /api/v1/users/:user_id/override": { rule_id: "orders", limit: 50, reason: "a sale", duration_seconds: 3_600 },

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { ROLES } from "../access/api-key.ts";
+import { LONGEST_ID } from "../database/text.ts";
 import { DIMENSIONS } from "../rules/rule.ts";
+import { burstUnits, customLimits, limitUnits, tierName, userInput } from "../rules/user-input.ts";
 import { PROBLEM_TYPE, PROBLEMS, type ProblemCode } from "./problem.ts";
 
-/** What the database can find a row by. */
-const LONGEST_ID = 512;
 export const LONGEST_IDENTIFIER = 1_024;
 export const LONGEST_ENDPOINT = 8_192;
 
@@ -66,20 +66,24 @@ export const userParams = z.object({ user_id: userId });
 export const overrideParams = z.object({ user_id: userId, override_id: id });
 export const keyParams = z.object({ key_id: id });
 
-const limitUnits = z.int().min(1).describe("How many units each window may pass");
-const burstUnits = z.int().min(1).nullable().describe("How many units can be held at once; null: as many as the limit");
-
-const customLimits = z.record(
-  z.string().min(1).max(255),
-  z.strictObject({ limit: limitUnits, burst: burstUnits.default(null) }),
-);
-
 const LONGEST_OVERRIDE_SECONDS = 366 * 86_400;
 
+export const userQuery = pageQuery.extend({ tier: tierName.optional().describe("Only users of this tier") });
+
+/** Users in one request: so few that a node tells the others of each, and does not have them read everything again. */
+const MOST_IMPORTED = 500;
+
+export const importBody = z.strictObject({
+  // Each is checked by itself, so that very many that are wrong do not take long.
+  users: z
+    .array(z.unknown())
+    .min(1)
+    .max(MOST_IMPORTED)
+    .meta({ items: z.toJSONSchema(userInput, { io: "input" }) }),
+});
+
 export const tierBody = z.strictObject({
-  tier: z
-    .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "must be a name such as premium: letters, digits, . _ -, at most 64")
+  tier: tierName
     .nullable()
     .describe("free, premium, enterprise or any other name; null: none")
     .meta({ examples: ["premium"] }),
@@ -256,6 +260,12 @@ export const replaced = z
   })
   .describe("What has changed");
 
+const fieldAtFault = z.object({
+  in: z.enum(["body", "query", "path", "header"]),
+  field: z.string(),
+  problem: z.string(),
+});
+
 export const override = z
   .object({
     override_id: z.string(),
@@ -279,6 +289,17 @@ export const standing = z
     version: z.number(),
   })
   .meta({ id: "User" });
+
+const warnings = z
+  .array(fieldAtFault)
+  .optional()
+  .describe("What was stored and will probably not do what was meant, such as a tier that no rule names");
+
+export const changedStanding = standing.extend({ warnings }).meta({ id: "ChangedUser" });
+export const userPage = z.object({ users: z.array(standing), next }).describe("A page of users");
+export const imported = z
+  .object({ created: count, updated: count, unchanged: count, warnings })
+  .describe("How many users were changed");
 
 export const userLimits = z
   .object({
@@ -377,10 +398,7 @@ const problem = z
     code: z.enum(Object.keys(PROBLEMS)),
     detail: z.string().optional(),
     advice: z.string(),
-    errors: z
-      .array(z.object({ in: z.enum(["body", "query", "path", "header"]), field: z.string(), problem: z.string() }))
-      .max(100)
-      .optional(),
+    errors: z.array(fieldAtFault).max(100).optional(),
     more_errors: count.optional().describe("Further fields at fault, which errors does not list"),
     unchecked_rules: count.optional().describe("Rules that were not checked, since enough were found to be wrong"),
   })

@@ -18,6 +18,13 @@ export interface Override {
   readonly created_by: string;
 }
 
+/** What is to be stored of a user; what is absent stays as it is. */
+export interface UserInput {
+  readonly user_id: string;
+  readonly tier?: string | null;
+  readonly custom_limits?: Readonly<Record<string, CustomLimit>>;
+}
+
 /** What is known of one user: it decides which limits he has. */
 export interface Standing {
   readonly user_id: string;

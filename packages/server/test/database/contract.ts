@@ -257,6 +257,97 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
         expect(await database.users.setTier("u", null, admin)).toEqual({ ...all, tier: null, version: 4 });
       });
 
+      it("lists users by page in the order of their ids, and those of one tier", async () => {
+        for (const [id, tier] of Object.entries({ b: "free", a: "premium", ä: "free", B: "free" })) {
+          await database.users.setTier(id, tier, admin);
+        }
+        const override = await database.users.addOverride(anOverride({ user_id: "c" }), admin);
+        const first = await database.users.list({ limit: 2 });
+        expect(first.items.map(({ user_id }) => user_id)).toEqual(["B", "a"]);
+        const second = await database.users.list({ limit: 3, cursor: first.next ?? "" });
+        expect(second.items).toMatchObject([
+          { user_id: "b", tier: "free", custom_limits: {}, overrides: [], version: 1 },
+          { user_id: "c", tier: null, overrides: [override] },
+          { user_id: "ä" },
+        ]);
+        expect(second.next).toBe(undefined);
+        const free = await database.users.list({ limit: 2, tier: "free" });
+        expect(free.items.map(({ user_id }) => user_id)).toEqual(["B", "b"]);
+        const rest = await database.users.list({ limit: 2, tier: "free", cursor: free.next ?? "" });
+        expect([rest.items.map(({ user_id }) => user_id), rest.next]).toEqual([["ä"], undefined]);
+        expect(await database.users.list({ limit: 5, tier: "none" })).toEqual({ items: [] });
+        const wrong = database.users.list({ limit: 5, cursor: "nowhere" });
+        await expect(wrong).rejects.toMatchObject({ code: "HG_BAD_OPTION", field: "cursor" });
+      });
+
+      it("lists any number of users once, however long the pages are", async () => {
+        const ids = Array.from({ length: 350 }, (_, i) => `u${String(i).padStart(3, "0")}`);
+        await database.users.import(
+          ids.map((user_id) => ({ user_id, tier: "free" })),
+          admin,
+        );
+        const found: string[] = [];
+        let cursor: string | undefined;
+        do {
+          const page = await database.users.list({ limit: 333, ...(cursor !== undefined && { cursor }) });
+          found.push(...page.items.map(({ user_id }) => user_id));
+          cursor = page.next;
+        } while (cursor !== undefined);
+        expect(found).toEqual(ids);
+      });
+
+      it("ends a page of very long users early", async () => {
+        const custom_limits = Object.fromEntries(
+          Array.from({ length: 400 }, (_, i) => [`${"r".repeat(200)}${i}`, { limit: 1 }]),
+        );
+        const ids = Array.from({ length: 250 }, (_, i) => `u${String(i).padStart(3, "0")}`);
+        for (let i = 0; i < ids.length; i += 50) {
+          const some = ids.slice(i, i + 50).map((user_id) => ({ user_id, custom_limits }));
+          await database.users.import(some, admin);
+        }
+        const page = await database.users.list({ limit: 250 });
+        expect(page.items).toHaveLength(100);
+        const next = await database.users.list({ limit: 250, cursor: page.next ?? "" });
+        expect(next.items[0].user_id).toBe("u100");
+      });
+
+      it("imports users: what is absent stays, what is the same is not touched, and the last one wins", async () => {
+        const limits = { orders: { limit: 5, burst: null } };
+        await database.users.setTier("same", "free", admin);
+        await database.users.setCustomLimits("kept", limits, admin);
+        const override = await database.users.addOverride(anOverride({ user_id: "kept" }), admin);
+        const told = listen(database);
+        const users = [
+          { user_id: "same", tier: "free" },
+          { user_id: "kept", tier: "premium" },
+          { user_id: "new", tier: "free" },
+          { user_id: "new", tier: "premium" },
+          { user_id: "limits", custom_limits: limits },
+        ];
+        expect(await database.users.import(users, admin)).toEqual({ created: 2, updated: 1, unchanged: 1 });
+        expect(await database.users.get("same")).toMatchObject({ version: 1 });
+        expect(await database.users.get("kept")).toEqual({
+          user_id: "kept",
+          tier: "premium",
+          custom_limits: limits,
+          overrides: [override],
+          version: 3,
+        });
+        expect(await database.users.get("new")).toMatchObject({ tier: "premium", version: 1 });
+        expect(await database.users.get("limits")).toMatchObject({ tier: null, custom_limits: limits });
+        const changed = told.flatMap((change) => (change.kind === "user" ? [change.user_id] : []));
+        expect(changed).toEqual(["kept", "new", "limits"]);
+        const { items } = await database.audit.query({ action: "user.import", limit: 10 });
+        expect(items.map(({ subject }) => subject)).toEqual(["user:limits", "user:new", "user:kept"]);
+        expect(items[2]).toMatchObject({
+          actor_id: admin.id,
+          before: { tier: null, custom_limits: limits, version: 2 },
+          after: { tier: "premium", custom_limits: limits, version: 3 },
+        });
+        expect(await database.users.import(users, admin)).toEqual({ created: 0, updated: 0, unchanged: 4 });
+        expect((await database.audit.verify()).broken).toBe(undefined);
+      });
+
       it("lists all of whom anything is stored, unless they are too many", async () => {
         expect(await database.users.ids(0)).toEqual([]);
         await database.users.setTier("a", "premium", admin);

@@ -55,6 +55,8 @@ it("says 409 while the first is under way", async () => {
         users: {
           get: (id) => database.users.get(id),
           ids: (most) => database.users.ids(most),
+          list: (query) => database.users.list(query),
+          import: (...all) => database.users.import(...all),
           setCustomLimits: (...all) => database.users.setCustomLimits(...all),
           addOverride: (...all) => database.users.addOverride(...all),
           removeOverride: (...all) => database.users.removeOverride(...all),

@@ -137,6 +137,9 @@ it("matches what the routes do", async () => {
   await ask("DELETE /api/v1/rules/{rule_id}", "/api/v1/rules/new");
   await ask("PUT /api/v1/rules", "/api/v1/rules", { body: { rules: [ruleOf()] } });
 
+  const imported = { users: [{ user_id: "1", tier: "gold", custom_limits: { orders: { limit: 9 } } }] };
+  await ask("POST /api/v1/users", "/api/v1/users", { body: imported });
+  await ask("GET /api/v1/users", "/api/v1/users?tier=gold");
   await ask("PUT /api/v1/users/{user_id}/tier", "/api/v1/users/1/tier", { body: { tier: "premium" } });
   const stale = { body: { tier: "free" }, headers: { "if-match": '"9"' } };
   await ask("PUT /api/v1/users/{user_id}/tier", "/api/v1/users/1/tier", stale);

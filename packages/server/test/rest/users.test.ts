@@ -1,4 +1,4 @@
-import { afterEach, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { eventually, ruleOf, type Service, startService } from "./service.ts";
 
 let service: Service;
@@ -51,10 +51,128 @@ it("puts a user into a tier, and takes him out of it", async () => {
 
 it("takes any name for a tier that is a name", async () => {
   service = await startService({ rules: TIERS });
-  expect((await service.ask("PUT", "/api/v1/users/42/tier", { body: { tier: "gold" } })).status).toBe(200);
   for (const body of [{ tier: "" }, { tier: "two words" }, { tier: 3 }, {}]) {
     expect((await service.ask("PUT", "/api/v1/users/42/tier", { body })).status).toBe(400);
   }
+});
+
+it("warns of a tier that no rule names, and stores it", async () => {
+  service = await startService({ rules: TIERS });
+  const put = async (tier: string | null) => {
+    const { status, body } = await service.ask("PUT", "/api/v1/users/42/tier", { body: { tier } });
+    expect([status, body.tier]).toEqual([200, tier]);
+    return body.warnings;
+  };
+  const problem = "no rule names the tier gold: the limits for users without a tier apply until one does";
+  expect(await put("gold")).toEqual([{ in: "body", field: "tier", problem }]);
+  expect((await put("premum"))[0].problem).toContain("premum (did you mean premium?)");
+  for (const known of ["premium", "enterprise", null]) expect(await put(known)).toBe(undefined);
+});
+
+it("lists users by page, and those of one tier", async () => {
+  service = await startService({ rules: TIERS });
+  for (const [user, tier] of [
+    ["b", "premium"],
+    ["a", "free"],
+    ["c", "premium"],
+  ]) {
+    await service.ask("PUT", `/api/v1/users/${user}/tier`, { body: { tier } });
+  }
+  const body = { limit: 77, reason: "sale", duration_seconds: 60 };
+  await service.ask("POST", "/api/v1/users/a/override", { body });
+  const first = await service.ask("GET", "/api/v1/users?limit=2");
+  expect(first.body.users).toMatchObject([
+    { user_id: "a", tier: "free", custom_limits: {}, overrides: [{ limit: 77 }], version: 2 },
+    { user_id: "b", tier: "premium", overrides: [] },
+  ]);
+  const second = await service.ask("GET", `/api/v1/users?limit=2&cursor=${first.body.next}`);
+  expect(second.body).toEqual({ users: [expect.objectContaining({ user_id: "c" })] });
+  const premium = await service.ask("GET", "/api/v1/users?tier=premium");
+  expect(premium.body.users.map(({ user_id }: { user_id: string }) => user_id)).toEqual(["b", "c"]);
+  await service.clock.advance(60_000);
+  expect((await service.ask("GET", "/api/v1/users")).body.users[0].overrides).toEqual([]);
+  for (const query of ["cursor=x", "tier=two%20words", "limit=1001", "tear=free"]) {
+    expect((await service.ask("GET", `/api/v1/users?${query}`)).status).toBe(400);
+  }
+});
+
+describe("an import", () => {
+  const post = (users: unknown, headers = {}) =>
+    service.ask("POST", "/api/v1/users", { body: { users }, headers, key: service.keys.write });
+
+  it("sets tiers and custom limits of many users, and is in force at once", async () => {
+    service = await startService({ rules: TIERS });
+    const users = [
+      { user_id: "1", tier: "premium" },
+      { user_id: "2", custom_limits: { orders: { limit: 250 } } },
+    ];
+    const { status, body } = await post(users);
+    expect([status, body]).toEqual([200, { created: 2, updated: 0, unchanged: 0 }]);
+    expect(await limitsOf("1")).toMatchObject({ "orders-premium": [100, "tier"] });
+    expect(await limitsOf("2")).toMatchObject({ orders: [250, "custom"] });
+    const check = { identifier: "1", endpoint: "/api/v1/orders" };
+    expect((await service.ask("POST", "/api/v1/check", { body: check })).body.limit).toBe(100);
+    expect((await post(users)).body).toEqual({ created: 0, updated: 0, unchanged: 2 });
+    const audit = await service.ask("GET", "/api/v1/audit?user=1");
+    expect(audit.body.entries).toMatchObject([{ action: "user.import", actor_name: "write" }]);
+  });
+
+  it("changes nothing if anything in it is wrong, and says where", async () => {
+    service = await startService({ rules: TIERS });
+    const { status, body } = await post([
+      { user_id: "1", tier: "premium" },
+      { user_id: "2", tier: "two words" },
+      { user_id: "3", custom_limits: { nothing: { limit: 1 } } },
+      { user_id: "4", tier: null, teir: "free" },
+      { user_id: "a\0", tier: null },
+      { user_id: "6" },
+      "user",
+    ]);
+    expect(status).toBe(400);
+    expect(body.errors.map(({ field }: { field: string }) => field)).toEqual([
+      "users.1.tier",
+      "users.2.custom_limits.nothing",
+      "users.3.teir",
+      "users.4.user_id",
+      "users.5.tier",
+      "users.6",
+    ]);
+    expect((await service.ask("GET", "/api/v1/users")).body.users).toEqual([]);
+  });
+
+  it("lists at most a hundred problems, and takes at most 500 users", async () => {
+    service = await startService({ rules: TIERS });
+    const wrong = await post(Array.from({ length: 500 }, () => ({})));
+    expect([wrong.status, wrong.body.errors.length]).toEqual([400, 100]);
+    const many = await post(Array.from({ length: 501 }, (_, i) => ({ user_id: String(i), tier: null })));
+    expect([many.status, many.body.errors[0].field]).toEqual([400, "users"]);
+    expect((await post([])).status).toBe(400);
+    const limits = Object.fromEntries(Array.from({ length: 1_001 }, (_, i) => [i, { limit: 1 }]));
+    const long = await post([{ user_id: "1", custom_limits: limits }]);
+    expect([long.status, long.body.errors[0].field]).toEqual([400, "users.0.custom_limits"]);
+    const large = [{ user_id: "1", tier: "x".repeat(600_000) }];
+    expect((await post(large)).status).toBe(413);
+    const most = await post(Array.from({ length: 500 }, (_, i) => ({ user_id: String(i), tier: "premium" })));
+    expect(most.body).toMatchObject({ created: 500 });
+  });
+
+  it("warns once of each tier that no rule names", async () => {
+    service = await startService({ rules: TIERS });
+    const tiers = ["premium", "gold", "gold", "premum", null];
+    const { body } = await post(tiers.map((tier, i) => ({ user_id: String(i), tier })));
+    expect(body.warnings).toMatchObject([
+      { field: "users.1.tier", problem: expect.stringMatching(/tier gold: .* \(2 of these users\)$/) },
+      { field: "users.3.tier", problem: expect.stringContaining("did you mean premium?") },
+    ]);
+  });
+
+  it("can be sent again under its idempotency key", async () => {
+    service = await startService({ rules: TIERS });
+    const send = () => post([{ user_id: "1", tier: "premium" }], { "x-idempotency-key": "k" });
+    const [first, second] = [await send(), await send()];
+    expect(second.body).toEqual(first.body);
+    expect(second.headers.get("idempotency-replayed")).toBe("true");
+  });
 });
 
 it("gives a user limits of his own, before those of his tier", async () => {

@@ -6,10 +6,15 @@ import { isAmong } from "../../rules/sorting.ts";
 import type { Standing } from "../../rules/standing.ts";
 import type { App } from "../app.ts";
 import { principalOf } from "../guard.ts";
+import { checkImport } from "../import-users.ts";
+import { namesIn, unknownTierProblem } from "../known-names.ts";
 import type { RestParts } from "../parts.ts";
 import { fieldProblem } from "../problem.ts";
 import {
+  changedStanding,
   customBody,
+  importBody,
+  imported,
   longPageQuery,
   override,
   overrideBody,
@@ -18,10 +23,15 @@ import {
   standing,
   tierBody,
   userLimits,
+  userPage,
   userParams,
+  userQuery,
 } from "../schemas.ts";
 import { etagOf, expectedVersion, requireDone } from "../versions.ts";
 import { endOf } from "./ending.ts";
+
+/** 500 users with some limits of their own fit; it is read in a few milliseconds. */
+const LARGEST_IMPORT = 256 * 1024;
 
 const WRITE_PROBLEMS = problems(
   "idempotency_in_progress",
@@ -36,6 +46,45 @@ const WRITE_PROBLEMS = problems(
 const MOST_CUSTOM_LIMITS = 1_000;
 
 export function userRoutes(app: App, { database: { users }, catalogue, now = Date.now }: RestParts): void {
+  app.get(
+    "/users",
+    {
+      schema: {
+        tags: ["users"],
+        summary: "All users of whom anything is stored, by page, or those of one tier",
+        querystring: userQuery,
+        response: { 200: userPage, ...problems("database_unavailable") },
+      },
+    },
+    async ({ query: { limit, cursor, tier } }) => {
+      const { items, next } = await users.list({
+        limit,
+        ...(cursor !== undefined && { cursor }),
+        ...(tier !== undefined && { tier }),
+      });
+      return { users: items.map((user) => inForce(user, now())), ...(next !== undefined && { next }) };
+    },
+  );
+
+  app.post(
+    "/users",
+    {
+      bodyLimit: LARGEST_IMPORT,
+      schema: {
+        tags: ["users"],
+        summary: "Import users: set tiers and custom limits of up to 500, all or nothing",
+        body: importBody,
+        response: { 200: imported, ...WRITE_PROBLEMS },
+      },
+    },
+    async (request) => {
+      const known = namesIn(catalogue().rules);
+      const { users: checked, warnings } = await inTurns(checkImport(request.body.users, known));
+      const { created, updated, unchanged } = await users.import(checked, principalOf(request));
+      return { created, updated, unchanged, ...(warnings.length > 0 && { warnings: [...warnings] }) };
+    },
+  );
+
   app.get(
     "/users/:user_id",
     {
@@ -119,7 +168,7 @@ export function userRoutes(app: App, { database: { users }, catalogue, now = Dat
         summary: "Put a user into a tier",
         params: userParams,
         body: tierBody,
-        response: { 200: standing, ...WRITE_PROBLEMS, ...problems("version_changed") },
+        response: { 200: changedStanding, ...WRITE_PROBLEMS, ...problems("version_changed") },
       },
     },
     async (request, reply) => {
@@ -128,10 +177,14 @@ export function userRoutes(app: App, { database: { users }, catalogue, now = Dat
         request.headers["if-match"],
         async () => (await users.get(user_id)).version,
       );
-      const stored = await users.setTier(user_id, request.body.tier, principalOf(request), version);
+      const { tier } = request.body;
+      const stored = await users.setTier(user_id, tier, principalOf(request), version);
       const changed = requireDone(stored, { missing: "version_changed" });
       reply.header("etag", etagOf(changed));
-      return inForce(changed, now());
+      const known = namesIn(catalogue().rules);
+      if (tier === null || known.tiers.has(tier)) return inForce(changed, now());
+      const warning = { in: "body" as const, field: "tier", problem: unknownTierProblem(tier, known) };
+      return { ...inForce(changed, now()), warnings: [warning] };
     },
   );
 

@@ -1,0 +1,73 @@
+import { HeadgateError } from "headgate";
+import { z } from "zod";
+import { LONGEST_ID, requireStorable } from "../database/text.ts";
+import type { UserInput } from "./standing.ts";
+
+export const limitUnits = z.int().min(1).describe("How many units each window may pass");
+export const burstUnits = z
+  .int()
+  .min(1)
+  .nullable()
+  .describe("How many units can be held at once; null: as many as the limit");
+
+export const tierName = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "must be a name such as premium: letters, digits, . _ -, at most 64");
+
+export const customLimits = z.record(
+  z.string().min(1).max(255),
+  z.strictObject({ limit: limitUnits, burst: burstUnits.default(null) }),
+);
+
+/** One user of an import. */
+export const userInput = z
+  .strictObject({
+    user_id: z.string().min(1).max(LONGEST_ID),
+    tier: tierName.nullable().optional().describe("null: none; absent: unchanged"),
+    custom_limits: customLimits.optional().describe("By rule_id, replacing all the user had; absent: unchanged"),
+  })
+  .refine(({ tier, custom_limits }) => tier !== undefined || custom_limits !== undefined, {
+    error: "must be given, or custom_limits",
+    path: ["tier"],
+  });
+
+export interface InputProblem {
+  readonly field: string;
+  readonly problem: string;
+}
+
+export type ParsedUser = { readonly user: UserInput } | { readonly problems: readonly InputProblem[] };
+
+/** More are not looked at, so that one user cannot keep this thread busy. */
+const MOST_CUSTOM_LIMITS = 1_000;
+
+/** A user of an import, or what is wrong with it. */
+export function parseUserInput(value: unknown): ParsedUser {
+  if (customLimitCount(value) > MOST_CUSTOM_LIMITS) {
+    return { problems: [{ field: "custom_limits", problem: `must have at most ${MOST_CUSTOM_LIMITS} limits` }] };
+  }
+  const { data, error } = userInput.safeParse(value);
+  if (error !== undefined) return { problems: error.issues.flatMap(problemsOf) };
+  const { user_id, tier, custom_limits } = data;
+  try {
+    requireStorable({ user_id });
+  } catch (refusal) {
+    if (!(refusal instanceof HeadgateError)) throw refusal;
+    return { problems: [{ field: refusal.field, problem: refusal.message.slice(refusal.field.length + 2) }] };
+  }
+  return {
+    user: { user_id, ...(tier !== undefined && { tier }), ...(custom_limits !== undefined && { custom_limits }) },
+  };
+}
+
+function customLimitCount(value: unknown): number {
+  if (typeof value !== "object" || value === null || !("custom_limits" in value)) return 0;
+  const { custom_limits } = value;
+  return typeof custom_limits === "object" && custom_limits !== null ? Object.keys(custom_limits).length : 0;
+}
+
+function problemsOf(issue: z.core.$ZodIssue): InputProblem[] {
+  const path = issue.path.map(String);
+  if (issue.code !== "unrecognized_keys") return [{ field: path.join("."), problem: issue.message }];
+  return issue.keys.map((key) => ({ field: [...path, key].join("."), problem: "is not a field of a user" }));
+}
