@@ -18,6 +18,7 @@ export interface Database {
   readonly audit: AuditTable;
   readonly rollups: RollupTable;
   readonly answered: AnsweredTable;
+  readonly denied: DeniedTable;
   /** Told of every change, made here or by another node, within a second. Returns how to stop listening. */
   onChange(listener: (change: Change) => void): () => void;
   /** Answers if the database can be read. */
@@ -146,6 +147,14 @@ export interface RollupTable {
   add(rollups: readonly Rollup[]): Promise<void>;
   /** By start and rule. */
   query(query: RollupQuery): Promise<Paged<Rollup>>;
+}
+
+/** What each node reports about the keys that it denies most, an hour in each report. */
+export interface DeniedTable {
+  /** Replaces what this node has reported about the hour that began at `start` (in milliseconds). */
+  put(nodeId: string, start: number, text: string): Promise<void>;
+  /** The reports of all nodes about hours that began then or later. */
+  since(start: number): Promise<readonly { readonly nodeId: string; readonly text: string }[]>;
 }
 
 /** Answers of admin writes by idempotency key, for five minutes. */

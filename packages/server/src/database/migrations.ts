@@ -185,6 +185,18 @@ export function migrationsWith(id: RawBuilder<unknown>): Record<string, Migratio
         await index(db, "headgate_users", "tier", "user_id");
       },
     },
+
+    "0005_top_denied": {
+      async up(db: Kysely<Tables>) {
+        await db.schema
+          .createTable("headgate_top_denied")
+          .addColumn("node_id", id, (column) => column.notNull())
+          .addColumn("start", "bigint", (column) => column.notNull())
+          .addColumn("report", "text", (column) => column.notNull())
+          .addPrimaryKeyConstraint("headgate_top_denied_pkey", ["start", "node_id"])
+          .execute();
+      },
+    },
   };
 }
 

@@ -2,6 +2,7 @@ import { HeadgateError } from "headgate";
 import { SqlAnswered } from "./answered-table.ts";
 import { SqlAudit } from "./audit-table.ts";
 import type { Database } from "./database.ts";
+import { SqlDenied } from "./denied-table.ts";
 import { SqlKeys } from "./key-table.ts";
 import { Ledger } from "./ledger.ts";
 import { openPostgres } from "./postgres.ts";
@@ -38,6 +39,7 @@ export async function openDatabase({ postgres, data, threads = true }: DatabaseO
     audit: new SqlAudit(ledger),
     rollups: new SqlRollups(ledger),
     answered: new SqlAnswered(ledger),
+    denied: new SqlDenied(ledger),
     onChange: (listener) => ledger.feed.onChange(listener),
     ping: () => ledger.ping(),
     purge: (now, retentionMs) => purge(ledger, now, retentionMs),

@@ -14,6 +14,7 @@ export const RETENTION_MS = {
   answered: 5 * MINUTE,
   overrides: 30 * DAY,
   changes: DAY,
+  top_denied: 3 * 60 * MINUTE,
 } as const;
 
 /** Each purge of the audit log is an entry of its own, so it waits until there is a day's worth to remove. */
@@ -50,6 +51,7 @@ export async function purge(
     answered: await removed("answered"),
     overrides: await removed("overrides"),
     changes: await removed("changes"),
+    top_denied: await removed("top_denied"),
   };
 }
 
@@ -68,6 +70,9 @@ const removeSome: Record<Retained, Removal> = {
           query.selectFrom("headgate_answered").select("key").where("claimed_at", "<=", before).limit(ROWS_AT_ONCE),
         ),
     ),
+
+  // A row for each node and hour: never many.
+  top_denied: (db, before) => counted(db.deleteFrom("headgate_top_denied").where("start", "<=", before)),
 
   overrides: (db, before) =>
     counted(

@@ -15,6 +15,7 @@ export interface Tables {
   readonly headgate_changes: ChangeRow;
   readonly headgate_rollups: RollupRow;
   readonly headgate_answered: AnsweredRow;
+  readonly headgate_top_denied: TopDeniedRow;
 }
 
 /** Times are numbers here, and `place` is ours; else it is the rule. */
@@ -100,4 +101,11 @@ interface AnsweredRow {
   readonly claimed_at: number;
   /** null: still under way. */
   readonly response: ColumnType<string | null, string | null | undefined, string | null>;
+}
+
+/** What a node, from its start on, says about an hour. */
+interface TopDeniedRow {
+  readonly node_id: string;
+  readonly start: number;
+  readonly report: string;
 }

@@ -1,4 +1,5 @@
 import { DIMENSIONS, type Dimension } from "../rules/rule.ts";
+import { type DeniedReport, type DeniedSketch, mergeSketches } from "./denied-report.ts";
 import { SpaceSaving } from "./space-saving.ts";
 
 /** Somebody who was denied often. The true number is between `denied - error` and `denied`. */
@@ -12,11 +13,25 @@ export interface DeniedKey {
 const CAPACITY = 1_000;
 /** So many wait to be counted together: one by one, each would find the sketch gone from the processor's cache. */
 const BATCH = 256;
+const HOUR_MS = 3_600_000;
+const TIMER_SLACK_MS = 1_000;
 
-/** Who was denied most in this period and the one before it, in bounded memory however many are denied. */
+type Sketches = Readonly<Record<Dimension, SpaceSaving>>;
+
+/** What was denied in one hour. */
+export interface DeniedPeriod {
+  /** When the hour began, in milliseconds. */
+  readonly start: number;
+  /** How many denials were counted. */
+  readonly total: number;
+  /** The keys that were denied most, so many of each dimension. */
+  report(limit: number): DeniedReport;
+}
+
+/** Who was denied most on this node in this hour and the one before it, in bounded memory however many are denied. */
 export class TopDenied {
-  private current = sketches();
-  private last = sketches();
+  private current = new Period(Date.now());
+  private last: Period | undefined;
   private readonly waiting: Readonly<Record<Dimension, string[]>> = { user: [], ip: [], apikey: [] };
 
   add(dimension: Dimension, identifier: string): void {
@@ -25,38 +40,73 @@ export class TopDenied {
     if (waiting.length >= BATCH) this.count(dimension);
   }
 
-  /** Begins a new period: what is older than the one that ends now is forgotten. */
-  rotate(): void {
+  /** Begins a new hour: what is older than the one that ends now is forgotten. */
+  rotate(now = Date.now()): void {
     for (const dimension of DIMENSIONS) this.count(dimension);
     this.last = this.current;
-    this.current = sketches();
+    // A timer may be a little early, and then it is still the hour before.
+    this.current = new Period(Math.max(now + TIMER_SLACK_MS, this.last.start + HOUR_MS));
+  }
+
+  /** The hour before, if there was one, and this one. */
+  periods(): readonly DeniedPeriod[] {
+    for (const dimension of DIMENSIONS) this.count(dimension);
+    return this.last === undefined ? [this.current] : [this.last, this.current];
   }
 
   top(limit: number): DeniedKey[] {
-    return DIMENSIONS.flatMap((dimension) => this.merged(dimension))
-      .sort((a, b) => b.denied - a.denied)
-      .slice(0, limit);
+    return topOf(
+      this.periods().map((period) => period.report(CAPACITY)),
+      limit,
+    );
   }
 
   private count(dimension: Dimension): void {
     const waiting = this.waiting[dimension];
-    for (const identifier of waiting) this.current[dimension].add(identifier);
+    for (const identifier of waiting) this.current.sketches[dimension].add(identifier);
     waiting.length = 0;
-  }
-
-  private merged(dimension: Dimension): DeniedKey[] {
-    this.count(dimension);
-    const byKey = new Map<string, DeniedKey>();
-    for (const sketch of [this.last[dimension], this.current[dimension]]) {
-      for (const { key, count, error } of sketch.top(CAPACITY)) {
-        const { denied = 0, error: before = 0 } = byKey.get(key) ?? {};
-        byKey.set(key, { dimension, identifier: key, denied: denied + count, error: before + error });
-      }
-    }
-    return [...byKey.values()];
   }
 }
 
-function sketches(): Record<Dimension, SpaceSaving> {
-  return { user: new SpaceSaving(CAPACITY), ip: new SpaceSaving(CAPACITY), apikey: new SpaceSaving(CAPACITY) };
+/** The keys that were denied most in all of these reports together. */
+export function topOf(reports: readonly DeniedReport[], limit: number): DeniedKey[] {
+  return DIMENSIONS.flatMap((dimension) =>
+    mergeSketches(reports.map((report) => report[dimension])).map((key): DeniedKey => ({ dimension, ...key })),
+  )
+    .sort((a, b) => b.denied - a.denied)
+    .slice(0, limit);
+}
+
+export function hourOf(time: number): number {
+  return time - (time % HOUR_MS);
+}
+
+class Period implements DeniedPeriod {
+  readonly start: number;
+  readonly sketches: Sketches = {
+    user: new SpaceSaving(CAPACITY),
+    ip: new SpaceSaving(CAPACITY),
+    apikey: new SpaceSaving(CAPACITY),
+  };
+
+  constructor(now: number) {
+    this.start = hourOf(now);
+  }
+
+  get total(): number {
+    return DIMENSIONS.reduce((sum, dimension) => sum + this.sketches[dimension].total, 0);
+  }
+
+  report(limit: number): DeniedReport {
+    const { user, ip, apikey } = this.sketches;
+    return { user: sketchOf(user, limit), ip: sketchOf(ip, limit), apikey: sketchOf(apikey, limit) };
+  }
+}
+
+function sketchOf(sketch: SpaceSaving, limit: number): DeniedSketch {
+  // One more than is reported: no key that is left out was denied more often.
+  const most = sketch.top(Math.min(limit + 1, CAPACITY));
+  const others = most.length > limit || most.length === CAPACITY ? most[most.length - 1].count : 0;
+  const keys = most.slice(0, limit).map(({ key, count, error }) => ({ identifier: key, denied: count, error }));
+  return { keys, others };
 }

@@ -12,6 +12,7 @@ import { addressText } from "../config/values.ts";
 import type { Database } from "../database/database.ts";
 import { openDatabase } from "../database/open-database.ts";
 import { startGrpc } from "../grpc/server.ts";
+import { DeniedOnAllNodes } from "../metrics/denied-on-all-nodes.ts";
 import { NodeTelemetry } from "../metrics/node-telemetry.ts";
 import { prometheus } from "../metrics/prometheus.ts";
 import { RollupWriter } from "../metrics/rollup-writer.ts";
@@ -124,9 +125,13 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
   closing.add(() =>
     rollups.flush(new Date()).catch((error) => log.warn({ err: error }, "what was counted last cannot be written")),
   );
+  const denied = new DeniedOnAllNodes(telemetry.topDenied, database.denied);
+  closing.add(() =>
+    denied.flush().catch((error) => log.warn({ err: error }, "the keys denied last cannot be written")),
+  );
   const timetable = new Timetable();
   closing.add(() => timetable.stop());
-  keepHouse(timetable, { database, stores, telemetry, rules, rollups, settings, log });
+  keepHouse(timetable, { database, stores, telemetry, rules, rollups, denied, settings, log });
 
   const registry = prometheus(telemetry, version);
   addFigures(registry, { rules, stores, standings, rollups, lostLogLines });
@@ -144,7 +149,7 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
       metricsText: () => registry.metrics(),
       ready: () => waitingFor,
       store: () => health.stateOf(stores),
-      topDenied: (limit) => telemetry.topDenied.top(limit),
+      topDenied: (limit) => denied.top(limit),
       rulesFile: settings.rules,
       selfLimits,
     },
@@ -208,12 +213,16 @@ interface House {
   readonly telemetry: NodeTelemetry;
   readonly rules: RulesInForce;
   readonly rollups: RollupWriter;
+  readonly denied: DeniedOnAllNodes;
   readonly settings: Settings;
   readonly log: Log;
 }
 
 /** What comes back by itself: a look at store and database, rollups, purges, a new period of who is denied most. */
-function keepHouse(timetable: Timetable, { database, stores, telemetry, rules, rollups, settings, log }: House): void {
+function keepHouse(
+  timetable: Timetable,
+  { database, stores, telemetry, rules, rollups, denied, settings, log }: House,
+): void {
   timetable.every(PING_MS, async () => {
     await stores.probe();
   });
@@ -234,6 +243,7 @@ function keepHouse(timetable: Timetable, { database, stores, telemetry, rules, r
   timetable.every(ROLLUP_MS, async () => {
     try {
       await rollups.flush(new Date());
+      await denied.flush();
       isFailing = false;
     } catch (error) {
       if (!isFailing) log.warn({ err: error }, "rollups cannot be written: they wait");

@@ -3,8 +3,8 @@ import type { CheckService } from "../check/check.ts";
 import type { Standings } from "../check/standings.ts";
 import type { StoreState } from "../check/stores.ts";
 import type { Database } from "../database/database.ts";
+import type { MostDenied } from "../metrics/denied-on-all-nodes.ts";
 import type { Telemetry } from "../metrics/telemetry.ts";
-import type { DeniedKey } from "../metrics/top-denied.ts";
 import type { Catalogue } from "../rules/catalogue.ts";
 import type { Deprecations } from "./deprecation.ts";
 import type { SelfLimits } from "./self-limits.ts";
@@ -30,7 +30,7 @@ export interface RestParts {
   readonly ready: () => readonly string[] | Promise<readonly string[]>;
   /** Whether the shared store of counters can be reached; undefined if there is none. */
   readonly store?: () => StoreState | undefined;
-  readonly topDenied: (limit: number) => readonly DeniedKey[];
+  readonly topDenied: (limit: number) => Promise<MostDenied>;
   /** The file that the rules come from, if not from the database: then they cannot be changed here. */
   readonly rulesFile?: string | undefined;
   /** Default: limits of this transport alone. */

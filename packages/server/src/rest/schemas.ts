@@ -376,9 +376,18 @@ export const usage = z
 
 export const topDenied = z
   .object({
-    keys: z.array(z.object({ dimension, identifier: z.string(), denied: count, error: count })),
+    keys: z.array(
+      z.object({
+        dimension,
+        identifier: z.string(),
+        denied: count.describe("At most so often"),
+        error: count.describe("By how much denied may be too high"),
+      }),
+    ),
+    nodes: count.describe("How many nodes have contributed; one that was restarted counts again"),
+    complete: z.boolean().describe("Whether the figures of all nodes could be read"),
   })
-  .describe("Whom it hit most");
+  .describe("The keys that were denied most");
 
 export const reset = z
   .object({

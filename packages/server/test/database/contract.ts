@@ -833,6 +833,17 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
       });
     });
 
+    it("keeps the last report of each node about an hour", async () => {
+      const other = await open();
+      await database.denied.put("a", 1_000, "first");
+      await database.denied.put("a", 1_000, '{"key":"\\u0000"}');
+      await other.denied.put("b", 1_000, "b");
+      await other.denied.put("b", 2_000, "later");
+      expect(await database.denied.since(2_000)).toEqual([{ nodeId: "b", text: "later" }]);
+      const reports = (await other.denied.since(1_000)).map(({ nodeId, text }) => `${nodeId} ${text}`);
+      expect(reports.sort()).toEqual(['a {"key":"\\u0000"}', "b b", "b later"]);
+    });
+
     describe("a purge", () => {
       const now = new Date();
       const ago = (ms: number) => new Date(now.getTime() - ms).toISOString();
@@ -850,6 +861,8 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
         await database.users.addOverride(anOverride({ expires_at: ago(31 * DAY) }), admin);
         await database.users.addOverride(anOverride({ expires_at: ago(29 * DAY) }), admin);
         await database.audit.append([anEvent({ at: ago(91 * DAY) })]);
+        await database.denied.put("node", now.getTime() - 180 * MINUTE, "old");
+        await database.denied.put("node", now.getTime() - 179 * MINUTE, "young");
         expect(await database.purge(now)).toEqual({
           audit: 0,
           minute_rollups: 1,
@@ -857,6 +870,7 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
           answered: 1,
           overrides: 1,
           changes: 1,
+          top_denied: 1,
         });
         expect((await database.users.get("u")).overrides).toMatchObject([{ expires_at: ago(29 * DAY) }]);
         expect(await database.answered.claim("young", "g", now)).toEqual({ fingerprint: "f" });

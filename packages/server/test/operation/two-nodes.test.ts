@@ -71,6 +71,27 @@ describe("two nodes on one Redis and one PostgreSQL", () => {
     expect(passed + unanswered + refused).toBe(100);
   });
 
+  it("tell together who was denied most", async () => {
+    await left.addRule("denied", "/denied", 1, { window_seconds: 3600, on_error: "deny" });
+    await eventually("both know the rule", async () => (await limitOn(right, "often", "/denied")) === 1);
+    const refused = [0, 0];
+    for (let i = 0; i < 12; i += 1) {
+      const status = await (i % 2 === 0 ? left : right).check("often", "/denied");
+      if (status !== 200) refused[i % 2] += 1;
+    }
+    expect(Math.min(...refused)).toBeGreaterThan(0);
+    for (const node of [left, right]) {
+      await eventually("it knows of both", async () => {
+        const { keys, nodes } = (await (await node.request("GET", "/api/v1/top-denied")).json()) as {
+          keys: { identifier: string; denied: number }[];
+          nodes: number;
+        };
+        const often = keys.find(({ identifier }) => identifier === "often");
+        return nodes === 2 && often?.denied === refused[0] + refused[1];
+      });
+    }
+  });
+
   it("count together what an admin changes", async () => {
     const made = await left.request("POST", "/api/v1/keys", { name: "busy", roles: ["write"] });
     const { key } = (await made.json()) as { key: string };

@@ -120,7 +120,11 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     telemetry,
     metricsText: () => "# HELP headgate_up It runs.\nheadgate_up 1\n",
     ready: () => [],
-    topDenied: () => [{ dimension: "user", identifier: "42", denied: 3, error: 0 }],
+    topDenied: async () => ({
+      keys: [{ dimension: "user", identifier: "42", denied: 3, error: 0 }],
+      nodes: 2,
+      complete: true,
+    }),
     selfLimits: new SelfLimits({ clock }),
     now,
   };

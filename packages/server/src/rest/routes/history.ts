@@ -76,12 +76,15 @@ export function historyRoutes(app: App, parts: RestParts): void {
     {
       schema: {
         tags: ["history"],
-        summary: "Who was denied most of late, on this node",
+        summary: "The keys that were denied most in this hour and the last one, on all nodes",
         querystring: topQuery,
         response: { 200: topDenied, ...problems() },
       },
     },
-    async ({ query: { limit } }) => ({ keys: [...parts.topDenied(limit)] }),
+    async ({ query: { limit } }) => {
+      const { keys, nodes, complete } = await parts.topDenied(limit);
+      return { keys: [...keys], nodes, complete };
+    },
   );
 }
 
