@@ -71,10 +71,11 @@ export function rateLimit(given: Partial<Options> = {}): RateLimitRequestHandler
   const tell = async (info: RateLimitInfo, request: Request, response: Response): Promise<void> => {
     if (response.headersSent) return;
     if (legacyHeaders) setLegacyHeaders(response, info);
-    if (standardHeaders === "draft-6") setDraft6Headers(response, info, windowMs);
-    if (standardHeaders === "draft-7") setDraft7Headers(response, info, windowMs);
+    if (standardHeaders === "draft-6") setDraft6Headers(response, info, windowMs, counter.now());
+    if (standardHeaders === "draft-7") setDraft7Headers(response, info, windowMs, counter.now());
     if (standardHeaders === "draft-8") {
-      setDraft8Headers(response, info, windowMs, await told(config.identifier, request, response));
+      const name = await told(config.identifier, request, response);
+      setDraft8Headers(response, info, windowMs, counter.now(), name);
     }
   };
 
@@ -86,7 +87,7 @@ export function rateLimit(given: Partial<Options> = {}): RateLimitRequestHandler
   ): Promise<void> => {
     if ((legacyHeaders || standardHeaders) && !response.headersSent) {
       const retryAfter = await told(config.retryAfter, request, response);
-      response.setHeader("Retry-After", String(retryAfter ?? resetSeconds(info, windowMs)));
+      response.setHeader("Retry-After", String(retryAfter ?? resetSeconds(info, windowMs, counter.now())));
     }
     await config.handler(request, response, next, config);
   };
@@ -97,7 +98,7 @@ export function rateLimit(given: Partial<Options> = {}): RateLimitRequestHandler
       const failed = !response.writableEnded || !(await config.requestWasSuccessful(request, response));
       if (!(failed ? config.skipFailedRequests : config.skipSuccessfulRequests)) return;
       // What its window has forgotten must not be taken from the next one.
-      if (info.resetTime !== undefined && Date.now() >= info.resetTime.getTime()) return;
+      if (info.resetTime !== undefined && counter.now() >= info.resetTime.getTime()) return;
       await counter.undo(info.key, info.limit);
     } catch (error) {
       logger.error(error, "headgate/express-rate-limit: a request could not be given back");

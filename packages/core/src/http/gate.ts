@@ -301,7 +301,7 @@ export class Gate<R extends Rules, Request extends object> {
 
   private write(): Texts {
     const policies = this.names.map((rule) => new Policy(rule, this.limiter.limitOf(rule)));
-    const writer = new HeaderWriter(this.forms, policies, this.nowMs);
+    const writer = new HeaderWriter(this.forms, policies);
     return { policies, writer, refusals: new Refusals(this.names, policies) };
   }
 }

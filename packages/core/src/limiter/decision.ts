@@ -24,8 +24,18 @@ export class Decision<Name extends string = string> {
   /** The rules that refused; none if allowed. */
   readonly violated: readonly Name[];
   readonly #rule: Rule;
+  /** In microseconds: what is told in milliseconds is rounded once. */
+  readonly #time: number;
 
-  constructor(rule: RuleWithNames<Name>, cost: number, outcome: Numbers, source: Source, degraded: boolean) {
+  /** `time`: the store's clock at the decision, in microseconds since the epoch. */
+  constructor(
+    rule: RuleWithNames<Name>,
+    cost: number,
+    outcome: Numbers,
+    time: number,
+    source: Source,
+    degraded: boolean,
+  ) {
     this.allowed = outcome.allowed;
     this.rule = rule.name;
     this.cost = cost;
@@ -37,6 +47,22 @@ export class Decision<Name extends string = string> {
     this.degraded = degraded;
     this.violated = outcome.allowed ? (NONE as readonly Name[]) : rule.names;
     this.#rule = rule;
+    this.#time = time;
+  }
+
+  /** The store's clock at the decision, in milliseconds since the epoch. */
+  get timeMs(): number {
+    return this.#time / 1000;
+  }
+
+  /** When this same request would pass by the store's clock, in whole milliseconds since the epoch; Infinity if never. */
+  get retryAtMs(): number {
+    return wholeMs(this.#time, this.retryAfterMs);
+  }
+
+  /** When the full quota is there again by the store's clock, in whole milliseconds since the epoch. */
+  get resetAtMs(): number {
+    return wholeMs(this.#time, this.resetAfterMs);
   }
 
   /** Leaky bucket: how many units stand in the queue with this request; else 0. */
@@ -63,7 +89,7 @@ export class LeasedDecision<Name extends string = string> extends Decision<Name>
   readonly #answer: Answer;
 
   constructor(rule: RuleWithNames<Name>, cost: number, answer: Answer) {
-    super(rule, cost, answer, answer.source, answer.degraded);
+    super(rule, cost, answer, answer.time, answer.source, answer.degraded);
     this.#answer = answer;
   }
 
@@ -71,6 +97,11 @@ export class LeasedDecision<Name extends string = string> extends Decision<Name>
     const { lease } = this.#answer;
     return lease === undefined ? super.explain() : withLease(super.explain(), lease);
   }
+}
+
+/** Rounded up, once: waits are whole microseconds, which milliseconds with a fraction only approximate. */
+function wholeMs(time: number, waitMs: number): number {
+  return Math.ceil((time + Math.round(waitMs * 1000)) / 1000);
 }
 
 /** A rule, with its name as the list that a denial gives. */

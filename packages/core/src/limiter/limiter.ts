@@ -252,7 +252,7 @@ function decisionOf<Name extends string>(
   // How a lease stood is put together when it is read.
   return "lease" in answer
     ? new LeasedDecision(rule, asked, answer)
-    : new Decision(rule, asked, answer, answer.source, answer.degraded);
+    : new Decision(rule, asked, answer, answer.time, answer.source, answer.degraded);
 }
 
 export interface NamedOperation<Name extends string> extends Operation {

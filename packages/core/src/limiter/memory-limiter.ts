@@ -38,8 +38,9 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
     if (typeof key !== "string") requireKey(key);
     if (rule !== this.selected.name || this.version !== this.store.version) this.select(rule);
     const { selected, out } = this;
-    this.ledger.take(selected.limit, key, 1, this.clock.now(), out);
-    return new Decision(selected as RuleWithNames<Name>, 1, out, "store", false);
+    const now = this.clock.now();
+    this.ledger.take(selected.limit, key, 1, now, out);
+    return new Decision(selected as RuleWithNames<Name>, 1, out, now, "store", false);
   }
 
   checkAllSync<Name extends RuleName<R>>(checks: readonly Check<Name>[], options?: CheckAllOptions): Verdict<Name> {
@@ -57,7 +58,7 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
     const decisions = new Array<Decision<Name>>(keys.length);
     for (let i = 0; i < keys.length; i += 1) {
       ledger.take(selected.limit, keys[i], cost, now, out);
-      decisions[i] = new Decision(selected as RuleWithNames<Name>, cost, out, "store", false);
+      decisions[i] = new Decision(selected as RuleWithNames<Name>, cost, out, now, "store", false);
     }
     return decisions;
   }
@@ -103,8 +104,9 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
     requireKey(key);
     if (rule !== this.selected.name || this.version !== this.store.version) this.select(rule);
     const { selected, out } = this;
-    this.ledger.take(selected.limit, key, cost, this.clock.now(), out);
-    return new Decision(selected as RuleWithNames<Name>, cost, out, "store", false);
+    const now = this.clock.now();
+    this.ledger.take(selected.limit, key, cost, now, out);
+    return new Decision(selected as RuleWithNames<Name>, cost, out, now, "store", false);
   }
 
   private takeEach<Name extends RuleName<R>>(operations: readonly NamedOperation<Name>[]): Decision<Name>[] {
@@ -112,7 +114,7 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
     const { out } = this;
     return operations.map(({ rule, key, cost }) => {
       this.store.ledger(rule).take(rule.limit, key, cost, now, out);
-      return new Decision(rule, cost, out, "store", false);
+      return new Decision(rule, cost, out, now, "store", false);
     });
   }
 

@@ -36,6 +36,21 @@ export class Verdict<Name extends string = string> {
     this.#deciding = deciding;
   }
 
+  /** The store's clock at the decision, in milliseconds since the epoch. */
+  get timeMs(): number {
+    return this.#deciding.timeMs;
+  }
+
+  /** When this same request would pass by the store's clock, in whole milliseconds since the epoch; Infinity if never. */
+  get retryAtMs(): number {
+    return this.#deciding.retryAtMs;
+  }
+
+  /** When the full quota is there again by the store's clock, in whole milliseconds since the epoch. */
+  get resetAtMs(): number {
+    return this.#deciding.resetAtMs;
+  }
+
   explain(): Explanation {
     return this.#deciding.explain();
   }

@@ -146,8 +146,8 @@ function refusal<Name extends string>(
   stands: Decision<Name>,
   retryAfterMs: number,
 ): Decision<Name> {
-  const { remaining, resetAfterMs, source, degraded } = stands;
+  const { remaining, resetAfterMs, timeMs, source, degraded } = stands;
   const retryAfter = Math.max(retryAfterMs, stands.retryAfterMs) * 1000;
   const refused = { allowed: false, remaining, retryAfter, resetAfter: resetAfterMs * 1000 };
-  return new Decision(waiter.rule, waiter.cost, refused, source, degraded);
+  return new Decision(waiter.rule, waiter.cost, refused, Math.round(timeMs * 1000), source, degraded);
 }

@@ -30,6 +30,12 @@ export type Source = "store" | "lease" | "cache" | "fallback";
 
 /** What a store says to one operation, in units and microseconds. */
 export interface Answer {
+  /**
+   * The store's clock at the decision, in whole microseconds since the epoch. Every absolute time told to a client is
+   * this plus a wait, rounded once: the clock has moved on by the time an answer is read. An answer that is repeated
+   * under an idempotency key has the time of the first decision.
+   */
+  readonly time: number;
   /** Whether this limit has room; with `take`, all of a request's answers must say so for it to be charged. */
   readonly allowed: boolean;
   /** What could still be taken now, after the operation. */

@@ -38,14 +38,14 @@ export function transact(
     const asked = evaluateAll(operations, now, arrive);
     if (asked.every((out) => out.allowed)) changeAll(action, operations, now, locate);
     return operations.map((operation, i) =>
-      answer(asked[i], evaluate(locate(operation), operation.rule.limit, 0, now)),
+      answer(now, asked[i], evaluate(locate(operation), operation.rule.limit, 0, now)),
     );
   }
   changeAll(action, operations, now, locate);
   return operations.map((operation) => {
     const { limit } = operation.rule;
     const asked = evaluate(locate(operation), limit, action === "peek" ? operation.cost : 1, now);
-    return answer(asked, evaluate(locate(operation), limit, 0, now));
+    return answer(now, asked, evaluate(locate(operation), limit, 0, now));
   });
 }
 
@@ -94,8 +94,9 @@ function changeAll(action: Action, operations: readonly Operation[], now: number
 }
 
 /** What was asked decides; what is left is told as it stands afterwards. */
-function answer(asked: Outcome, after: Outcome): Answer {
+function answer(time: number, asked: Outcome, after: Outcome): Answer {
   return {
+    time,
     allowed: asked.allowed,
     remaining: after.remaining,
     retryAfter: asked.retryAfter,

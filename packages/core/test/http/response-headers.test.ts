@@ -16,16 +16,20 @@ const NOW_MS = 1_700_000_000_400;
 /** The headers of one response, as lines. */
 function lines(forms: HeaderForm | HeaderForm[], rules: Record<string, Limit>, decided: Decided): string[] {
   const policies = Object.entries(rules).map(([rule, limit]) => new Policy(rule, limit));
-  const writer = new HeaderWriter(requireForms(forms), policies, () => NOW_MS);
+  const writer = new HeaderWriter(requireForms(forms), policies);
   return writer.write(decided).map(({ name, value }) => `${name}: ${value}`);
 }
 
 function standing(limit: number, remaining: number, resetAfterMs: number): Standing {
-  return { allowed: true, limit, remaining, retryAfterMs: 0, resetAfterMs };
+  return { allowed: true, limit, remaining, retryAfterMs: 0, resetAfterMs, ...times(0, resetAfterMs) };
 }
 
 function denied(limit: number, remaining: number, retryAfterMs: number, resetAfterMs = retryAfterMs): Standing {
-  return { allowed: false, limit, remaining, retryAfterMs, resetAfterMs };
+  return { allowed: false, limit, remaining, retryAfterMs, resetAfterMs, ...times(retryAfterMs, resetAfterMs) };
+}
+
+function times(retryAfterMs: number, resetAfterMs: number): Pick<Standing, "retryAtMs" | "resetAtMs"> {
+  return { retryAtMs: NOW_MS + retryAfterMs, resetAtMs: NOW_MS + resetAfterMs };
 }
 
 describe("the newest draft", () => {
@@ -90,7 +94,7 @@ describe("a header", () => {
   it("is added to that of another gate if it is a list, as only the newest draft has them", () => {
     const lists = (form: HeaderForm) => {
       const policies = [new Policy("api", fixedWindow("1/s"))];
-      const fields = new HeaderWriter([form], policies, () => NOW_MS).write(denied(1, 0, 1_000));
+      const fields = new HeaderWriter([form], policies).write(denied(1, 0, 1_000));
       return fields.filter(({ list }) => list).map(({ name }) => name);
     };
     expect(lists("draft")).toEqual(["RateLimit-Policy", "RateLimit"]);
@@ -143,7 +147,13 @@ describe("the legacy headers", () => {
       "X-RateLimit-Remaining: 42",
       "X-RateLimit-Reset: 18",
     ]);
-    expect(lines("legacy-epoch", rules, standing(100, 42, 17_200))[2]).toBe("X-RateLimit-Reset: 1700000019");
+    // 17.2 s after …000.4, rounded once: to round the wait first would tell …019.
+    expect(lines("legacy-epoch", rules, standing(100, 42, 17_200))[2]).toBe("X-RateLimit-Reset: 1700000018");
+    expect(lines("legacy-epoch", rules, standing(100, 42, 17_600))[2]).toBe("X-RateLimit-Reset: 1700000018");
+    expect(lines("legacy-epoch", rules, denied(100, 0, 7_600, 17_600))[2]).toBe("X-RateLimit-Reset: 1700000008");
+    expect(lines("legacy-epoch", rules, denied(100, 0, Number.POSITIVE_INFINITY, 17_600))[2]).toBe(
+      "X-RateLimit-Reset: 1700000018",
+    );
   });
 
   it("can stand beside a draft", () => {

@@ -19,7 +19,7 @@ const waits = fc.array(fc.integer({ min: 0, max: 90_000 }), { minLength: 12, max
 
 function headersOf(form: HeaderForm, rules: Readonly<Record<string, Limit>>, decided: Decided): Record<string, string> {
   const policies = Object.entries(rules).map(([rule, limit]) => new Policy(rule, limit));
-  const fields = new HeaderWriter([form], policies, () => NOW_MS).write(decided);
+  const fields = new HeaderWriter([form], policies).write(decided);
   return Object.fromEntries(fields.map(({ name, value }) => [name, value]));
 }
 
@@ -84,12 +84,14 @@ describe("what we write, our parser reads back", patience, () => {
       await fc.assert(
         fc.asyncProperty(anyRules, costs, waits, async (rules, shares, pauses) => {
           await play(rules, shares, pauses, (verdict) => {
-            const told = parseRateLimitHeaders(headersOf(form, rules, verdict), NOW_MS);
+            const now = verdict.timeMs;
+            const told = parseRateLimitHeaders(headersOf(form, rules, verdict), now);
             expect(told.limits).toHaveLength(1);
             const [{ remaining, resetAfterMs = -1 }] = told.limits;
             expect(remaining).toBe(units(verdict.remaining));
             const passes = verdict.allowed || verdict.retryAfterMs === Number.POSITIVE_INFINITY;
-            expect(resetAfterMs).toBe(seconds(passes ? verdict.resetAfterMs : verdict.retryAfterMs));
+            const full = passes ? verdict.resetAfterMs : verdict.retryAfterMs;
+            expect(resetAfterMs).toBe(form === "legacy-epoch" ? seconds(now + full) - now : seconds(full));
             expect(told.policies.map(({ quota }) => quota)).toEqual(
               form.startsWith("legacy")
                 ? [units(verdict.limit)]

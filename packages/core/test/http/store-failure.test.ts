@@ -71,6 +71,7 @@ describe("a store that fails", () => {
 
 describe("what stands in for a store", () => {
   const answer = (allowed: boolean, source: "fallback" | "cache"): Answer => ({
+    time: 1_700_000_000_000_000,
     allowed,
     remaining: 0,
     retryAfter: allowed ? 0 : 2_000_000,

@@ -11,6 +11,7 @@ import {
 import { ManualClock } from "../../src/testing/index.ts";
 
 const full: Answer = {
+  time: 1_700_000_000_000_000,
   allowed: true,
   remaining: 4,
   retryAfter: 0,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { gcra, rateLimiter, slidingWindow, tokenBucket } from "../../src/index.ts";
+import { fixedWindow, gcra, rateLimiter, slidingWindow, tokenBucket } from "../../src/index.ts";
 import { testLimiter } from "../../src/testing/index.ts";
 import { kinds } from "./kinds.ts";
 
@@ -30,6 +30,24 @@ describe("check", () => {
       degraded: false,
       violated: ["api"],
     });
+  });
+
+  it("tells the times of a decision by the store's clock, rounded up once", async () => {
+    const { limiter, clock } = testLimiter({ api: fixedWindow("2/m") }, { startMs: 1_700_000_000_123.457 });
+    const end = Math.ceil(1_700_000_000_123.457 / 60_000) * 60_000;
+    const once = { cost: 2, idempotencyKey: "once" };
+    const first = await limiter.check("api", "k", once);
+    expect(first).toMatchObject({ timeMs: 1_700_000_000_123.457, retryAtMs: 1_700_000_000_124, resetAtMs: end });
+    await clock.advance(1_000.001);
+    expect(await limiter.check("api", "k", once)).toMatchObject({ timeMs: first.timeMs, resetAtMs: end });
+    expect(await limiter.check("api", "k")).toMatchObject({ allowed: false, retryAtMs: end, resetAtMs: end });
+    expect(await limiter.check("api", "k", { cost: 3 })).toMatchObject({ retryAtMs: Number.POSITIVE_INFINITY });
+    expect(await limiter.checkAll([{ rule: "api", key: "k" }])).toMatchObject({ retryAtMs: end, resetAtMs: end });
+    expect(await limiter.wait("api", "k", { maxWaitMs: 1 })).toMatchObject({ retryAtMs: end, resetAtMs: end });
+    const [many] = limiter.checkManySync("api", ["k"]);
+    for (const decision of [many, limiter.checkSync("api", "k"), limiter.peekSync("api", "k")]) {
+      expect(decision).toMatchObject({ timeMs: clock.now() / 1000, resetAtMs: end });
+    }
   });
 
   it("costs 1 unless told otherwise, and 0 takes nothing", async () => {

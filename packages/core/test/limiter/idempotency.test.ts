@@ -135,6 +135,7 @@ describe("a store", () => {
   it("is told the idempotency key if there is one, and else nothing", async () => {
     const told: (ApplyOptions | undefined)[] = [];
     const answer: Answer = {
+      time: 1_700_000_000_000_000,
       allowed: true,
       remaining: 1,
       retryAfter: 0,

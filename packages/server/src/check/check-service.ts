@@ -40,7 +40,7 @@ export interface CheckServiceOptions {
   readonly skewBoundMs: number;
   /** How often the audit log says of a key of a rule that it is throttled (default: at most once an hour). */
   readonly auditThrottledEveryMs?: Settings["auditThrottledEveryMs"];
-  /** By which answers tell the time. Default: the stores' clock. */
+  /** What clients' clocks are compared with. Default: the stores' clock. */
   readonly clock?: Clock;
 }
 
@@ -188,7 +188,6 @@ class Checks implements CheckService {
       decisive,
       limits,
       shadow: plan.shadow.length === 0 ? NO_RESULTS : this.results(asked, plan.shadow, shadowAnswers, now),
-      time_ms: now / 1000,
       skew_ms: skew,
       skewed: skew !== undefined && Math.abs(skew) > skewBoundMs,
     };

@@ -31,6 +31,9 @@ export interface LimitResult {
   /** Until this request would pass; 0 if it does, Infinity if it never can. */
   readonly retry_after_ms: number;
   readonly reset_after_ms: number;
+  /** The same as Unix times by the store's clock at the decision, rounded up to whole milliseconds. */
+  readonly retry_at_ms: number;
+  readonly reset_at_ms: number;
   readonly state: UsageState;
   readonly source: Source;
   readonly degraded: boolean;
@@ -46,8 +49,6 @@ export interface CheckResult {
   readonly limits: readonly LimitResult[];
   /** All that only look. */
   readonly shadow: readonly LimitResult[];
-  /** The time of the decision by the store's clock, in milliseconds. */
-  readonly time_ms: number;
   /** The client's clock less the store's, in milliseconds, if the client told its time. */
   readonly skew_ms: number | undefined;
   /** Whether the skew is beyond the bound. */

@@ -27,6 +27,8 @@ export function limitResult({ definition, limit, from }: LimitRule, answer: Answ
     remaining,
     retry_after_ms: answer.retryAfter / 1000,
     reset_after_ms: answer.resetAfter / 1000,
+    retry_at_ms: Math.ceil((answer.time + answer.retryAfter) / 1000),
+    reset_at_ms: Math.ceil((answer.time + answer.resetAfter) / 1000),
     state,
     source: answer.source,
     degraded: answer.degraded,

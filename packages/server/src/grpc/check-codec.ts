@@ -105,7 +105,7 @@ export interface Answered {
 export function writeAnswer({ result, withLimits }: Answered, writer: WireWriter): void {
   const { decisive } = result;
   writer.bool(1, result.allowed);
-  if (decisive !== undefined) writeNumbers(decisive, result.time_ms, writer);
+  if (decisive !== undefined) writeNumbers(decisive, writer);
   if (result.skew_ms !== undefined) writer.number(13, Math.round(result.skew_ms));
   writer.bool(14, result.skewed);
   if (withLimits) writeLimits(result, 15, writer);
@@ -114,7 +114,7 @@ export function writeAnswer({ result, withLimits }: Answered, writer: WireWriter
 /** A quota is told as a check is, but for the numbers of the lists. */
 export function writeQuota(result: CheckResult, writer: WireWriter): void {
   writer.bool(1, result.allowed);
-  if (result.decisive !== undefined) writeNumbers(result.decisive, result.time_ms, writer);
+  if (result.decisive !== undefined) writeNumbers(result.decisive, writer);
   writeLimits(result, 13, writer);
 }
 
@@ -149,17 +149,16 @@ function writeError({ index, code, message, field }: WireError, writer: WireWrit
   writer.string(4, field);
 }
 
-function writeNumbers(limit: LimitResult, timeMs: number, writer: WireWriter): void {
-  const resetAt = Math.ceil(timeMs + limit.reset_after_ms);
+function writeNumbers(limit: LimitResult, writer: WireWriter): void {
   const retryAfter = wholeWait(limit.retry_after_ms);
   writer.int64(2, limit.current_count);
   writer.int64(3, limit.limit);
   writer.int64(4, limit.remaining);
-  writer.int64(5, Math.ceil(resetAt / 1000));
+  writer.int64(5, Math.ceil(limit.reset_at_ms / 1000));
   if (retryAfter !== 0) {
     writer.int64(6, retryAfter < 0 ? -1 : Math.ceil(retryAfter / 1000));
   }
-  writer.int64(7, resetAt);
+  writer.int64(7, limit.reset_at_ms);
   writer.int64(8, retryAfter);
   writer.string(9, limit.rule_id);
   writer.int64(10, STATES[limit.state]);
@@ -167,12 +166,12 @@ function writeNumbers(limit: LimitResult, timeMs: number, writer: WireWriter): v
   writer.bool(12, limit.degraded);
 }
 
-function writeLimits({ limits, shadow, time_ms }: CheckResult, field: number, writer: WireWriter): void {
-  for (const limit of limits) writer.message(field, limit, (limit) => writeLimit(limit, time_ms, writer));
-  for (const limit of shadow) writer.message(field + 1, limit, (limit) => writeLimit(limit, time_ms, writer));
+function writeLimits({ limits, shadow }: CheckResult, field: number, writer: WireWriter): void {
+  for (const limit of limits) writer.message(field, limit, writeLimit);
+  for (const limit of shadow) writer.message(field + 1, limit, writeLimit);
 }
 
-function writeLimit(limit: LimitResult, timeMs: number, writer: WireWriter): void {
+function writeLimit(limit: LimitResult, writer: WireWriter): void {
   writer.string(1, limit.rule_id);
   writer.string(2, limit.name);
   writer.bool(3, limit.allowed);
@@ -181,7 +180,7 @@ function writeLimit(limit: LimitResult, timeMs: number, writer: WireWriter): voi
   writer.int64(6, limit.burst);
   writer.int64(7, limit.window_seconds);
   writer.int64(8, limit.remaining);
-  writer.int64(9, Math.ceil(timeMs + limit.reset_after_ms));
+  writer.int64(9, limit.reset_at_ms);
   writer.int64(10, wholeWait(limit.retry_after_ms));
   writer.int64(11, STATES[limit.state]);
   writer.int64(12, SOURCES[limit.source]);

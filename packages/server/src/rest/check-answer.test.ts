@@ -18,6 +18,8 @@ const limit: fc.Arbitrary<LimitResult> = fc.record({
   remaining: units,
   retry_after_ms: ms,
   reset_after_ms: fc.double({ min: 0, max: 1e15, noNaN: true }),
+  retry_at_ms: fc.maxSafeNat(),
+  reset_at_ms: fc.maxSafeNat(),
   state: fc.constantFrom("normal", "warning", "throttled"),
   source: fc.constantFrom("store", "lease", "cache", "fallback"),
   degraded: fc.boolean(),
@@ -29,7 +31,6 @@ const result: fc.Arbitrary<CheckResult> = fc.record({
   decisive: fc.option(limit, { nil: undefined }),
   limits: fc.array(limit, { maxLength: 3 }),
   shadow: fc.array(limit, { maxLength: 2 }),
-  time_ms: fc.double({ min: 0, max: 1e14, noNaN: true }),
   skew_ms: fc.option(fc.double({ min: -1e12, max: 1e12, noNaN: true }), { nil: undefined }),
   skewed: fc.boolean(),
 });

@@ -40,12 +40,12 @@ export interface CheckAnswer {
 }
 
 export function answerOf(result: CheckResult, withLimits: boolean): CheckAnswer {
-  const { decisive, skew_ms, time_ms } = result;
+  const { decisive, skew_ms } = result;
   const answer: CheckAnswer = decisive === undefined ? unlimited(result) : decided(result, decisive);
   if (skew_ms !== undefined) answer.skew_ms = Math.round(skew_ms);
   if (withLimits) {
-    answer.limits = result.limits.map((limit) => limitAnswer(limit, time_ms));
-    answer.shadow_limits = result.shadow.map((limit) => limitAnswer(limit, time_ms));
+    answer.limits = result.limits.map(limitAnswer);
+    answer.shadow_limits = result.shadow.map(limitAnswer);
   }
   return answer;
 }
@@ -61,11 +61,11 @@ function fieldsText(result: CheckResult, withLimits: boolean): string {
   // Rare, and not worth a second way.
   if (withLimits || decisive === undefined || skew_ms !== undefined)
     return JSON.stringify(answerOf(result, withLimits)).slice(1);
-  const resetAt = Math.ceil(result.time_ms + decisive.reset_after_ms);
+  const resetAt = decisive.reset_at_ms;
   const retryAfter = wait(decisive.retry_after_ms);
   return (
     `"allowed":${result.allowed},"current_count":${decisive.current_count},"limit":${decisive.limit},` +
-    `"remaining":${decisive.remaining},"reset_at":${Math.ceil(resetAt / 1000)},` +
+    `"remaining":${decisive.remaining},"reset_at":${seconds(resetAt)},` +
     `"retry_after":${seconds(retryAfter)},"reset_at_ms":${resetAt},"retry_after_ms":${retryAfter},` +
     `"rule_id":${quoted(decisive.rule_id)},"state":"${decisive.state}","source":"${decisive.source}",` +
     `"degraded":${decisive.degraded},"skewed":${result.skewed}}`
@@ -117,17 +117,16 @@ export function violatedIn({ limits }: CheckResult): string[] {
   return limits.filter(({ allowed }) => !allowed).map(({ rule_id }) => rule_id);
 }
 
-function decided({ allowed, time_ms, skewed }: CheckResult, decisive: LimitResult): CheckAnswer {
-  const resetAt = Math.ceil(time_ms + decisive.reset_after_ms);
+function decided({ allowed, skewed }: CheckResult, decisive: LimitResult): CheckAnswer {
   const retryAfter = wait(decisive.retry_after_ms);
   return {
     allowed,
     current_count: decisive.current_count,
     limit: decisive.limit,
     remaining: decisive.remaining,
-    reset_at: Math.ceil(resetAt / 1000),
+    reset_at: seconds(decisive.reset_at_ms),
     retry_after: seconds(retryAfter),
-    reset_at_ms: resetAt,
+    reset_at_ms: decisive.reset_at_ms,
     retry_after_ms: retryAfter,
     rule_id: decisive.rule_id,
     state: decisive.state,
@@ -155,7 +154,7 @@ function unlimited({ allowed, skewed }: CheckResult): CheckAnswer {
   };
 }
 
-function limitAnswer(result: LimitResult, timeMs: number): LimitAnswer {
+function limitAnswer(result: LimitResult): LimitAnswer {
   return {
     rule_id: result.rule_id,
     name: result.name,
@@ -165,7 +164,7 @@ function limitAnswer(result: LimitResult, timeMs: number): LimitAnswer {
     burst: result.burst,
     window_seconds: result.window_seconds,
     remaining: result.remaining,
-    reset_at_ms: Math.ceil(timeMs + result.reset_after_ms),
+    reset_at_ms: result.reset_at_ms,
     retry_after_ms: wait(result.retry_after_ms),
     state: result.state,
     source: result.source,

@@ -59,11 +59,19 @@ export class CheckHeaders {
   }
 }
 
-/** The form that it writes tells durations, and needs no time. */
 function writerOf(policies: readonly Policy[]): HeaderWriter {
-  return new HeaderWriter(["draft"], policies, () => 0);
+  return new HeaderWriter(["draft"], policies);
 }
 
-function standingOf({ allowed, limit, remaining, retry_after_ms, reset_after_ms }: LimitResult): Standing {
-  return { allowed, limit, remaining, retryAfterMs: retry_after_ms, resetAfterMs: reset_after_ms };
+function standingOf(result: LimitResult): Standing {
+  const { allowed, limit, remaining } = result;
+  return {
+    allowed,
+    limit,
+    remaining,
+    retryAfterMs: result.retry_after_ms,
+    resetAfterMs: result.reset_after_ms,
+    retryAtMs: result.retry_at_ms,
+    resetAtMs: result.reset_at_ms,
+  };
 }

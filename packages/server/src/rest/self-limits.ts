@@ -45,9 +45,7 @@ export class SelfLimits {
     const rules = rulesOf(rates ?? DEFAULT_RATES);
     this.limiter = rateLimiter(rules, clock === undefined ? {} : { clock });
     this.shared = store && rateLimiter(rules, { store });
-    const nowMs = (): number => this.limiter.store.clock.now() / 1000;
-    const writer = (rule: SelfRule): HeaderWriter =>
-      new HeaderWriter(["draft"], [new Policy(rule, rules[rule])], nowMs);
+    const writer = (rule: SelfRule): HeaderWriter => new HeaderWriter(["draft"], [new Policy(rule, rules[rule])]);
     this.writers = {
       "config-reads": writer("config-reads"),
       "config-writes": writer("config-writes"),

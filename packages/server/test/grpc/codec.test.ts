@@ -44,6 +44,8 @@ const limit: fc.Arbitrary<LimitResult> = fc.record({
   remaining: whole,
   retry_after_ms: fc.oneof(fc.double({ min: 0, max: 1e12, noNaN: true }), fc.constant(Number.POSITIVE_INFINITY)),
   reset_after_ms: fc.double({ min: 0, max: 1e12, noNaN: true }),
+  retry_at_ms: whole,
+  reset_at_ms: whole,
   state: fc.constantFrom("normal", "warning", "throttled"),
   source: fc.constantFrom("store", "lease", "cache", "fallback"),
   degraded: fc.boolean(),
@@ -55,7 +57,6 @@ const result: fc.Arbitrary<CheckResult> = fc.record({
   decisive: fc.option(limit, { nil: undefined }),
   limits: fc.array(limit, { maxLength: 3 }),
   shadow: fc.array(limit, { maxLength: 3 }),
-  time_ms: fc.double({ min: 1, max: 1e14, noNaN: true }),
   skew_ms: fc.option(fc.double({ min: -1e13, max: 1e13, noNaN: true }), { nil: undefined }),
   skewed: fc.boolean(),
 });
@@ -78,7 +79,7 @@ function written(write: (writer: WireWriter) => void): Buffer {
   return writer.finish();
 }
 
-function statusOf(limit: LimitResult, time: number) {
+function statusOf(limit: LimitResult) {
   return {
     ruleId: limit.rule_id,
     name: limit.name,
@@ -88,7 +89,7 @@ function statusOf(limit: LimitResult, time: number) {
     burst: limit.burst,
     windowSeconds: limit.window_seconds,
     remaining: limit.remaining,
-    resetAtMs: Math.ceil(time + limit.reset_after_ms),
+    resetAtMs: limit.reset_at_ms,
     retryAfterMs: limit.retry_after_ms === Number.POSITIVE_INFINITY ? -1 : Math.ceil(limit.retry_after_ms),
     state: STATES[limit.state],
     source: SOURCES[limit.source],
@@ -97,8 +98,8 @@ function statusOf(limit: LimitResult, time: number) {
   };
 }
 
-function quotaOf({ allowed, decisive, limits, shadow, time_ms }: CheckResult) {
-  const told = decisive && statusOf(decisive, time_ms);
+function quotaOf({ allowed, decisive, limits, shadow }: CheckResult) {
+  const told = decisive && statusOf(decisive);
   const wait = told?.retryAfterMs ?? 0;
   return {
     allowed,
@@ -113,8 +114,8 @@ function quotaOf({ allowed, decisive, limits, shadow, time_ms }: CheckResult) {
     state: told?.state ?? 0,
     source: told?.source ?? 0,
     degraded: told?.degraded ?? false,
-    limits: limits.map((limit) => statusOf(limit, time_ms)),
-    shadowLimits: shadow.map((limit) => statusOf(limit, time_ms)),
+    limits: limits.map(statusOf),
+    shadowLimits: shadow.map(statusOf),
   };
 }
 

@@ -93,6 +93,7 @@ it("charges a request once that is sent again under its idempotency key", async 
   await start();
   const headers = { "x-idempotency-key": "a-1" };
   const first = await check({}, { headers });
+  await service.clock.advance(1_234.567);
   const again = await check({}, { headers });
   expect(again.body).toEqual(first.body);
   expect((await check({ cost: 0 })).body.remaining).toBe(2);

@@ -17,6 +17,8 @@ export interface Counter {
   undo(key: string, limit: number): Promise<void>;
   reset(key: string): Promise<void>;
   get(key: string): Promise<ClientRateLimitInfo | undefined>;
+  /** The time by the clock that the reset times are told by, in milliseconds. */
+  now(): number;
 }
 
 /** A limit that is never reached: it only counts, and leaves it to others to compare. */
@@ -48,7 +50,7 @@ export class WindowCounter implements Counter {
     const units = unitsOf(limit);
     const answer = await this.apply("take", key, units, 1);
     const used = answer.allowed ? Math.max(1, units - Math.floor(answer.remaining)) : units + 1;
-    return { totalHits: used, resetTime: momentIn(answer.resetAfter), charged: answer.allowed };
+    return { totalHits: used, resetTime: resetTimeOf(answer), charged: answer.allowed };
   }
 
   async undo(key: string, limit = ENDLESS): Promise<void> {
@@ -60,9 +62,15 @@ export class WindowCounter implements Counter {
   }
 
   async get(key: string): Promise<ClientRateLimitInfo | undefined> {
-    const { remaining, resetAfter } = await this.apply("peek", key, this.usual, 0);
-    const totalHits = this.usual - Math.floor(remaining);
-    return totalHits > 0 ? { totalHits, resetTime: momentIn(resetAfter) } : undefined;
+    const answer = await this.apply("peek", key, this.usual, 0);
+    const totalHits = this.usual - Math.floor(answer.remaining);
+    return totalHits > 0 ? { totalHits, resetTime: resetTimeOf(answer) } : undefined;
+  }
+
+  now(): number {
+    const { clock } = this.store;
+    // Rounded as the reset times are, so that the wait until one is not told as longer than it is.
+    return clock === undefined ? Date.now() : Math.ceil(clock.now() / 1000);
   }
 
   /** A key may be a number for those who are not held to the types. */
@@ -88,9 +96,9 @@ function unitsOf(limit: number): number {
   return limit >= 1 ? Math.min(Math.floor(limit), ENDLESS) : ENDLESS;
 }
 
-/** A moment some microseconds from now. */
-function momentIn(microseconds: number): Date {
-  return new Date(Math.ceil(Date.now() + microseconds / 1000));
+/** By the store's clock at the decision, rounded once: read again, the clock would tell a later time. */
+function resetTimeOf({ time, resetAfter }: Answer): Date {
+  return new Date(Math.ceil((time + resetAfter) / 1000));
 }
 
 /** A store of express-rate-limit's, which counts every request. */
@@ -134,6 +142,10 @@ export class StoreCounter implements Counter {
       );
     }
     return Promise.resolve(store.get(key));
+  }
+
+  now(): number {
+    return Date.now();
   }
 }
 

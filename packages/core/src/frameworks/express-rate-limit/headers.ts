@@ -11,28 +11,34 @@ export function setLegacyHeaders(response: Response, { limit, remaining, resetTi
   }
 }
 
-export function setDraft6Headers(response: Response, info: RateLimitInfo, windowMs: number): void {
+export function setDraft6Headers(response: Response, info: RateLimitInfo, windowMs: number, now: number): void {
   setQuota(response, info, windowMs);
   response.setHeader("RateLimit-Limit", String(info.limit));
   response.setHeader("RateLimit-Remaining", String(info.remaining));
-  response.setHeader("RateLimit-Reset", String(resetSeconds(info, windowMs)));
+  response.setHeader("RateLimit-Reset", String(resetSeconds(info, windowMs, now)));
 }
 
-export function setDraft7Headers(response: Response, info: RateLimitInfo, windowMs: number): void {
+export function setDraft7Headers(response: Response, info: RateLimitInfo, windowMs: number, now: number): void {
   setQuota(response, info, windowMs);
   const { limit, remaining } = info;
-  response.setHeader("RateLimit", `limit=${limit}, remaining=${remaining}, reset=${resetSeconds(info, windowMs)}`);
+  response.setHeader("RateLimit", `limit=${limit}, remaining=${remaining}, reset=${resetSeconds(info, windowMs, now)}`);
 }
 
-export function setDraft8Headers(response: Response, info: RateLimitInfo, windowMs: number, name: string): void {
+export function setDraft8Headers(
+  response: Response,
+  info: RateLimitInfo,
+  windowMs: number,
+  now: number,
+  name: string,
+): void {
   const { limit, remaining, key } = info;
-  response.append("RateLimit", `"${name}"; r=${remaining}; t=${resetSeconds(info, windowMs)}`);
+  response.append("RateLimit", `"${name}"; r=${remaining}; t=${resetSeconds(info, windowMs, now)}`);
   response.append("RateLimit-Policy", `"${name}"; q=${limit}; w=${seconds(windowMs)}; pk=:${partitionKey(key)}:`);
 }
 
-/** Until the window ends; a whole window if the store does not tell. */
-export function resetSeconds({ resetTime }: RateLimitInfo, windowMs: number): number {
-  return resetTime === undefined ? seconds(windowMs) : Math.max(0, seconds(resetTime.getTime() - Date.now()));
+/** Until the window ends, by the clock that its end is told by; a whole window if the store does not tell. */
+export function resetSeconds({ resetTime }: RateLimitInfo, windowMs: number, now: number): number {
+  return resetTime === undefined ? seconds(windowMs) : Math.max(0, seconds(resetTime.getTime() - now));
 }
 
 /** The name of a limit, unless it is given one: `100-in-15min`. */

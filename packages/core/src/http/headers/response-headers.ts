@@ -25,6 +25,9 @@ export interface Standing {
   readonly remaining: number;
   readonly retryAfterMs: number;
   readonly resetAfterMs: number;
+  /** The same as Unix times, by the store's clock. */
+  readonly retryAtMs: number;
+  readonly resetAtMs: number;
 }
 
 /** What was decided: a decision, or a verdict with its decisions in the order of the policies. */
@@ -33,7 +36,7 @@ export interface Decided extends Standing {
 }
 
 /** Writes the headers of one form; the policies are those of the decisions, in their order. */
-type Writer = (decided: Decided, nowMs: () => number) => HeaderField[];
+type Writer = (decided: Decided) => HeaderField[];
 
 /** Each form makes a writer of the policies, once for all responses. */
 const FORMS: Readonly<Record<HeaderForm, (policies: readonly Policy[]) => Writer>> = {
@@ -57,9 +60,10 @@ const FORMS: Readonly<Record<HeaderForm, (policies: readonly Policy[]) => Writer
 
   "legacy-seconds": () => (decided) => three("X-RateLimit", numbersOf(decided, retryAfterSeconds(decided))),
 
-  "legacy-epoch": () => (decided, nowMs) => {
-    const numbers = numbersOf(decided, retryAfterSeconds(decided));
-    return three("X-RateLimit", { ...numbers, reset: Math.ceil(nowMs() / 1000 + numbers.reset) });
+  "legacy-epoch": () => (decided) => {
+    const retryAfter = retryAfterSeconds(decided);
+    const at = retryAfter === undefined ? decided.resetAtMs : decided.retryAtMs;
+    return three("X-RateLimit", { ...numbersOf(decided, retryAfter), reset: seconds(at) });
   },
 };
 
@@ -97,17 +101,14 @@ function isForm(form: unknown): form is HeaderForm {
 export class HeaderWriter {
   private readonly first: Writer;
   private readonly others: readonly Writer[];
-  private readonly nowMs: () => number;
 
-  constructor(forms: readonly HeaderForm[], policies: readonly Policy[], nowMs: () => number) {
+  constructor(forms: readonly HeaderForm[], policies: readonly Policy[]) {
     [this.first = () => [], ...this.others] = forms.map((form) => FORMS[form](policies));
-    this.nowMs = nowMs;
   }
 
   write(decided: Decided): HeaderField[] {
-    const { first, others, nowMs } = this;
-    const fields = first(decided, nowMs);
-    for (const writer of others) fields.push(...writer(decided, nowMs));
+    const fields = this.first(decided);
+    for (const writer of this.others) fields.push(...writer(decided));
     const retryAfter = retryAfterSeconds(decided);
     if (retryAfter !== undefined) fields.push({ name: "Retry-After", value: String(retryAfter) });
     return fields;
@@ -175,7 +176,7 @@ function units(value: number): number {
   return value < LARGEST_INTEGER ? Math.floor(value) : LARGEST_INTEGER;
 }
 
-/** Rounded up: who comes at the time that he was told must pass. */
+/** Rounded up: a request that comes at the time that was told must pass. */
 function seconds(ms: number): number {
   return Math.ceil(ms / 1000);
 }

@@ -196,7 +196,7 @@ export class CachedStore implements Store {
     const local = this.local(operation.rule);
     const { remaining, resetAfter } = local.spend(key, cost, now);
     if (cost > 0) this.writeBehind.add(local, key, cost, now);
-    return this.answer(true, remaining, 0, resetAfter);
+    return this.answer(now, true, remaining, 0, resetAfter);
   }
 
   /** How one of the operations of a denied request stands; it may not be the one that refused. */
@@ -207,10 +207,10 @@ export class CachedStore implements Store {
     if (denial !== undefined) return this.denial(operation, local, denial, now);
     const { allowed, retryAfter } = local.evaluate(key, cost, now);
     const { remaining, resetAfter } = local.evaluate(key, 0, now);
-    const answer = this.answer(allowed, remaining, retryAfter, resetAfter);
+    const answer = this.answer(now, allowed, remaining, retryAfter, resetAfter);
     // This process's own use is over the limit: that holds unless somebody has reset the key elsewhere.
     if (!allowed && retryAfter < Number.POSITIVE_INFINITY) {
-      const denial = { cost, until: now + retryAfter, fullAt: now + resetAfter, askedAt: now };
+      const denial = { cost, until: now + retryAfter, fullAt: now + resetAfter, ahead: 0, askedAt: now };
       local.denials.set(key, denial, now);
       void this.verify(operation, local, denial);
     }
@@ -226,11 +226,11 @@ export class CachedStore implements Store {
     const left = denial.until - now;
     const retryAfter = cost === denial.cost ? left : Math.max(left, local.evaluate(key, cost, now).retryAfter);
     const remaining = denial.cost === 1 ? 0 : local.evaluate(key, 0, now).remaining;
-    return this.answer(false, remaining, retryAfter, Math.max(0, denial.fullAt - now));
+    return this.answer(now + denial.ahead, false, remaining, retryAfter, Math.max(0, denial.fullAt - now));
   }
 
-  private answer(allowed: boolean, remaining: number, retryAfter: number, resetAfter: number): Answer {
-    return { allowed, remaining, retryAfter, resetAfter, source: "cache", degraded: this.link.degraded };
+  private answer(time: number, allowed: boolean, remaining: number, retryAfter: number, resetAfter: number): Answer {
+    return { time, allowed, remaining, retryAfter, resetAfter, source: "cache", degraded: this.link.degraded };
   }
 
   /** Asks the store whether a denial still holds, unless it says so by itself when it is told what is pending. */
@@ -248,13 +248,14 @@ export class CachedStore implements Store {
   }
 
   /** Remembers a denial of the store. */
-  private heed({ rule, key, cost }: Operation, { allowed, retryAfter, resetAfter }: Answer): void {
+  private heed({ rule, key, cost }: Operation, { time, allowed, retryAfter, resetAfter }: Answer): void {
     const local = this.unchanged(rule);
     if (local === undefined || allowed || cost === 0 || retryAfter === Number.POSITIVE_INFINITY) return;
     const now = this.clock.now();
     const known = local.denials.get(key, now);
     if (known !== undefined && known.cost < cost) return;
-    local.denials.set(key, { cost, until: now + retryAfter, fullAt: now + resetAfter, askedAt: now }, now);
+    const denial = { cost, until: now + retryAfter, fullAt: now + resetAfter, ahead: time - now, askedAt: now };
+    local.denials.set(key, denial, now);
   }
 
   /** Lifts a denial for which the store has room: it was asked after it had been told of all that led to the denial. */

@@ -2,6 +2,7 @@ import type { Answer, LeaseView } from "../store.ts";
 
 /** An answer by what this node holds or knows of a pool. How the lease stood is put together only for who asks. */
 export class LeaseAnswer implements Answer {
+  readonly time: number;
   readonly allowed: boolean;
   readonly remaining: number;
   readonly retryAfter: number;
@@ -13,8 +14,9 @@ export class LeaseAnswer implements Answer {
   private readonly epoch: number;
   private readonly lasts: number;
 
-  /** Times in microseconds from now; `lasts`: until the lease is worth nothing. */
+  /** Waits in microseconds from `time`; `lasts`: until the lease is worth nothing. */
   constructor(
+    time: number,
     allowed: boolean,
     held: number,
     pool: number,
@@ -23,6 +25,7 @@ export class LeaseAnswer implements Answer {
     epoch: number,
     lasts: number,
   ) {
+    this.time = time;
     this.allowed = allowed;
     this.remaining = held + pool;
     this.retryAfter = retryAfter;

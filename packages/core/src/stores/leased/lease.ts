@@ -22,6 +22,8 @@ export interface Surroundings {
   tellShut(from: number, until: number, seenAt: number): void;
   /** The pool had some again at that time. */
   tellOpen(at: number): void;
+  /** How far the store's clock is ahead of ours. */
+  ahead(): number;
 }
 
 /**
@@ -41,6 +43,8 @@ export class Lease {
   /** What the pool had left when it last answered, and when it will be full. */
   private left: number;
   private fullAt: number;
+  /** How far the store's clock was ahead of ours when the pool last answered: by it, the times told are the store's own. */
+  private ahead: number;
   /** At so much left the next batch is fetched. */
   private low = 0;
   private batch = 0;
@@ -64,6 +68,7 @@ export class Lease {
     this.usedAt = around.settings.clock.now();
     this.left = pool.rule.limit.burst;
     this.fullAt = this.usedAt;
+    this.ahead = around.ahead();
   }
 
   /** The answer to a request if it can be given here: undefined if the pool must be asked. */
@@ -120,7 +125,16 @@ export class Lease {
   told(allowed: boolean, retryAfter: number, now: number): LeaseAnswer {
     const lasts = Math.max(0, this.deadline - now);
     const { held, left, epoch } = this;
-    return new LeaseAnswer(allowed, held, left, retryAfter, Math.max(0, this.fullAt - now), epoch, lasts);
+    return new LeaseAnswer(
+      now + this.ahead,
+      allowed,
+      held,
+      left,
+      retryAfter,
+      Math.max(0, this.fullAt - now),
+      epoch,
+      lasts,
+    );
   }
 
   view(now: number): LeaseView {
@@ -364,8 +378,10 @@ export class Lease {
   }
 
   private learn(answer: Answer): void {
+    const now = this.around.settings.clock.now();
     this.left = answer.remaining;
-    this.fullAt = this.around.settings.clock.now() + answer.resetAfter;
+    this.fullAt = now + answer.resetAfter;
+    this.ahead = answer.time - now;
   }
 
   /** `kept`: what is not spent already. */

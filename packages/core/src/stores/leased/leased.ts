@@ -1,6 +1,7 @@
 import { HeadgateError, StoreError, shown } from "../../errors.ts";
 import type { Limit } from "../../limit/limit.ts";
 import type { Clock } from "../../time/clock.ts";
+import { SystemClock } from "../../time/system-clock.ts";
 import type { Holds } from "../holds.ts";
 import type { Action, Answer, ApplyOptions, LeaseView, Operation, Rule, Store } from "../store.ts";
 import { Bank } from "./bank.ts";
@@ -37,6 +38,8 @@ export class LeasedStore implements Store {
   private readonly store: Store & Closable;
   private readonly settings: Settings;
   private readonly time: Clock;
+  /** The store's time, or a guess at it where the store tells none. */
+  private readonly storeTime: Clock;
   private readonly tempo = new Tempo();
   private readonly rules: LeasedRules;
   private readonly counts: Counts = noCounts();
@@ -54,6 +57,7 @@ export class LeasedStore implements Store {
     if (store.clock !== undefined) this.clock = store.clock;
     if (store.holds !== undefined) this.holds = store.holds;
     this.time = this.settings.clock;
+    this.storeTime = store.clock ?? options.clock ?? new SystemClock();
     this.news = new News(store, this.time);
   }
 
@@ -123,6 +127,7 @@ export class LeasedStore implements Store {
       straight: async (cost) => only(await this.straight("take", [{ rule, key, cost }])),
       tellShut: (from, until, seenAt) => this.news.shut(pool.rule, key, from, until, seenAt),
       tellOpen: (at) => this.news.opened(rule.name, key, at),
+      ahead: () => this.storeTime.now() - time.now(),
     });
     known.leases.set(key, lease);
     counts.leases += 1;

@@ -137,7 +137,7 @@ export class MemoryStore implements Store {
     const { out } = this;
     this.ledger(rule).take(rule.limit, key, cost, now, out);
     const { allowed, remaining, retryAfter, resetAfter } = out;
-    return { allowed, remaining, retryAfter, resetAfter, source: "store", degraded: false };
+    return { time: now, allowed, remaining, retryAfter, resetAfter, source: "store", degraded: false };
   }
 
   private decide(action: Action, operations: readonly Operation[], now: number): readonly Answer[] {

@@ -1,6 +1,7 @@
 -- What a call answers: doubles, packed. The time, and for each request a status (0 decided, 1 void, 2 in conflict,
--- 3 failed) and, if that is 0, for each of its operations allowed, remaining, retry_after and reset_after. If any
--- request failed: a list of that and their messages.
+-- 3 failed, 4 repeated). A repeated request is followed by the time at which it was decided; it and a decided one by
+-- allowed, remaining, retry_after and reset_after of each operation. If any request failed: a list of that and their
+-- messages.
 return function(batch)
   local packed
   -- In slices: Lua can hand only so many values to a function.

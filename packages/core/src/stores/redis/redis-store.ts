@@ -117,7 +117,7 @@ export class RedisStore implements Store {
   private async prepare(server: RedisClient): Promise<void> {
     const sent = localTime();
     const reply = new Reply(await run(server, planOf([], NO_TIMES, true), [], 0));
-    this.servers.clockOf(this.servers.nameOf(server)).learn(reply.number(), sent, localTime());
+    this.servers.clockOf(this.servers.nameOf(server)).learn(reply.time, sent, localTime());
     // Whoever may not load a script gets it with the first call.
     await server.call("script", "LOAD", SHORT.text).catch(() => {});
   }
@@ -204,9 +204,8 @@ export class RedisStore implements Store {
     const { server, declared } = this.servers.route(keys, requests.length, hasMoved);
     const sent = localTime();
     const reply = new Reply(await run(server, planOf(requests, times, declared > 0), keys, declared));
-    const time = reply.number();
     // A cluster's client may have followed a redirection: then it is the time of another node.
-    if (server !== client || !isCluster(client)) this.servers.clockOf(node).learn(time, sent, localTime());
+    if (server !== client || !isCluster(client)) this.servers.clockOf(node).learn(reply.time, sent, localTime());
     noteReply(client);
     this.settle(requests, reply, node, due);
   }

@@ -6,9 +6,12 @@ import { refusal } from "./server-errors.ts";
 const DECIDED = 0;
 const VOID = 1;
 const CONFLICT = 2;
+const REPEATED = 4;
 
 /** What frame.lua answered, read from front to back. */
 export class Reply {
+  /** The server's clock when it decided the batch, in microseconds. */
+  readonly time: number;
   private readonly bytes: DataView;
   private readonly problems: string[];
   private at = 0;
@@ -19,9 +22,10 @@ export class Reply {
       throw refusal("the script's answer is not what was agreed on");
     this.bytes = new DataView(packed.buffer, packed.byteOffset, packed.byteLength);
     this.problems = problems.map(String);
+    this.time = this.number();
   }
 
-  number(): number {
+  private number(): number {
     this.at += 8;
     return this.bytes.getFloat64(this.at - 8, true);
   }
@@ -29,7 +33,8 @@ export class Reply {
   /** The answers to the next request, or why there are none. */
   next(request: Request): readonly Answer[] | Error {
     const status = this.number();
-    if (status === DECIDED) return this.answers(request.operations.length);
+    if (status === DECIDED) return this.answers(this.time, request.operations.length);
+    if (status === REPEATED) return this.answers(this.number(), request.operations.length);
     if (status === VOID)
       return new StoreError("HG_STORE_TIMEOUT", "Redis came to this request too late, and charged nothing");
     if (status === CONFLICT) {
@@ -42,10 +47,11 @@ export class Reply {
     return refusal(this.problems.shift() ?? "the script failed", "key");
   }
 
-  private answers(count: number): Answer[] {
+  private answers(time: number, count: number): Answer[] {
     const answers = new Array<Answer>(count);
     for (let i = 0; i < count; i += 1) {
       answers[i] = {
+        time,
         allowed: this.number() === 1,
         remaining: this.number(),
         retryAfter: this.number(),

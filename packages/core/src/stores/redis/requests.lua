@@ -2,10 +2,20 @@
 local keep, rows = use("keep"), use("rows")
 local pack, rep, sub, unpack_from = struct.pack, string.rep, string.sub, struct.unpack
 
-local DECIDED, CONFLICT, FAILED = 0, 2, 3
+local DECIDED, CONFLICT, FAILED, REPEATED = 0, 2, 3, 4
 local FINGERPRINT = 43
--- The bytes of a record before its answers, which take 32 each.
-local RECORD = FINGERPRINT + 8
+-- Where in a record the time begins until which it counts, and the time of the decision. The answers, of 32 bytes
+-- each, are at its end.
+local UNTIL, TIME = FINGERPRINT + 1, FINGERPRINT + 9
+
+-- Version 0.1 kept no time of the decision in a record.
+local function has_time(record)
+  return (#record - FINGERPRINT) % 32 == 16
+end
+
+local function is_record(value)
+  return #value > FINGERPRINT + 16 and (has_time(value) or (#value - FINGERPRINT) % 32 == 8)
+end
 
 return function(batch)
   local now, out = batch.now, batch.out
@@ -131,24 +141,25 @@ return function(batch)
     return true
   end
 
-  -- A record is the request's fingerprint, the time until which it counts, and the answers.
+  -- A record is the request's fingerprint, the time until which it counts, the time of the decision, and the answers.
   local function decide_once(action, keys, operations, fingerprint, remembered)
     local record = keys[#operations / 2 + 1]
     local known = redis.pcall("GET", record)
     local from, answers = batch.filled + 1, 2 * #operations
-    if known and (type(known) == "table" or #known <= RECORD or (#known - RECORD) % 32 > 0) then
+    if known and (type(known) == "table" or not is_record(known)) then
       push(FAILED)
       batch.problems[#batch.problems + 1] = rows.problem(record, known)
-    elseif not known or unpack_from("<d", known, FINGERPRINT + 1) <= now then
+    elseif not known or unpack_from("<d", known, UNTIL) <= now then
       if decide(action, keys, operations) then
-        local packed = pack("<" .. rep("d", answers + 1), now + remembered, unpack(out, from + 1, batch.filled))
+        local packed = pack("<" .. rep("d", answers + 2), now + remembered, now, unpack(out, from + 1, batch.filled))
         redis.call("PSETEX", record, keep.ttl(remembered, batch.clock_is_given), fingerprint .. packed)
       end
     elseif sub(known, 1, FINGERPRINT) ~= fingerprint then
       push(CONFLICT)
     else
-      push(DECIDED)
-      for i = 1, answers do push((unpack_from("<d", known, FINGERPRINT + 1 + 8 * i))) end
+      push(REPEATED)
+      push(has_time(known) and unpack_from("<d", known, TIME) or unpack_from("<d", known, UNTIL) - remembered)
+      for i = answers, 1, -1 do push((unpack_from("<d", known, #known + 1 - 8 * i))) end
     end
   end
 

@@ -54,11 +54,11 @@ export class StandIn {
       const never = canFit(action, operation) ? undefined : Number.POSITIVE_INFINITY;
       const denial = denials[i];
       if (policy === "deny") {
-        return told(false, 0, never ?? Math.max(patience, denial?.retryAfter ?? 0), denial?.resetAfter ?? patience);
+        return told(now, false, 0, never ?? Math.max(patience, denial?.retryAfter ?? 0), denial?.resetAfter ?? patience);
       }
-      if (denial !== undefined) return told(false, denial.remaining, never ?? denial.retryAfter, denial.resetAfter);
+      if (denial !== undefined) return told(now, false, denial.remaining, never ?? denial.retryAfter, denial.resetAfter);
       // Where all pass, nothing is counted, and so nothing is known to be used.
-      return told(never === undefined, operation.rule.limit.burst, never ?? 0, 0);
+      return told(now, never === undefined, operation.rule.limit.burst, never ?? 0, 0);
     });
   }
 
@@ -133,8 +133,8 @@ function neverSlept(): Promise<void> {
   return Promise.resolve();
 }
 
-function told(allowed: boolean, remaining: number, retryAfter: number, resetAfter: number): Answer {
-  return { ...FALLBACK, allowed, remaining, retryAfter, resetAfter };
+function told(time: number, allowed: boolean, remaining: number, retryAfter: number, resetAfter: number): Answer {
+  return { ...FALLBACK, time, allowed, remaining, retryAfter, resetAfter };
 }
 
 /** What an answer is about: corrections are answered as a peek of cost 1 is. */

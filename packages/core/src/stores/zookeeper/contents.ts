@@ -1,5 +1,6 @@
 import type { Stat } from "node-zookeeper-client";
 import type { Limit } from "../../limit/limit.ts";
+import { IDEMPOTENCY_WINDOW } from "../fingerprint.ts";
 import type { Answer } from "../store.ts";
 import type { LeaderTime } from "./leader-time.ts";
 import { refusalOf } from "./zookeeper-errors.ts";
@@ -57,6 +58,7 @@ export function rowText(
 export function answeredText({ request, answers, until }: Answered, voidFrom: number): Buffer {
   return jsonText({
     request,
+    time_us: answers[0]?.time,
     answers: answers.map(({ allowed, remaining, retryAfter, resetAfter }) => ({
       allowed,
       remaining,
@@ -78,7 +80,7 @@ export function contentsOf(path: string, data: Buffer | undefined, stat: Stat, t
   // The client takes version 0 for any, so nothing of ours has it.
   if (text === undefined || stat.version === 0)
     throw refusalOf(path, "holds something else: give the store a root of its own");
-  const { grave, expires_us, void_from_us, request, answers, row, undo } = text;
+  const { grave, expires_us, void_from_us, request, time_us, answers, row, undo } = text;
   if (typeof grave === "string") return { grave, expires: Number.NEGATIVE_INFINITY };
   if (typeof expires_us !== "number") throw refusalOf(path, "does not say how long it is worth something");
   const isVoid = typeof void_from_us === "number" && time.isVoid(stat, void_from_us);
@@ -87,14 +89,17 @@ export function contentsOf(path: string, data: Buffer | undefined, stat: Stat, t
     return { row: isVoid ? undone(numbers, numbersIn(path, undo)) : numbers, expires: expires_us };
   }
   if (isVoid) return { expires: expires_us };
-  const answered = { request, answers: listIn(answers).map((each) => answerIn(path, each)), until: expires_us };
+  // Version 0.1 kept no time of the decision.
+  const decidedAt = typeof time_us === "number" ? time_us : expires_us - IDEMPOTENCY_WINDOW;
+  const given = listIn(answers).map((each) => answerIn(path, decidedAt, each));
+  const answered = { request, answers: given, until: expires_us };
   return { answered, expires: expires_us };
 }
 
-function answerIn(path: string, each: unknown): Answer {
+function answerIn(path: string, time: number, each: unknown): Answer {
   const { allowed, remaining, retry_after_us, reset_after_us } = isRecord(each) ? each : {};
   const [left, retryAfter, resetAfter] = numbersIn(path, [remaining, retry_after_us, reset_after_us]);
-  return { allowed: allowed === true, remaining: left, retryAfter, resetAfter, source: "store", degraded: false };
+  return { time, allowed: allowed === true, remaining: left, retryAfter, resetAfter, source: "store", degraded: false };
 }
 
 /** How long the row before was, and the places and numbers in which it differed. */

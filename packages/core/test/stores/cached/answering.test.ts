@@ -16,8 +16,9 @@ function setUp(roundTripMs = 2) {
 describe("a request to a cached store", () => {
   it("is let in at once, without a promise and without the store", () => {
     const { store, node } = setUp();
+    const time = START_MS * 1000;
     expect(node.apply("take", [operation(ten, "k", 3)])).toEqual([
-      { allowed: true, remaining: 7, retryAfter: 0, resetAfter: 10_000_000, source: "cache", degraded: false },
+      { time, allowed: true, remaining: 7, retryAfter: 0, resetAfter: 10_000_000, source: "cache", degraded: false },
     ]);
     expect(store.said()).toEqual([]);
   });
@@ -29,8 +30,11 @@ describe("a request to a cached store", () => {
     // Written after 10 ms, decided 1 ms later, known here after another.
     await clock.advance(12);
     expect(store.said()).toEqual(["penalize k 1"]);
+    const [retryAfter, resetAfter] = [9_989_000, 9_989_000];
+    // By the clock of the store, which decided a millisecond before we knew: so the window ends when it says.
+    const time = START_MS * 1000 + 11_000;
     expect(node.apply("take", [operation(ten, "k")])).toEqual([
-      { allowed: false, remaining: 0, retryAfter: 9_989_000, resetAfter: 9_989_000, source: "cache", degraded: false },
+      { time, allowed: false, remaining: 0, retryAfter, resetAfter, source: "cache", degraded: false },
     ]);
     await clock.advance(989);
     expect(node.apply("take", [operation(ten, "k")])).toMatchObject([{ allowed: false, retryAfter: 9_000_000 }]);

@@ -6,7 +6,7 @@ import { ManualClock } from "../../../src/testing/index.ts";
 import { operation, remaining, rule } from "../conformance/context.ts";
 
 function until(time: number) {
-  return { cost: 1, until: time, fullAt: time, askedAt: 0 };
+  return { cost: 1, until: time, fullAt: time, ahead: 0, askedAt: 0 };
 }
 
 describe("denials", () => {

@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { ask, type MakeStore, rule, type StoreClock, withStore } from "./context.ts";
+import { type Action, fixedWindow, type Store } from "../../../src/index.ts";
+import { ask, type MakeStore, operation, rule, type StoreClock, withStore } from "./context.ts";
 import { subjects, TEN_EACH_TEN_SECONDS } from "./subjects.ts";
 
 const WINDOW = 10_000_000;
+const MINUTE = 60_000_000;
 
 /** What the answers say about time, to the microsecond: for stores whose clock a test can move. */
 export function timing(makeStore: MakeStore): void {
@@ -66,6 +68,87 @@ export function timing(makeStore: MakeStore): void {
         expect(admitted).toBe(2_000);
       }));
   });
+
+  describe("the time of a decision", () => {
+    const actions: readonly Action[] = ["take", "peek", "penalize", "refund", "reset"];
+    const minute = rule("minute", fixedWindow("10/m"));
+
+    it.each(actions)("is the store's clock, for %s", (action) =>
+      withStore(makeStore, async ({ store, clock }) => {
+        const from = clock?.now() ?? earliest(store);
+        const { time } = await ask(store, action, minute, "k");
+        expect(Number.isSafeInteger(time)).toBe(true);
+        expect(time).toBeGreaterThanOrEqual(from);
+        expect(time).toBeLessThanOrEqual(clock?.now() ?? latest(store));
+      }),
+    );
+
+    it.each([1, 20])("is told for a denied request of cost %i", (cost) =>
+      withStore(makeStore, async ({ store, clock }) => {
+        await ask(store, "take", minute, "k", 10);
+        const from = clock?.now() ?? earliest(store);
+        const denied = await ask(store, "take", minute, "k", cost);
+        expect(denied.allowed).toBe(false);
+        expect(denied.time).toBeGreaterThanOrEqual(from);
+        expect(denied.time).toBeLessThanOrEqual(clock?.now() ?? latest(store));
+      }),
+    );
+
+    it("is one for all operations of a request", () =>
+      withStore(makeStore, async ({ store }) => {
+        const rules = subjects.map(({ name, make }) => rule(name, make(TEN_EACH_TEN_SECONDS)));
+        const answers = await store.apply(
+          "take",
+          rules.map((each) => operation(each, "k")),
+        );
+        const [{ time }] = answers;
+        expect(Number.isSafeInteger(time)).toBe(true);
+        for (const answer of answers) expect(answer.time).toBe(time);
+      }));
+
+    it("and the reset together are the end of a clock-aligned window, whenever in it a request comes", (test) =>
+      withStore(makeStore, async ({ store, clock }) => {
+        if (clock === undefined) return test.skip("this store's clock cannot be moved");
+        await toWindowStart(clock);
+        await ask(store, "take", minute, "k", 10);
+        const end = (Math.floor(clock.now() / MINUTE) + 1) * MINUTE;
+        for (let i = 0; i < 5; i += 1) {
+          await clock.advance(123.457);
+          const { time, resetAfter } = await ask(store, "take", minute, "k");
+          expect(time + resetAfter).toBe(end);
+        }
+      }));
+
+    it("is that of the first request when it is repeated under an idempotency key", (test) =>
+      withStore(makeStore, async ({ store, clock }) => {
+        if (clock === undefined) return test.skip("this store's clock cannot be moved");
+        const once = { idempotencyKey: "once" };
+        const time = clock.now();
+        const [first, denied] = [
+          await ask(store, "take", minute, "k", 7, once),
+          await ask(store, "take", minute, "k", 7, { idempotencyKey: "denied" }),
+        ];
+        expect([first.time, denied.time]).toEqual([time, time]);
+        await clock.advance(7_654.321);
+        expect(await ask(store, "take", minute, "k", 7, once)).toEqual(first);
+        expect(await ask(store, "take", minute, "k", 7, { idempotencyKey: "denied" })).toEqual(denied);
+        expect((await ask(store, "take", minute, "k")).time).toBe(clock.now());
+      }));
+  });
+}
+
+/**
+ * What a server's clock shows, as far as it is known here: a store may know the time of its server only roughly, and
+ * tells the latest that it could be.
+ */
+const ROUGHLY = 5_000_000;
+
+function earliest({ clock }: Store): number {
+  return (clock?.now() ?? Date.now() * 1000) - ROUGHLY;
+}
+
+function latest({ clock }: Store): number {
+  return (clock?.now() ?? Date.now() * 1000) + ROUGHLY;
 }
 
 async function toWindowStart(clock: StoreClock): Promise<void> {

@@ -42,6 +42,21 @@ describe("a leased store, spending", () => {
     expect(node.store.stats).toMatchObject({ leases: 0, returned: 10 });
   });
 
+  it("tells times by the store's clock, though it goes by one of its own", async () => {
+    const pool = new WatchedStore(new ManualClock(1_700_000_000_123.457));
+    const own = new ManualClock(5);
+    const node = new LeasedNode({ base: 10, clock: own }, pool);
+    const end = Math.ceil(pool.clock.now() / 60_000_000) * 60_000_000;
+    await node.take(rule);
+    for (let i = 0; i < 99; i += 1) {
+      await Promise.all([own.advance(1.001), pool.clock.advance(1.001)]);
+      const { allowed, time, resetAfter } = await node.take(rule);
+      expect([allowed, time, time + resetAfter]).toEqual([true, pool.clock.now(), end]);
+    }
+    const { allowed, time, resetAfter, retryAfter } = await node.take(rule);
+    expect([allowed, time, time + resetAfter, time + retryAfter]).toEqual([false, pool.clock.now(), end, end]);
+  });
+
   it("answers at once, without a promise, from what it holds", async () => {
     const node = new LeasedNode({ base: 10 });
     await node.take(rule);

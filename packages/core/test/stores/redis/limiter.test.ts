@@ -25,6 +25,26 @@ describe("a limiter over Redis", () => {
     expect(await limiter.reset("login", "ann")).toMatchObject({ allowed: true, remaining: 3, resetAfterMs: 0 });
   });
 
+  it("repeats a decision that version 0.1 recorded, which kept no time of it", async () => {
+    const prefix = redis.newPrefix();
+    const clock = new ManualClock(1_700_000_000_123.457);
+    const store = redis.store({ prefix, clock });
+    const limiter = rateLimiter(rules, { store });
+    const once = { cost: 2, idempotencyKey: "once" };
+    const first = await limiter.check("login", "ann", once);
+    const record = `${prefix}:{ann}:once:idempotency`;
+    const value = await redis.client.getBuffer(record);
+    if (value === null) throw new Error("there is no record");
+    const [fingerprint, until, answers] = [value.subarray(0, 43), value.subarray(43, 51), value.subarray(59)];
+    await redis.client.set(record, Buffer.concat([fingerprint, until, answers]), "PX", 60_000);
+    await clock.advance(1_000);
+    const again = await limiter.check("login", "ann", once);
+    expect(again).toEqual(first);
+    expect([again.timeMs, again.resetAtMs]).toEqual([first.timeMs, first.resetAtMs]);
+    await redis.client.set(record, value.subarray(0, 50));
+    await expect(limiter.check("login", "ann", once)).rejects.toMatchObject({ code: "HG_STORE_REFUSED" });
+  });
+
   it("checks several rules as one request, charged to all or to none", async () => {
     const limiter = rateLimiter(rules, { store: redis.store() });
     const both = [

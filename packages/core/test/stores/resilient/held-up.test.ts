@@ -3,6 +3,7 @@ import { type Answer, resilient, type Store } from "../../../src/index.ts";
 import { operation } from "./context.ts";
 
 const answer: Answer = {
+  time: 1_700_000_000_000_000,
   allowed: true,
   remaining: 9,
   retryAfter: 0,

@@ -6,6 +6,7 @@ import { operation, TODAY_MS, ten } from "./context.ts";
 
 const SECOND = 1_000_000;
 const allowed: Answer = {
+  time: TODAY_MS * 1_000,
   allowed: true,
   remaining: 9,
   retryAfter: 0,

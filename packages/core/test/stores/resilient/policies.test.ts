@@ -20,6 +20,7 @@ describe("under the policy allow", () => {
     for (let i = 0; i < 30; i += 1) {
       expect(await inOutage(scene, action, 3)).toEqual({
         ...FALLBACK,
+        time: scene.clock.now(),
         allowed: true,
         remaining: 10,
         retryAfter: 0,
@@ -52,6 +53,7 @@ describe("under the policy deny", () => {
     await scene.clock.advance(100);
     expect(await scene.ask(action, operation(ten, "k", 3))).toEqual({
       ...FALLBACK,
+      time: scene.clock.now(),
       allowed: false,
       remaining: 0,
       retryAfter: 150_000,
@@ -83,7 +85,9 @@ describe("under the policy local", () => {
     ["refund", { allowed: true, remaining: 7, retryAfter: 0, resetAfter: 3 * SECOND }],
     ["reset", { allowed: true, remaining: 10, retryAfter: 0, resetAfter: 0 }],
   ] as const)("%s is done to the share", async (action, answer) => {
-    expect(await inOutage(context(), action, 3)).toEqual({ ...FALLBACK, ...answer });
+    const scene = context();
+    const answered = await inOutage(scene, action, 3);
+    expect(answered).toEqual({ ...FALLBACK, ...answer, time: scene.clock.now() });
   });
 
   it("a limit that is exceeded here is a denial", async () => {

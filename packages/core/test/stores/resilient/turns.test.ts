@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fixedWindow, rateLimiter, resilient, type Store, StoreError } from "../../../src/index.ts";
+import { type Answer, fixedWindow, rateLimiter, resilient, type Store, StoreError } from "../../../src/index.ts";
 
 describe("a loop that awaits nothing but checks", () => {
   it("does not keep the event loop from turning while the store fails, and so finds it back", async () => {
@@ -29,4 +29,12 @@ describe("a loop that awaits nothing but checks", () => {
   });
 });
 
-const ANSWER = { allowed: true, remaining: 1, retryAfter: 0, resetAfter: 0, source: "store", degraded: false } as const;
+const ANSWER: Answer = {
+  time: 1_700_000_000_000_000,
+  allowed: true,
+  remaining: 1,
+  retryAfter: 0,
+  resetAfter: 0,
+  source: "store",
+  degraded: false,
+};

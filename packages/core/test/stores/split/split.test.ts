@@ -53,6 +53,7 @@ describe("a replica with a share", () => {
   it("answers at once, from its lease", async () => {
     const [{ store }] = await replicas(2);
     expect(peek(store)).toEqual({
+      time: store.clock.now(),
       allowed: true,
       remaining: 5,
       retryAfter: 0,

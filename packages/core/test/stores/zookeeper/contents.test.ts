@@ -46,6 +46,7 @@ describe("what a znode holds", () => {
 
   it("is the answers that were given, if they came in time, and else none", () => {
     const answer = fc.record({
+      time: fc.constant(VOID_FROM - 5_001),
       allowed: fc.boolean(),
       remaining: fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }),
       retryAfter: fc.constantFrom(0, 1.5, Number.POSITIVE_INFINITY),
