@@ -38,11 +38,19 @@ export const checkBody = z.strictObject({
   with_limits: z.boolean().default(false).describe("Whether the answer shall list all limits"),
 });
 
+/** A cost in a header or a query. Nothing but digits: an empty one would be taken for 0, which is free. */
+export const costText = z
+  .string()
+  .regex(/^\d{1,16}$/, "must be digits only")
+  .transform(Number)
+  .pipe(z.int().min(0))
+  .describe("How many units it takes; 0 only looks");
+
 export const explainQuery = z.strictObject({
   identifier: checkBody.shape.identifier,
   dimension: checkBody.shape.dimension,
   endpoint: checkBody.shape.endpoint,
-  cost: z.coerce.number().int().min(0).default(1),
+  cost: costText.default(1),
 });
 
 export const resetBody = z.strictObject({

@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import { Readable } from "node:stream";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { ruleOf, type Service, startService } from "./service.ts";
 
@@ -8,6 +11,13 @@ beforeEach(async () => {
   });
 });
 afterEach(() => service.stop());
+
+interface Answered {
+  readonly status: number | undefined;
+  readonly rateLimit: string | string[] | undefined;
+  // biome-ignore lint/suspicious/noExplicitAny: what an answer holds is what the tests find out.
+  readonly body: any;
+}
 
 function auth(headers: Record<string, string>, query = "") {
   const usual = { "x-headgate-identifier": "42", "x-original-uri": "/api/v1/orders?page=2" };
@@ -52,11 +62,70 @@ it("heeds no idempotency key: a client of the proxy may have sent it", async () 
   expect((await auth(key)).status).toBe(429);
 });
 
+/** Asks with headers that may come twice, and whose values are these bytes. */
+async function authRaw(...headers: readonly (readonly [name: string, value: string])[]): Promise<Answered> {
+  const asked = request({
+    host: "127.0.0.1",
+    port: service.port,
+    path: "/api/v1/auth",
+    headers: [["host", "headgate"], ["authorization", `Bearer ${service.keys.check}`], ...headers].flatMap(
+      ([name, value]) => [name, Buffer.from(value).toString("latin1")],
+    ),
+  });
+  asked.end();
+  const [response]: IncomingMessage[] = await once(asked, "response");
+  const text = await new Response(Readable.toWeb(response) as ReadableStream).text();
+  const { ratelimit: rateLimit } = response.headers;
+  return { status: response.statusCode, rateLimit, body: text && JSON.parse(text) };
+}
+
+it("charges a cost of digits, and nothing for 0", async () => {
+  expect((await auth({ "x-headgate-cost": "0" })).headers.get("ratelimit")).toMatch(/^"orders";r=2;/);
+  expect((await auth({ "x-headgate-cost": "002" })).headers.get("ratelimit")).toMatch(/^"orders";r=0;/);
+});
+
+it.each([
+  ["X-Headgate-Identifier", "43"],
+  ["X-Headgate-Dimension", "ip"],
+  ["X-Headgate-Endpoint", "/elsewhere"],
+  ["X-Original-URI", "/elsewhere"],
+  ["X-Headgate-Cost", "0"],
+])("refuses a second %s, which may be a client's own", async (name, value) => {
+  const usual = [
+    ["X-Headgate-Identifier", "42"],
+    ["X-Headgate-Dimension", "user"],
+    ["X-Headgate-Endpoint", "/api/v1/orders"],
+    ["X-Original-URI", "/api/v1/orders"],
+    ["X-Headgate-Cost", "1"],
+  ] as const;
+  expect((await authRaw(...usual)).status).toBe(204);
+  for (const headers of [
+    [[name, value] as const, ...usual],
+    [...usual, [name.toLowerCase(), value] as const],
+  ]) {
+    const { status, body } = await authRaw(...headers);
+    expect([status, body.errors[0].in, body.errors[0].field]).toEqual([400, "header", name]);
+  }
+  expect((await authRaw(...usual)).rateLimit).toMatch(/^"orders";r=0;/);
+});
+
+it("reads headers as UTF-8, as the body of a check is", async () => {
+  const who = "Jörg 👍";
+  const { status, rateLimit } = await authRaw(["X-Headgate-Identifier", who], ["X-Original-URI", "/api/v1/orders"]);
+  expect([status, rateLimit]).toEqual([204, expect.stringMatching(/^"orders";r=1;/)]);
+  const body = { identifier: who, endpoint: "/api/v1/orders" };
+  expect((await service.ask("POST", "/api/v1/check", { body })).body.remaining).toBe(0);
+  const latin1 = { "x-headgate-identifier": "J\xf6rg" };
+  expect((await auth(latin1)).body.errors[0]).toMatchObject({ in: "header", field: "X-Headgate-Identifier" });
+});
+
 it("refuses what it cannot ask about", async () => {
   const bad = [
     [{ "x-headgate-identifier": "" }, "x-headgate-identifier"],
     [{ "x-headgate-dimension": "galaxy" }, "x-headgate-dimension"],
-    [{ "x-headgate-cost": "many" }, "x-headgate-cost"],
+    ...["many", "", " ", "-1", "+1", "1.0", "1e0", "0x1", "1 1", "9007199254740992", "0".repeat(17)].map(
+      (cost) => [{ "x-headgate-cost": cost }, "x-headgate-cost"] as const,
+    ),
   ] as const;
   for (const [headers, field] of bad) {
     const { status, body } = await auth(headers);

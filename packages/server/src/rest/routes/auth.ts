@@ -7,15 +7,25 @@ import { CheckHeaders } from "../check-headers.ts";
 import { requireRoom } from "../guard.ts";
 import type { WholeParts } from "../parts.ts";
 import { fieldProblem, PROBLEMS, Problem } from "../problem.ts";
-import { checkBody, problems } from "../schemas.ts";
+import { checkBody, costText, problems } from "../schemas.ts";
+import { requireToldOnce } from "../told-headers.ts";
 
 const authHeaders = z.looseObject({
   "x-headgate-identifier": checkBody.shape.identifier,
   "x-headgate-dimension": checkBody.shape.dimension,
   "x-headgate-endpoint": checkBody.shape.endpoint.optional(),
   "x-original-uri": checkBody.shape.endpoint.optional().describe("Taken where there is no X-Headgate-Endpoint"),
-  "x-headgate-cost": z.coerce.number().int().min(0).default(1),
+  "x-headgate-cost": costText.default(1),
 });
+
+/** What a proxy tells, and no client may. */
+const TOLD = [
+  "X-Headgate-Identifier",
+  "X-Headgate-Dimension",
+  "X-Headgate-Endpoint",
+  "X-Original-URI",
+  "X-Headgate-Cost",
+] as const;
 
 const authQuery = z.strictObject({
   denied: z
@@ -31,6 +41,7 @@ export function authRoutes(app: App, { service, selfLimits }: WholeParts): void 
   app.get(
     "/auth",
     {
+      preValidation: async (request) => requireToldOnce(request, TOLD),
       schema: {
         tags: ["checks"],
         summary: "A check for proxies such as nginx: asks in headers, answers by status",

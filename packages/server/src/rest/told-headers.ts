@@ -1,0 +1,27 @@
+import type { FastifyRequest } from "fastify";
+import { fieldProblem } from "./problem.ts";
+
+const UTF_8 = new TextDecoder("utf-8", { fatal: true });
+
+/**
+ * Makes headers fit to be read like a body. Node reads bytes as Latin-1 and joins values that come twice; here values
+ * are UTF-8, and one that comes twice is refused: the second may be one that a proxy passed on from its client.
+ */
+export function requireToldOnce({ raw, headers }: FastifyRequest, names: readonly string[]): void {
+  for (const name of names) {
+    const field = name.toLowerCase();
+    const values = raw.headersDistinct[field];
+    if (values === undefined) continue;
+    if (values.length > 1)
+      throw fieldProblem("header", name, "must be sent once: set it in the proxy, and pass on none");
+    headers[field] = decoded(name, values[0]);
+  }
+}
+
+function decoded(name: string, value: string): string {
+  try {
+    return UTF_8.decode(Buffer.from(value, "latin1"));
+  } catch {
+    throw fieldProblem("header", name, "must be UTF-8");
+  }
+}
