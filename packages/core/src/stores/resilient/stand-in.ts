@@ -54,9 +54,16 @@ export class StandIn {
       const never = canFit(action, operation) ? undefined : Number.POSITIVE_INFINITY;
       const denial = denials[i];
       if (policy === "deny") {
-        return told(now, false, 0, never ?? Math.max(patience, denial?.retryAfter ?? 0), denial?.resetAfter ?? patience);
+        return told(
+          now,
+          false,
+          0,
+          never ?? Math.max(patience, denial?.retryAfter ?? 0),
+          denial?.resetAfter ?? patience,
+        );
       }
-      if (denial !== undefined) return told(now, false, denial.remaining, never ?? denial.retryAfter, denial.resetAfter);
+      if (denial !== undefined)
+        return told(now, false, denial.remaining, never ?? denial.retryAfter, denial.resetAfter);
       // Where all pass, nothing is counted, and so nothing is known to be used.
       return told(now, never === undefined, operation.rule.limit.burst, never ?? 0, 0);
     });
