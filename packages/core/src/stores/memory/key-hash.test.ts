@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { KeyHash } from "./key-hash.ts";
 
 // The secret of the official test vectors: the bytes 0 to 7.
@@ -63,6 +63,16 @@ describe("the hash of a key", () => {
         expect(again.join()).toBe(first.join());
       }),
     );
+  });
+
+  it("draws its secret once, and not before the first key: Cloudflare Workers forbid that while a module loads", () => {
+    const draw = vi.spyOn(crypto, "getRandomValues");
+    onTestFinished(() => draw.mockRestore());
+    const hash = new KeyHash();
+    expect(draw).not.toHaveBeenCalled();
+    hash.update("a");
+    hash.update("Ā");
+    expect(draw).toHaveBeenCalledOnce();
   });
 
   it("is another under another secret", () => {

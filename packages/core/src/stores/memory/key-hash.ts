@@ -8,17 +8,23 @@ export class KeyHash {
   high = 0;
   low = 0;
 
-  private readonly narrow: HashSecret;
-  private readonly wide: HashSecret;
+  private secrets: HashSecrets | undefined;
 
-  constructor(secrets: Int32Array = crypto.getRandomValues(new Int32Array(4))) {
-    this.narrow = { k0: secrets[0], k1: secrets[1] };
-    this.wide = { k0: secrets[2], k1: secrets[3] };
+  constructor(secrets?: Int32Array) {
+    if (secrets !== undefined) this.secrets = split(secrets);
   }
 
   update(key: string): void {
-    const characters = this.hash(key, this.narrow);
-    if (characters > 0xff) this.hash(bytesOf(key), this.wide);
+    const { narrow, wide } = this.secrets ?? this.draw();
+    const characters = this.hash(key, narrow);
+    if (characters > 0xff) this.hash(bytesOf(key), wide);
+  }
+
+  /** Called at first use: Cloudflare Workers refuse random values while a module loads, which is when limiters are made. */
+  private draw(): HashSecrets {
+    const secrets = split(crypto.getRandomValues(new Int32Array(4)));
+    this.secrets = secrets;
+    return secrets;
   }
 
   /** Hashes one byte for each character, and answers all characters or-ed together, to tell whether they were bytes. */
@@ -78,6 +84,16 @@ export class KeyHash {
 interface HashSecret {
   readonly k0: number;
   readonly k1: number;
+}
+
+/** One for keys whose characters are bytes, one for all others. */
+interface HashSecrets {
+  readonly narrow: HashSecret;
+  readonly wide: HashSecret;
+}
+
+function split(secrets: Int32Array): HashSecrets {
+  return { narrow: { k0: secrets[0], k1: secrets[1] }, wide: { k0: secrets[2], k1: secrets[3] } };
 }
 
 /** A key with characters over 255 as one with two bytes for each; hashed with a secret of its own, it meets no other key. */
