@@ -23,7 +23,7 @@ import { addRoute, quiet } from "../nest/program.ts";
 import { answer, type Pattern, signalOf } from "./answers.ts";
 
 /** What is served: at `/stream` the answer of the upstream, at `/next` an empty response. */
-export interface Served {
+interface Served {
   readonly limiter: Limiter<typeof rules>;
   readonly upstream: string;
   readonly pattern: Pattern;
