@@ -59,8 +59,10 @@ export function rateLimit<R extends Rules>(
 
   return async (c, next) => {
     const admitted = gate.admit(c);
+    // Deno aborts only a signal that was asked for before the client left.
+    const signal = isPromise(admitted) ? c.req.raw.signal : undefined;
     const admission = isPromise(admitted) ? await admitted : admitted;
-    if (isPromise(admitted) && c.req.raw.signal.aborted) {
+    if (signal?.aborted) {
       if (admission.allowed) void admission.ended({ status: undefined, aborted: true });
       return answerToNobody();
     }

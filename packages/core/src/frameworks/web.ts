@@ -65,8 +65,10 @@ export function rateLimit<R extends Rules, Req extends Request = Request>(
     async (request, ...platform) => {
       platforms.set(request, platform);
       const admitted = gate.admit(request);
+      // Deno aborts only a signal that was asked for before the client left.
+      const signal = isPromise(admitted) ? request.signal : undefined;
       const admission = isPromise(admitted) ? await admitted : admitted;
-      if (isPromise(admitted) && request.signal.aborted) {
+      if (signal?.aborted) {
         if (admission.allowed) void admission.ended({ status: undefined, aborted: true });
         return answerToNobody();
       }

@@ -1,0 +1,129 @@
+import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { build } from "esbuild";
+import { repository } from "../package/workspaces.ts";
+
+/** A JavaScript runtime other than Node, which comes as a package of npm. */
+export interface Runtime {
+  readonly name: string;
+  /** Where its program is, if there is one for this platform. */
+  readonly program: string | undefined;
+  /** How to leave so that the runtime notices at once. Workers notice a plain close only when they write. */
+  readonly leavesBy: "close" | "reset";
+  /** Makes ready to serve the site in a folder where the library is installed. The answer is how to call the program. */
+  prepare(folder: string): Promise<readonly string[]>;
+  /** How to call the program with a script that uses Redis, if the runtime can. */
+  readonly redis: ((folder: string) => readonly string[]) | undefined;
+}
+
+const require = createRequire(import.meta.url);
+const site = new URL("site.mjs", import.meta.url);
+const redisScript = new URL("redis.mjs", import.meta.url);
+const DENO_RUN = ["run", "--no-config", "--no-lock", "--node-modules-dir=manual", "--no-remote", "--allow-all"];
+
+const bun: Runtime = {
+  name: "Bun",
+  program: programOf(require.resolve("bun/package.json"), "bin/bun", {
+    "linux-x64": "@oven/bun-linux-x64",
+    "linux-arm64": "@oven/bun-linux-aarch64",
+    "darwin-x64": "@oven/bun-darwin-x64",
+    "darwin-arm64": "@oven/bun-darwin-aarch64",
+  }),
+  leavesBy: "close",
+  prepare: async (folder) => [copied(folder, new URL("bun.mjs", import.meta.url))],
+  redis: (folder) => [copied(folder, redisScript)],
+};
+
+const deno: Runtime = {
+  name: "Deno",
+  program: programOf(require.resolve("deno/package.json"), "deno", {
+    "linux-x64": "@deno/linux-x64-glibc",
+    "linux-arm64": "@deno/linux-arm64-glibc",
+    "darwin-x64": "@deno/darwin-x64",
+    "darwin-arm64": "@deno/darwin-arm64",
+  }),
+  leavesBy: "close",
+  prepare: async (folder) => [...DENO_RUN, copied(folder, new URL("deno.mjs", import.meta.url))],
+  redis: (folder) => [...DENO_RUN, copied(folder, redisScript)],
+};
+
+const workers: Runtime = {
+  name: "Cloudflare Workers",
+  program: programOf(require.resolve("workerd/package.json"), "bin/workerd", {
+    "linux-x64": "@cloudflare/workerd-linux-64",
+    "linux-arm64": "@cloudflare/workerd-linux-arm64",
+    "darwin-x64": "@cloudflare/workerd-darwin-64",
+    "darwin-arm64": "@cloudflare/workerd-darwin-arm64",
+  }),
+  leavesBy: "reset",
+  async prepare(folder) {
+    // As Wrangler does it.
+    await build({
+      entryPoints: [copied(folder, new URL("worker.mjs", import.meta.url))],
+      outfile: join(folder, "bundle.js"),
+      bundle: true,
+      format: "esm",
+      conditions: ["workerd", "worker"],
+      logLevel: "error",
+    });
+    const config = join(folder, "config.capnp");
+    writeFileSync(config, CONFIG);
+    return ["serve", config, "--control-fd=1"];
+  },
+  // A connection serves only the request in which it was opened.
+  redis: undefined,
+};
+
+export const runtimes: readonly Runtime[] = [bun, deno, workers];
+
+const CONFIG = `
+using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [(name = "site", worker = .site)],
+  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "site")],
+);
+const site :Workerd.Worker = (
+  modules = [(name = "site", esModule = embed "bundle.js")],
+  compatibilityDate = "2025-01-01",
+  compatibilityFlags = ["enable_request_signal"],
+);
+`;
+
+/** A temporary folder in which the built library is installed, with Hono and ioredis. */
+export function installed(): string {
+  const folder = mkdtempSync(join(tmpdir(), "headgate-runtime-"));
+  const library = join(folder, "node_modules/headgate");
+  mkdirSync(library, { recursive: true });
+  cpSync(join(repository, "packages/core/package.json"), join(library, "package.json"));
+  cpSync(join(repository, "packages/core/dist/esm"), join(library, "dist/esm"), { recursive: true });
+  for (const peer of ["hono", "ioredis"]) {
+    symlinkSync(join(repository, "node_modules", peer), join(folder, "node_modules", peer));
+  }
+  return folder;
+}
+
+/** Puts a script, and the site that it may serve, into a folder. */
+function copied(folder: string, script: URL): string {
+  const [path] = [script, site].map((file) => {
+    const copy = join(folder, basename(file.pathname));
+    copyFileSync(file, copy);
+    return copy;
+  });
+  return path;
+}
+
+/**
+ * The program in the package for this platform, on which another package depends. That one would link the program in
+ * an install script, and those may be blocked.
+ */
+function programOf(owner: string, path: string, packages: Readonly<Record<string, string>>): string | undefined {
+  const name = packages[`${process.platform}-${process.arch}`];
+  try {
+    const program = join(dirname(createRequire(owner).resolve(`${name}/package.json`)), path);
+    return existsSync(program) ? program : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,3 @@
+import { serve } from "./site.mjs";
+
+export default { fetch: serve };
