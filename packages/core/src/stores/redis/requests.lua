@@ -118,27 +118,37 @@ return function(batch)
   function actions.reset(count)
     for i = 1, count do
       local row = at[i]
-      if row.stored then redis.call("DEL", row.name) end
+      rows.remove(limits[i].twin, row, now)
       row.stored, row.cells = false, limits[i].twin.blank({})
       tell(i, 1)
     end
   end
 
-  local function decide(action, keys, operations)
-    local count = #operations / 2
+  -- Nothing of the request in hand counts: what was written is taken back, and what was answered from a place on.
+  local function fail(from, problem)
+    for i = rows.undo and #rows.undo or 0, 1, -1 do redis.pcall(unpack(rows.undo[i])) end
+    batch.filled = from - 1
+    push(FAILED)
+    batch.problems[#batch.problems + 1] = type(problem) == "table" and problem.err or tostring(problem)
+  end
+
+  -- `once`: more is to be written after it.
+  local function decide(action, keys, operations, once)
+    local count, from = #operations / 2, batch.filled + 1
+    rows.undo = (once or count > 1) and {}
     for i = 1, count do
       limits[i], costs[i] = batch.limits[operations[2 * i - 1]], operations[2 * i]
       at[i] = at[i] or { cells = {} }
       local problem = rows.read(limits[i].twin, keys[i], at[i])
       if problem then
-        push(FAILED)
-        batch.problems[#batch.problems + 1] = problem
+        fail(from, problem)
         return false
       end
     end
     push(DECIDED)
-    actions[action](count)
-    return true
+    local done, problem = pcall(actions[action], count)
+    if not done then fail(from, problem) end
+    return done
   end
 
   -- A record is the request's fingerprint, the time until which it counts, the time of the decision, and the answers.
@@ -150,9 +160,10 @@ return function(batch)
       push(FAILED)
       batch.problems[#batch.problems + 1] = rows.problem(record, known)
     elseif not known or unpack_from("<d", known, UNTIL) <= now then
-      if decide(action, keys, operations) then
+      if decide(action, keys, operations, true) then
         local packed = pack("<" .. rep("d", answers + 2), now + remembered, now, unpack(out, from + 1, batch.filled))
-        redis.call("PSETEX", record, keep.ttl(remembered, batch.clock_is_given), fingerprint .. packed)
+        local written = redis.pcall("PSETEX", record, keep.ttl(remembered, batch.clock_is_given), fingerprint .. packed)
+        if written.err then fail(from, written) end
       end
     elseif sub(known, 1, FINGERPRINT) ~= fingerprint then
       push(CONFLICT)
@@ -167,7 +178,7 @@ return function(batch)
     if fingerprint ~= "" then
       decide_once(action, keys, operations, fingerprint, remembered)
     else
-      decide(action, keys, operations)
+      decide(action, keys, operations, false)
     end
   end
 end

@@ -6,7 +6,13 @@ local keep = use("keep")
 -- Rows that grow are read by so many cells at a time.
 local PAGE = 128
 
-local rows = {}
+-- `undo`, while it is a list: commands that take back what the request in hand has written, so that one that is
+-- refused halfway leaves no charge. Each is a command that Redis has just accepted for the key, with what was there.
+local rows = { undo = false }
+
+local function take_back(...)
+  if rows.undo then rows.undo[#rows.undo + 1] = { ... } end
+end
 
 -- What to say of a value that is no row: an error of Redis, or something that others have put there.
 function rows.problem(name, value)
@@ -45,6 +51,7 @@ function rows.read(twin, name, row)
   local value
   if twin.row then
     value = redis.pcall("GET", name)
+    row.value = value
     if value and #value == twin.bytes then
       local cells = row.cells
       if getmetatable(cells) then cells = {} end
@@ -64,23 +71,54 @@ function rows.read(twin, name, row)
   row.cells = twin.blank({})
 end
 
+-- Writes over a part of a row.
+local function overwrite(name, offset, value)
+  if rows.undo then
+    local former = call("GETRANGE", name, offset, offset + #value - 1)
+    call("SETRANGE", name, offset, value)
+    take_back("SETRANGE", name, offset, former)
+  else
+    call("SETRANGE", name, offset, value)
+  end
+end
+
+local function packed(twin, kept, cells)
+  return pack(twin.format or "<" .. rep("d", #cells + 1), kept, unpack(cells))
+end
+
 function rows.write(limit, row, now, reset_after)
   local twin, cells = limit.twin, row.cells
   local kept, ttl = row.kept, nil
   if kept < now + reset_after then kept, ttl = keep.row(limit, now, reset_after) end
   row.kept = kept
-  if twin.row or not row.stored then
-    local value = pack(twin.format or "<" .. rep("d", #cells + 1), kept, unpack(cells))
-    if ttl then call("PSETEX", row.name, ttl, value) else call("SETRANGE", row.name, 0, value) end
-    return
-  end
-  call("SETRANGE", row.name, 0, pack("<" .. rep("d", twin.header + 1), kept, unpack(cells, 1, twin.header)))
-  for i in pairs(cells) do
-    if i > twin.header and (i - twin.header) % twin.width == 1 then
-      call("SETRANGE", row.name, 8 * i, pack("<dd", cells[i], cells[i + 1]))
+  if not row.stored then
+    call("PSETEX", row.name, ttl, packed(twin, kept, cells))
+    if rows.undo then take_back("PSETEX", row.name, 1, packed(twin, 0, twin.blank({}))) end
+  elseif twin.row then
+    if ttl then
+      call("PSETEX", row.name, ttl, packed(twin, kept, cells))
+      take_back("PSETEX", row.name, ttl, row.value)
+    else
+      call("SETRANGE", row.name, 0, packed(twin, kept, cells))
+      take_back("SETRANGE", row.name, 0, row.value)
+    end
+  else
+    -- First, for nothing is charged by it if it is the only command that is refused.
+    if ttl then call("PEXPIRE", row.name, ttl) end
+    overwrite(row.name, 0, pack("<" .. rep("d", twin.header + 1), kept, unpack(cells, 1, twin.header)))
+    for i in pairs(cells) do
+      if i > twin.header and (i - twin.header) % twin.width == 1 then
+        overwrite(row.name, 8 * i, pack("<dd", cells[i], cells[i + 1]))
+      end
     end
   end
-  if ttl then call("PEXPIRE", row.name, ttl) end
+end
+
+function rows.remove(twin, row, now)
+  if not row.stored then return end
+  local former = rows.undo and (twin.row and row.value or call("GETRANGE", row.name, 0, -1))
+  call("DEL", row.name)
+  take_back("SET", row.name, former, "PX", math.max(1, math.ceil((row.kept - now) / 1000) + 1000))
 end
 
 -- A row that is only looked at may have to be kept for longer than the limit wanted that it was written under.
@@ -88,8 +126,9 @@ function rows.prolong(limit, row, now, reset_after)
   if not row.stored or row.kept >= now + reset_after then return end
   local ttl
   row.kept, ttl = keep.row(limit, now, reset_after)
-  call("SETRANGE", row.name, 0, pack("<d", row.kept))
+  -- In this order: if one is refused, no row says that it is kept longer than it is.
   call("PEXPIRE", row.name, ttl)
+  call("SETRANGE", row.name, 0, pack("<d", row.kept))
 end
 
 -- Makes a ring twice as long: turned so that it begins with its head, and room behind it.
