@@ -25,7 +25,8 @@ export async function startSentinels(settings: SentinelSettings = {}): Promise<R
           ...(sentinelPassword !== undefined && { password: sentinelPassword }),
           config: {
             "sentinel monitor": `${MASTER} 127.0.0.1 ${master.port} 2`,
-            "sentinel down-after-milliseconds": `${MASTER} 1000`,
+            // Long enough for a busy machine: a replica that seems down cannot take over.
+            "sentinel down-after-milliseconds": `${MASTER} 2000`,
             "sentinel failover-timeout": `${MASTER} 5000`,
             ...(access.password !== undefined && { "sentinel auth-pass": `${MASTER} ${access.password}` }),
           },

@@ -71,9 +71,9 @@ export function connect(address: RedisAddress): RedisClient {
     ...(sentinelPassword !== undefined && { sentinelPassword }),
     ...(tls && { enableTLSForSentinelMode: true, sentinelTLS: tls }),
     sentinelRetryStrategy: reconnectAfter,
+    // Without ioredis's failoverDetector: if it hears of a failover while the client connects, the client ends for good.
+    // A master that was replaced is left anyway, because it is silent or says that it is a replica.
     sentinelCommandTimeout: 1_000,
-    // Leaves a master that was replaced while it was only cut off from the others.
-    failoverDetector: true,
   });
 }
 
