@@ -37,20 +37,21 @@ class PostgresEngine implements Engine {
   /** For when announcements do not come, as through a pooler that does not know them. */
   readonly pollMs = 500;
   readonly errorOf: (error: unknown) => DatabaseError;
-  private readonly settings: pg.ClientConfig;
+  // Private, so that nobody who prints the database prints the password.
+  readonly #settings: pg.ClientConfig;
   private listener: PostgresListener | undefined;
 
   constructor(url: string) {
     const place = shownUrl(url);
     this.errorOf = (error) => postgresError(error, place);
-    this.settings = {
+    this.#settings = {
       connectionString: url,
       application_name: "headgate",
       keepAlive: true,
       connectionTimeoutMillis: CONNECT_MS,
     };
     const pool = new pg.Pool({
-      ...this.settings,
+      ...this.#settings,
       max: 10,
       statement_timeout: STATEMENT_MS,
       // A server that is frozen does not stop itself.
@@ -90,7 +91,7 @@ class PostgresEngine implements Engine {
   }
 
   listen(heard: { readonly wake: () => void; readonly lost: () => void }): void {
-    this.listener = new PostgresListener(this.settings, CHANNEL, heard);
+    this.listener = new PostgresListener(this.#settings, CHANNEL, heard);
   }
 
   snapshot<Result>(questions: (db: Kysely<Tables>) => Promise<Result>): Promise<Result> {

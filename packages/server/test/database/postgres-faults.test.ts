@@ -146,6 +146,15 @@ describe("a database on PostgreSQL", () => {
     }
   });
 
+  it("keeps the password to itself when it is printed", async () => {
+    const database = await openDatabase({ postgres: await server.database() });
+    try {
+      expect(inspect(database, { depth: 30, showHidden: true })).not.toContain(server.password);
+    } finally {
+      await database.close();
+    }
+  });
+
   it("gives up on a server that takes the connection and says nothing", async () => {
     const silent = createServer(() => {});
     await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));

@@ -39,7 +39,8 @@ export class Connection {
   /** How often a server was asked. */
   readonly asked = { reads: 0, writes: 0 };
   private readonly servers: readonly string[];
-  private readonly options: ConnectionOptions;
+  // Private, so that nobody who prints a store prints the password.
+  readonly #options: ConnectionOptions;
   private readonly acl: ACL[] | undefined;
   private readonly tried: () => void;
   private next: number;
@@ -52,7 +53,7 @@ export class Connection {
 
   constructor(servers: readonly string[], options: ConnectionOptions) {
     this.servers = servers;
-    this.options = options;
+    this.#options = options;
     // What is made by a user who says who he is belongs to him alone.
     this.acl = options.auth === undefined ? undefined : [new ACL(Permission.ALL, new Id("auth", ""))];
     const { promise, resolve } = withResolve();
@@ -168,11 +169,11 @@ export class Connection {
     const server = this.servers[this.next % this.servers.length];
     this.next += 1;
     this.link = new Link(server, {
-      ...this.options,
+      ...this.#options,
       onOpen: () => {
         this.isOpen = true;
         this.failures = 0;
-        this.options.onOpen();
+        this.#options.onOpen();
         this.tried();
       },
       onEnd: (reason) => {

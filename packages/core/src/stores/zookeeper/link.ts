@@ -23,8 +23,9 @@ export interface LinkOptions {
  * socket's handler: so its socket is taken out of its hands, and each client serves once.
  */
 export class Link {
-  private readonly client: Client;
-  private readonly options: LinkOptions;
+  // Private, because both hold the password.
+  readonly #client: Client;
+  readonly #options: LinkOptions;
   private readonly calls = new Set<(error: StoreError) => void>();
   private readonly watchdog: NodeJS.Timeout;
   private socket: Socket | undefined;
@@ -35,16 +36,16 @@ export class Link {
   private askedFirst = 0;
 
   constructor(server: string, options: LinkOptions) {
-    this.options = options;
+    this.#options = options;
     const { sessionTimeoutMs, silenceMs, auth } = options;
-    this.client = createClient(server, { sessionTimeout: sessionTimeoutMs, retries: 0 });
-    if (auth !== undefined) this.client.addAuthInfo("digest", Buffer.from(auth));
-    this.client.once("connected", () => {
+    this.#client = createClient(server, { sessionTimeout: sessionTimeoutMs, retries: 0 });
+    if (auth !== undefined) this.#client.addAuthInfo("digest", Buffer.from(auth));
+    this.#client.once("connected", () => {
       this.isOpen = true;
       options.onOpen();
     });
-    this.client.once("authenticationFailed", () => this.drop("the server refuses the user or the password"));
-    this.client.connect();
+    this.#client.once("authenticationFailed", () => this.drop("the server refuses the user or the password"));
+    this.#client.connect();
     // It makes its socket in the next tick, and this comes after that.
     process.nextTick(() => this.adopt());
     // What has arrived is read before the server is called silent: timers come before I/O.
@@ -57,7 +58,7 @@ export class Link {
       if (this.calls.size === 0) this.askedFirst = localTime();
       this.calls.add(reject);
       try {
-        ask(this.client, (error, value) => {
+        ask(this.#client, (error, value) => {
           if (!this.calls.delete(reject)) return;
           if (error) reject(error);
           else resolve(value);
@@ -77,7 +78,7 @@ export class Link {
     }
     // The server's reply is to close the connection; one that does not is dropped as silent.
     this.call(() => {}).catch(() => {});
-    this.client.close();
+    this.#client.close();
   }
 
   private drop(reason: string): void {
@@ -87,7 +88,7 @@ export class Link {
   }
 
   private adopt(): void {
-    const socket = socketOf(this.client);
+    const socket = socketOf(this.#client);
     if (socket === undefined) {
       this.reason = "this node-zookeeper-client is made otherwise than version 1.1";
       this.end();
@@ -113,13 +114,13 @@ export class Link {
 
   private watch(): void {
     const now = localTime();
-    const { silenceMs } = this.options;
+    const { silenceMs } = this.#options;
     const isAsked = !this.isOpen || this.calls.size > 0;
     const silentMs = (now - Math.max(this.heard, this.askedFirst)) / 1_000;
     // The client says something itself after a third of the session's time without anything to say.
     const idleMs = (now - this.heard) / 1_000;
     const isSilent =
-      (isAsked && silentMs > silenceMs) || idleMs > (this.client.getSessionTimeout() * 2) / 3 + silenceMs;
+      (isAsked && silentMs > silenceMs) || idleMs > (this.#client.getSessionTimeout() * 2) / 3 + silenceMs;
     if (isSilent) this.drop(`the server was silent for ${Math.round(idleMs)} ms`);
   }
 
@@ -130,7 +131,7 @@ export class Link {
     const calls = [...this.calls];
     this.calls.clear();
     for (const reject of calls) reject(failure);
-    this.options.onEnd(this.reason);
+    this.#options.onEnd(this.reason);
   }
 }
 

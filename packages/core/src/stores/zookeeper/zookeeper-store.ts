@@ -37,7 +37,8 @@ export interface ZooKeeperStats {
 export class ZooKeeperStore implements Store {
   readonly clock: Clock;
   readonly bulletin: Bulletin;
-  private readonly settings: Settings;
+  // Private, because it holds the password.
+  readonly #settings: Settings;
   private readonly time: LeaderTime;
   private readonly places: Places;
   private readonly known = new KnownZnodes();
@@ -57,7 +58,7 @@ export class ZooKeeperStore implements Store {
   /** `servers`: `zk1:2181,zk2:2181,zk3:2181`, or a list of such addresses. */
   constructor(servers: string | readonly string[], options: ZooKeeperStoreOptions = {}) {
     const settings = readOptions(servers, options);
-    this.settings = settings;
+    this.#settings = settings;
     const { root, timeoutMs, sessionTimeoutMs, auth, purgeEveryMs } = settings;
     this.time = new LeaderTime(settings.clock);
     this.clock = this.time.clock;
@@ -86,7 +87,7 @@ export class ZooKeeperStore implements Store {
     if (this.closing !== undefined) return Promise.reject(closed());
     if (operations.length === 0) return Promise.resolve([]);
     return new Promise((resolve, reject) => {
-      const due = localTime() + this.settings.timeoutMs * 1_000;
+      const due = localTime() + this.#settings.timeoutMs * 1_000;
       const asked = new Asked(this.question(action, operations, options), due, this.ended, resolve, reject);
       this.deadlines.add(asked);
       this.lanes.add(asked);
@@ -189,7 +190,7 @@ export class ZooKeeperStore implements Store {
   /** Of all processes that share the store, one in each interval. */
   private async sweepInTurn(): Promise<void> {
     const { sweep } = this.places;
-    const { purgeEveryMs } = this.settings;
+    const { purgeEveryMs } = this.#settings;
     await this.connection.makeParents(sweep);
     await this.connection.make(sweep);
     const reading = await this.connection.read(sweep);
