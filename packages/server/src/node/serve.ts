@@ -10,7 +10,6 @@ import { refuseExposure } from "../config/exposure.ts";
 import type { Address, Settings } from "../config/settings.ts";
 import { addressText } from "../config/values.ts";
 import type { Database } from "../database/database.ts";
-import { openDatabase } from "../database/open-database.ts";
 import { startGrpc } from "../grpc/server.ts";
 import { DeniedOnAllNodes } from "../metrics/denied-on-all-nodes.ts";
 import { NodeTelemetry } from "../metrics/node-telemetry.ts";
@@ -20,6 +19,7 @@ import { traced } from "../metrics/tracing.ts";
 import { makeRest } from "../rest/app.ts";
 import { SelfLimits } from "../rest/self-limits.ts";
 import { Closing } from "./closing.ts";
+import { reachDatabase } from "./database-at-start.ts";
 import { drained } from "./draining.ts";
 import { listening } from "./listen.ts";
 import type { Log } from "./log.ts";
@@ -84,7 +84,7 @@ export async function serve(settings: Settings, log: Log, host: NodeHost = {}): 
 async function start(settings: Settings, log: Log, host: NodeHost, closing: Closing): Promise<RunningNode> {
   const { lostLogLines = () => 0, keepFirstKey } = host;
   const telemetry = new NodeTelemetry();
-  const database = await openDatabase(settings);
+  const database = await reachDatabase(settings, log);
   closing.add(() => database.close());
   const health = new StoreHealth(log);
   const stores = await openStores(settings, {

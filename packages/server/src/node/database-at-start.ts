@@ -1,0 +1,47 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Settings } from "../config/settings.ts";
+import type { Database } from "../database/database.ts";
+import { DatabaseError } from "../database/database-error.ts";
+import { openDatabase } from "../database/open-database.ts";
+import type { Log } from "./log.ts";
+
+const RETRY_MS = 1_000;
+/** How often the log says that the node still waits. */
+const REPORT_MS = 60_000;
+
+/** What a system or a driver says of a server that may be there later. */
+const PASSING_CODES =
+  /^(E(CONNREFUSED|CONNRESET|HOSTUNREACH|NETUNREACH|NOTFOUND|AI_AGAIN|TIMEDOUT|PIPE)|57P0\d|53300|08.{3})$/;
+const PASSING_MESSAGES = /timeout|terminated/i;
+
+/**
+ * Opens the database, and waits for a PostgreSQL that cannot be reached yet: without rules and keys a node cannot
+ * answer anybody. One that is there and refuses ends the start, because waiting does not change that.
+ */
+export async function reachDatabase(settings: Pick<Settings, "postgres" | "data">, log: Log): Promise<Database> {
+  let reported: number | undefined;
+  for (;;) {
+    try {
+      const database = await openDatabase(settings);
+      if (reported !== undefined) log.info("PostgreSQL can be reached: the node starts");
+      return database;
+    } catch (error) {
+      if (settings.postgres === undefined || !mayPass(error)) throw error;
+      if (reported === undefined || performance.now() - reported >= REPORT_MS) {
+        reported = performance.now();
+        log.error(
+          { code: error.code, err: error },
+          "PostgreSQL cannot be reached: the node waits for it, tries again every second, and answers no requests until then",
+        );
+      }
+      await delay(RETRY_MS);
+    }
+  }
+}
+
+function mayPass(error: unknown): error is DatabaseError {
+  if (!(error instanceof DatabaseError) || error.code !== "HG_DATABASE_UNREACHABLE") return false;
+  const { cause } = error;
+  if (!(cause instanceof Error)) return false;
+  return ("code" in cause && PASSING_CODES.test(String(cause.code))) || PASSING_MESSAGES.test(cause.message);
+}

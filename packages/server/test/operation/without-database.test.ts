@@ -1,0 +1,63 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { eventually } from "../../../core/test/servers/eventually.ts";
+import { startPostgres } from "../servers/postgres-server.ts";
+import { type NodeOptions, NodeProcess } from "./node-process.ts";
+
+const ended: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of ended.splice(0).reverse()) await end();
+});
+
+function begun(options: NodeOptions): NodeProcess {
+  const node = new NodeProcess(options);
+  ended.push(() => node.end());
+  return node;
+}
+
+async function postgres() {
+  const server = await startPostgres();
+  ended.push(() => server.stop());
+  return { server, url: await server.database() };
+}
+
+const waits = expect.objectContaining({
+  err: expect.objectContaining({ message: expect.stringMatching(/check that it runs.*ECONNREFUSED/) }),
+  level: "error",
+  code: "HG_DATABASE_UNREACHABLE",
+  msg: expect.stringMatching(/^PostgreSQL cannot be reached: the node waits for it/),
+});
+
+describe("a node whose PostgreSQL is not there when it starts", () => {
+  it("waits for it, says so once, and starts when it is there", async () => {
+    const { server, url } = await postgres();
+    await server.kill();
+    const node = begun({ flags: ["--postgres", url] });
+    await eventually("it says that it waits", async () => node.log.length > 0);
+    expect(node.log).toEqual([waits]);
+    await server.start();
+    await node.whenReady();
+    expect(node.log.filter(({ level }) => level === "error")).toEqual([waits]);
+    await node.addRule("once", "/once", 1);
+    expect([await node.check("a", "/once"), await node.check("a", "/once")]).toEqual([200, 429]);
+    expect(node.stderr).not.toContain(server.password);
+    expect(await node.stop()).toBe(0);
+  });
+
+  it("can be stopped while it waits", async () => {
+    const { server, url } = await postgres();
+    await server.kill();
+    const node = begun({ flags: ["--postgres", url] });
+    await eventually("it says that it waits", async () => node.log.length > 0);
+    expect(await node.stop()).toBeDefined();
+  });
+
+  it("does not wait for one that refuses it", async () => {
+    const { server, url } = await postgres();
+    for (const wrong of [url.replace(server.password, "wrong-word"), `${url}_of_others`, `${url}?sslmode=require`]) {
+      const node = begun({ flags: ["--postgres", wrong] });
+      expect(await node.ended, node.stderr).toBe(1);
+      expect(node.stderr).toMatch(/^headgate: database: /m);
+      expect(node.stderr).not.toContain("wrong-word");
+    }
+  });
+});
