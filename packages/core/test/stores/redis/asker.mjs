@@ -17,12 +17,12 @@ async function ask(store, rule, { action, cost }) {
   return { action, cost, sent, received: now() + 1, allowed, remaining };
 }
 
-/** Takes one after the other until the time is over; tells those that were admitted. */
-async function hammer(store, rule, forMs) {
+/** Takes one after the other until the time is over and enough have been sent; tells those that were admitted. */
+async function hammer(store, rule, forMs, atLeast) {
   const end = now() + forMs * 1000;
   const admitted = [];
   let asked = 0;
-  while (now() < end) {
+  while (now() < end || asked < atLeast) {
     const answer = await ask(store, rule, { action: "take", cost: 1 });
     asked += 1;
     if (answer.allowed) admitted.push(answer);
@@ -39,9 +39,9 @@ async function play(store, rule, requests) {
 /** All tasks of an order at once. */
 process.on("message", async ({ prefix, tasks }) => {
   const store = new RedisStore(client, { prefix, timeoutMs: PATIENCE_MS });
-  const work = tasks.map(({ name, spec, forMs, requests }) => {
+  const work = tasks.map(({ name, spec, forMs, atLeast = 0, requests }) => {
     const rule = { name, limit: limitFromSpec(spec) };
-    return requests === undefined ? hammer(store, rule, forMs) : play(store, rule, requests);
+    return requests === undefined ? hammer(store, rule, forMs, atLeast) : play(store, rule, requests);
   });
   process.send(await Promise.all(work));
 });

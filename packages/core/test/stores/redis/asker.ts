@@ -15,9 +15,9 @@ export interface Answered extends Request {
   readonly remaining: number;
 }
 
-/** Under one rule and on one key: takes of one unit for some time, or these requests one after the other. */
+/** Under one rule and on one key: takes of one unit for some time and at least so many, or these requests in order. */
 export type Task = { readonly name: string; readonly spec: object } & (
-  | { readonly forMs: number }
+  | { readonly forMs: number; readonly atLeast: number }
   | { readonly requests: readonly Request[] }
 );
 
