@@ -7,6 +7,7 @@ import { addRules } from "./rules/commands.ts";
 import type { ScenarioOptions } from "./scenario/scenario.ts";
 import { addSettings } from "./settings/options.ts";
 import type { SettingOptions } from "./settings/settings.ts";
+import { addUsers } from "./users/commands.ts";
 
 const EXIT_CODES = `
 Exit codes:
@@ -154,6 +155,7 @@ Examples:
     });
 
   addRules(program, requireValue, finish);
+  addUsers(program, requireValue, finish);
 
   const audit = program
     .command("audit")

@@ -12,6 +12,9 @@ test.concurrent.each([
   "audit",
   "audit verify",
   "audit list",
+  "users",
+  "users import",
+  "users export",
   "completion",
   "help",
 ])("%s --help has examples", async (command) => {

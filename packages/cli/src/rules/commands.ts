@@ -3,7 +3,7 @@ import type { ExitCode } from "../failure.ts";
 import type { DiffOptions, ExportOptions } from "./rules.ts";
 import type { ServiceOptions } from "./service.ts";
 
-type RequireValue = (option: string) => (value: string) => string;
+export type RequireValue = (option: string) => (value: string) => string;
 
 const SERVICE = `
 The key can also come from HEADGATE_KEY, where other users of the machine cannot see it. It needs the role read, and
@@ -93,7 +93,8 @@ Examples:
     });
 }
 
-function withService(command: Command, requireValue: RequireValue): Command {
+/** Where the service is, and the key to it. */
+export function withService(command: Command, requireValue: RequireValue): Command {
   return command
     .option("--url <url>", "where the service is (default: http://127.0.0.1:8080)", requireValue("--url"))
     .option("--key <key>", "an API key of the service", requireValue("--key"));

@@ -1,4 +1,5 @@
-import { type RuleInput, rulesOfService } from "headgate-server";
+import { setTimeout as delay } from "node:timers/promises";
+import { type RuleInput, rulesOfService, type UserInput } from "headgate-server";
 import { InvalidInput } from "../failure.ts";
 
 export interface ServiceOptions {
@@ -17,7 +18,47 @@ const DEFAULT_URL = "http://127.0.0.1:8080";
 const DEADLINE_MS = 60_000;
 const PAGE = 1_000;
 
-/** The rules of a running service, by its REST API. Its key is sent to it, and told to nobody. */
+/** A service whose limit takes longer than this to refill is not waited for. */
+const LONGEST_WAIT_S = 120;
+
+export interface Imported {
+  readonly created: number;
+  readonly updated: number;
+  readonly unchanged: number;
+  readonly warnings?: readonly FieldProblem[];
+}
+
+interface StoredUser {
+  readonly user_id: string;
+  readonly tier: string | null;
+  readonly custom_limits: object;
+}
+
+interface FieldProblem {
+  readonly field: string;
+  readonly problem: string;
+}
+
+/** The service refused a request for what is in these fields. */
+export class RefusedFields extends InvalidInput {
+  readonly fields: readonly FieldProblem[];
+
+  constructor(message: string, fields: readonly FieldProblem[]) {
+    super(message);
+    this.fields = fields;
+  }
+}
+
+class AskedTooOften extends InvalidInput {
+  readonly retryAfterMs: number;
+
+  constructor(message: string, retryAfterMs: number) {
+    super(message);
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** The rules and users of a running service, by its REST API. Its key is sent to it, and told to nobody. */
 export class Service {
   private readonly base: URL;
   private readonly authorization: string;
@@ -50,6 +91,41 @@ export class Service {
     return answer;
   }
 
+  /** Users by page; those of one tier if it is given. */
+  async *users(tier?: string): AsyncIterable<readonly StoredUser[]> {
+    let cursor: unknown;
+    do {
+      const query = new URLSearchParams({
+        limit: String(PAGE),
+        ...(tier !== undefined && { tier }),
+        ...(typeof cursor === "string" && { cursor }),
+      });
+      const page = await this.askPatiently("GET", `users?${query}`);
+      if (!("users" in page) || !Array.isArray(page.users) || !page.users.every(isUser)) throw this.unknownAnswer();
+      yield page.users;
+      cursor = "next" in page ? page.next : undefined;
+    } while (typeof cursor === "string");
+  }
+
+  /** Fails with RefusedFields if the service names what is wrong. */
+  async importUsers(users: readonly UserInput[]): Promise<Imported> {
+    const answer = await this.askPatiently("POST", "users", { users });
+    if (!isImported(answer)) throw this.unknownAnswer();
+    return answer;
+  }
+
+  /** Waits as long as a service says that limits how often it is asked. */
+  private async askPatiently(method: string, path: string, body?: unknown): Promise<object> {
+    for (;;) {
+      try {
+        return await this.ask(method, path, body);
+      } catch (error) {
+        if (!(error instanceof AskedTooOften)) throw error;
+        await delay(error.retryAfterMs);
+      }
+    }
+  }
+
   private async ask(method: string, path: string, body?: unknown): Promise<object> {
     const response = await this.fetch(new URL(`api/v1/${path}`, this.base), {
       method,
@@ -60,7 +136,15 @@ export class Service {
       signal: AbortSignal.timeout(DEADLINE_MS),
     });
     const answer = await response.json().catch(() => undefined);
-    if (!response.ok) throw new InvalidInput(`${this.base.href}: ${response.status} ${problemIn(answer)}`.trimEnd());
+    if (!response.ok) {
+      const message = `${this.base.href}: ${response.status} ${problemIn(answer)}`.trimEnd();
+      const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
+      if (response.status === 429 && seconds >= 0 && seconds <= LONGEST_WAIT_S) {
+        throw new AskedTooOften(message, seconds * 1000);
+      }
+      const fields = fieldsIn(answer);
+      throw fields.length === 0 ? new InvalidInput(message) : new RefusedFields(message, fields);
+    }
     if (typeof answer !== "object" || answer === null) throw this.unknownAnswer();
     return answer;
   }
@@ -100,8 +184,8 @@ function readKey(option: string | undefined): string {
 /** What an RFC 9457 body says, as far as it is one. */
 function problemIn(answer: unknown): string {
   if (typeof answer !== "object" || answer === null) return "";
-  const { title, detail, errors } = answer as Readonly<Record<string, unknown>>;
-  const fields = Array.isArray(errors) ? errors.map(({ field, problem }) => `${field}: ${problem}`) : [];
+  const { title, detail } = answer as Readonly<Record<string, unknown>>;
+  const fields = fieldsIn(answer).map(({ field, problem }) => `${field}: ${problem}`);
   return [title, detail, ...fields].filter((part) => typeof part === "string").join("; ");
 }
 
@@ -114,4 +198,29 @@ function reasonOf(error: unknown): string {
 function isReplaced(answer: object): answer is Replaced {
   const { created, updated, removed, unchanged } = answer as Readonly<Record<string, unknown>>;
   return [created, updated, removed].every(Array.isArray) && typeof unchanged === "number";
+}
+
+function fieldsIn(answer: unknown): readonly FieldProblem[] {
+  if (typeof answer !== "object" || answer === null || !("errors" in answer) || !Array.isArray(answer.errors))
+    return [];
+  return answer.errors.filter(isFieldProblem);
+}
+
+function isFieldProblem(value: unknown): value is FieldProblem {
+  if (typeof value !== "object" || value === null) return false;
+  const { field, problem } = value as Readonly<Record<string, unknown>>;
+  return typeof field === "string" && typeof problem === "string";
+}
+
+function isImported(answer: object): answer is Imported {
+  const { created, updated, unchanged, warnings = [] } = answer as Readonly<Record<string, unknown>>;
+  const areCounts = [created, updated, unchanged].every((count) => typeof count === "number");
+  return areCounts && Array.isArray(warnings) && warnings.every(isFieldProblem);
+}
+
+function isUser(value: unknown): value is StoredUser {
+  if (typeof value !== "object" || value === null) return false;
+  const { user_id, tier, custom_limits } = value as Readonly<Record<string, unknown>>;
+  const hasTier = tier === null || typeof tier === "string";
+  return typeof user_id === "string" && hasTier && typeof custom_limits === "object" && custom_limits !== null;
 }

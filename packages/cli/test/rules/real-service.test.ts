@@ -1,25 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { createInterface } from "node:readline";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { headgate, start } from "../headgate.ts";
+import { headgate } from "../headgate.ts";
+import { serve } from "../running-service.ts";
 import { folderWith, rulesYaml } from "./files.ts";
-
-/** Starts a node as its user would, and answers where it listens. */
-async function serve(cwd: string): Promise<string> {
-  const child = start(["serve", "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0"], { cwd });
-  const closed = new Promise((resolve) => child.once("close", resolve));
-  onTestFinished(async () => {
-    child.kill("SIGTERM");
-    await closed;
-  });
-  child.stdout.resume();
-  return new Promise((resolve, reject) => {
-    createInterface(child.stderr).on("line", (line) => {
-      if (line.includes('"msg":"ready"')) resolve(JSON.parse(line).http);
-    });
-    closed.then(() => reject(new Error("the service has ended before it was ready")));
-  });
-}
 
 test("a service takes the rules of a file, tells of them, and enforces them", async () => {
   const key = `hg_first_${randomBytes(32).toString("base64url")}`;

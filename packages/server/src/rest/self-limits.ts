@@ -17,7 +17,7 @@ type SelfRule = "config-reads" | "config-writes" | "checks";
 type SelfRules = Readonly<Record<SelfRule, Limit>>;
 
 /** How often each API key may read and change the configuration, and how many checks the node answers. */
-export type SelfRates = Pick<Settings, "configReadsLimit" | "configWritesLimit" | "checksLimit">;
+type SelfRates = Pick<Settings, "configReadsLimit" | "configWritesLimit" | "checksLimit">;
 
 const RULE_OF: Readonly<Record<Role, SelfRule>> = { read: "config-reads", write: "config-writes", check: "checks" };
 

@@ -1,0 +1,68 @@
+import type { Command } from "commander";
+import type { ExitCode } from "../failure.ts";
+import { type RequireValue, withService } from "../rules/commands.ts";
+import type { ImportOptions, UserExportOptions } from "./users.ts";
+
+const KEY = `
+The key can also come from HEADGATE_KEY, where other users of the machine cannot see it. To import it needs the role
+write, to export read.
+`;
+
+/** `headgate users`, and what it can do. */
+export function addUsers(program: Command, requireValue: RequireValue, finish: (code: ExitCode) => void): void {
+  const users = program
+    .command("users")
+    .summary("import and export the tiers and custom limits of users")
+    .description("Import and export the tiers and custom limits of users.")
+    .helpCommand(false)
+    .addHelpText(
+      "after",
+      "\nExamples:\n  $ headgate users import users.csv\n  $ headgate users export --tier premium > premium.jsonl\n",
+    );
+
+  withService(users.command("import"), requireValue)
+    .summary("set the tiers and custom limits of many users")
+    .description(
+      "Set the tiers and custom limits of many users. The whole file is checked before any of it is sent. Users that are not in it stay as they are.",
+    )
+    .argument("[file]", "the users, as CSV or JSON Lines; - reads standard input")
+    .option("--format <format>", "csv or jsonl (default: by the file's name)", requireValue("--format"))
+    .addHelpText(
+      "after",
+      `${KEY}
+Exit codes:
+  0  all users were imported
+  1  invalid input, or the service refused; the message says how many were imported before
+  2  file not found
+
+Examples:
+  $ headgate users import users.csv
+  $ headgate users import --format jsonl - < users.jsonl
+
+A CSV file; an empty tier takes the user's tier away:
+  user_id,tier
+  42,premium
+  43,
+
+JSON Lines; what is absent stays as it is:
+  {"user_id": "42", "tier": "premium"}
+  {"user_id": "43", "custom_limits": {"orders": {"limit": 250}}}
+`,
+    )
+    .action(async (file: string | undefined, options: ImportOptions) => {
+      const { importUsers } = await import("./users.ts");
+      finish(await importUsers(file, options));
+    });
+
+  withService(users.command("export"), requireValue)
+    .summary("print the users of a service")
+    .description(
+      "Print the users of a service with their tiers and custom limits, a line of JSON for each, as import takes them. Overrides are not part of it.",
+    )
+    .option("--tier <tier>", "only users of this tier", requireValue("--tier"))
+    .addHelpText("after", `${KEY}\nExamples:\n  $ headgate users export > users.jsonl\n`)
+    .action(async (options: UserExportOptions) => {
+      const { exportUsers } = await import("./users.ts");
+      finish(await exportUsers(options));
+    });
+}
