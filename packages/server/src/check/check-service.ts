@@ -108,13 +108,12 @@ class Checks implements CheckService {
       endpoint === undefined
         ? await inTurns(this.options.catalogue().limitsOf(dimension))
         : await this.matching({ ...identity, endpoint });
-    const operations = await inTurns(this.resetting(applied, key));
+    const { operations, reset } = await inTurns(this.resetting(applied, key));
     for (let i = 0; i < operations.length; i += RESET_BATCH) {
       await this.resetTogether(operations.slice(i, i + RESET_BATCH));
       // Whoever waits for this thread is served: a store in memory does not wait.
       await new Promise(setImmediate);
     }
-    const reset = [...new Set(applied.map(({ definition }) => definition.rule_id))];
     const after = { endpoint: endpoint ?? null, rules: reset.slice(0, MOST_AUDITED) };
     const more = reset.length - after.rules.length;
     await this.trail.addNow(this.event("limit.reset", key, actor, more > 0 ? { ...after, more } : after));
@@ -232,18 +231,23 @@ class Checks implements CheckService {
   }
 
   /** What is to be reset for a key, and forgets its states. Rules that nothing was checked under yet leave no trace. */
-  private *resetting(applied: readonly Applied[], key: string): Work<readonly LimitOperation[]> {
+  private *resetting(
+    applied: readonly Applied[],
+    key: string,
+  ): Work<{ readonly operations: readonly LimitOperation[]; readonly reset: readonly string[] }> {
     const { mayHold = () => true } = this.options.stores;
     // Members of a family are one to the stores, unless they differ in the algorithm.
     const operations = new Map<string, LimitOperation>();
+    const reset = new Set<string>();
     for (const limit of applied) {
+      reset.add(limit.definition.rule_id);
       this.states.get(familyOf(limit))?.forget(key);
       const rule = this.rules.get(limit) ?? new LimitRule(limit, NO_STATES);
       const name = `${rule.consistency} ${rule.local.name}`;
       if (!operations.has(name) && mayHold(rule)) operations.set(name, { rule, key, cost: 0 });
       yield;
     }
-    return [...operations.values()];
+    return { operations: [...operations.values()], reset: [...reset] };
   }
 
   /** Each consistency has a store of its own. */

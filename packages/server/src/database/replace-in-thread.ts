@@ -1,7 +1,7 @@
 import { HeadgateError } from "headgate";
 import { askThread } from "../rules/ask-thread.ts";
 import { inTurns } from "../rules/in-turns.ts";
-import { toJsonParts } from "../rules/json-parts.ts";
+import { ofJsonParts, toJsonParts } from "../rules/json-parts.ts";
 import type { Actor, Replaced, RuleTable } from "./database.ts";
 import { DatabaseError, type DatabaseErrorCode } from "./database-error.ts";
 import type { DatabaseOptions } from "./open-database.ts";
@@ -14,9 +14,12 @@ export interface Replacement {
   readonly actor: Actor;
 }
 
+/** What was replaced, the ids in parts of JSON: they may be as many as the rules. */
+type ReplacedParts = Record<"created" | "updated" | "removed", readonly string[]> & Pick<Replaced, "unchanged">;
+
 /** What it answers: an error is not the same object on the other side. */
 export type Outcome =
-  | { readonly replaced: Replaced }
+  | { readonly replaced: ReplacedParts }
   | { readonly refused: { readonly code: HeadgateError["code"]; readonly field: string; readonly message: string } }
   | { readonly failed: { readonly code: DatabaseErrorCode; readonly message: string } };
 
@@ -32,7 +35,15 @@ export function replaceInThread(options: DatabaseOptions): RuleTable["replace"] 
     const rules = await inTurns(toJsonParts(inputs));
     const replacement: Replacement = { options, rules, actor };
     const outcome = await askThread<Outcome>(THREAD, replacement);
-    if ("replaced" in outcome) return outcome.replaced;
+    if ("replaced" in outcome) {
+      const { created, updated, removed, unchanged } = outcome.replaced;
+      return {
+        created: await inTurns(ofJsonParts<string>(created)),
+        updated: await inTurns(ofJsonParts<string>(updated)),
+        removed: await inTurns(ofJsonParts<string>(removed)),
+        unchanged,
+      };
+    }
     if ("failed" in outcome) throw new DatabaseError(outcome.failed.code, textAfter("database", outcome.failed));
     const { code, field } = outcome.refused;
     throw new HeadgateError(code, field, textAfter(field, outcome.refused));

@@ -2,7 +2,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { HeadgateError } from "headgate";
 import { atOnce } from "../rules/in-turns.ts";
-import { ofJsonParts } from "../rules/json-parts.ts";
+import { ofJsonParts, toJsonParts } from "../rules/json-parts.ts";
 import type { RuleInput } from "../rules/rule.ts";
 import { DatabaseError } from "./database-error.ts";
 import { openDatabase } from "./open-database.ts";
@@ -12,7 +12,14 @@ async function outcomeOf({ options, rules, actor }: Replacement): Promise<Outcom
   try {
     const database = await openDatabase({ ...options, threads: false });
     try {
-      return { replaced: await database.rules.replace(atOnce(ofJsonParts<RuleInput>(rules)), actor) };
+      const { created, updated, removed, unchanged } = await database.rules.replace(
+        atOnce(ofJsonParts<RuleInput>(rules)),
+        actor,
+      );
+      const parts = (ids: readonly string[]): readonly string[] => atOnce(toJsonParts(ids));
+      return {
+        replaced: { created: parts(created), updated: parts(updated), removed: parts(removed), unchanged },
+      };
     } finally {
       await database.close();
     }

@@ -6,7 +6,7 @@ const ITEMS = 1_000;
 /** Rules, by id. */
 export function* sortedById<Item extends { readonly rule_id: string }>(items: readonly Item[]): Work<readonly Item[]> {
   // From the database they come in this order.
-  if (items.every((item, i) => i === 0 || items[i - 1].rule_id <= item.rule_id)) return items;
+  if (yield* isSorted(items)) return items;
   let runs: Item[][] = [];
   for (let from = 0; from < items.length; from += ITEMS) {
     runs.push(items.slice(from, from + ITEMS).sort((a, b) => (a.rule_id < b.rule_id ? -1 : 1)));
@@ -18,6 +18,14 @@ export function* sortedById<Item extends { readonly rule_id: string }>(items: re
     runs = merged;
   }
   return runs[0] ?? [];
+}
+
+function* isSorted(items: readonly { readonly rule_id: string }[]): Work<boolean> {
+  for (let i = 1; i < items.length; i += 1) {
+    if (items[i - 1].rule_id > items[i].rule_id) return false;
+    if (i % ITEMS === 0) yield;
+  }
+  return true;
 }
 
 function* mergeOf<Item extends { readonly rule_id: string }>(a: readonly Item[], b: readonly Item[]): Work<Item[]> {

@@ -963,6 +963,14 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
       expect(await nodes[0].audit.verify()).toMatchObject({ entries: 5 });
     });
 
+    it("gets the indexes of its history when a newer version opens it", async () => {
+      const drop = "drop index headgate_audit_by_action_seq; drop index headgate_rollups_by_period_rule_id_start;";
+      await here.sql(`${drop} delete from headgate_migrations where name = '0002_indexes_of_history';`);
+      await open();
+      // It fails if they are not there.
+      await here.sql(drop);
+    });
+
     it("is refused by a version that does not know its tables", async () => {
       await here.sql("insert into headgate_migrations (name, timestamp) values ('9999_later', '')");
       await expect(open()).rejects.toMatchObject({ name: "DatabaseError", code: "HG_DATABASE_NEWER_SCHEMA" });

@@ -95,8 +95,10 @@ export function ruleRoutes(app: App, { database, catalogue, rulesFile }: RestPar
           response: { 200: replaced, ...WRITE_PROBLEMS },
         },
       },
-      async (request) => {
+      async (request, reply) => {
         const { created, updated, removed, unchanged } = await rules.replace(request.body.rules, principalOf(request));
+        // A schema would look at each of the ids, which may be as many as the rules: with 100,000 that took 60 ms.
+        reply.type("application/json; charset=utf-8").serializer((answer) => JSON.stringify(answer));
         return { created: [...created], updated: [...updated], removed: [...removed], unchanged };
       },
     );
