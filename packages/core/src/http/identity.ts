@@ -6,7 +6,7 @@ import type { Face } from "./face.ts";
 import type { Notices } from "./notices.ts";
 
 /** The client's address, the authenticated user, a header such as an API key, or what a function says. */
-export type KeyPart<Request> =
+type KeyPart<Request> =
   | "ip"
   | "user"
   | { readonly header: string }

@@ -42,9 +42,13 @@ const framework: Framework<Request> = {
     const app = express();
     app.use(authenticate);
     for (const [path, { gates, handle }] of Object.entries(routes)) {
-      app.get(path, ...gates.map(middleware), async (request, response) => {
-        const { status, body } = await handle(request.rateLimit);
-        response.status(status).send(body);
+      // Express 4 does not look at the promise of a handler.
+      app.get(path, ...gates.map(middleware), (request, response, next) => {
+        const answer = async (): Promise<void> => {
+          const { status, body } = await handle(request.rateLimit);
+          response.status(status).send(body);
+        };
+        answer().catch(next);
       });
     }
     app.use(silent);

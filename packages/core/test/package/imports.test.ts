@@ -5,6 +5,7 @@ import { importsOf, manifest, packageOf, repository, sourceFiles } from "./works
 /** The arrows of docs/architecture.md: which of our own packages each may import. A new workspace gets its line here. */
 const arrows: Readonly<Record<string, readonly string[]>> = {
   headgate: [],
+  "headgate-nest-10": [],
   "headgate-server": ["headgate"],
   "headgate-cli": ["headgate", "headgate-server"],
   "headgate-bench": ["headgate", "headgate-server"],
