@@ -19,9 +19,11 @@ const work = async (worker) => {
 };
 await Promise.all([1, 2, 3, 4].map(work));
 
-// schedule: runs each task when its turn comes. The queue holds 6, so two of the 8 are told at once that it is full.
-const send = async (i) => {
-  const { ran, decision } = await limiter.schedule("mail", "smtp.example.com", async () => say(`mail ${i} leaves`));
-  if (!ran) say(`mail ${i} finds the queue full, come again in ${Math.ceil(decision.retryAfterMs)} ms`);
+// schedule: runs each task when its turn comes. The queue holds 6 mails; the others wait for room in it, unless they
+// are to be dropped.
+const send = async (i, options) => {
+  const task = async () => say(`mail ${i} leaves`);
+  const { ran, decision } = await limiter.schedule("mail", "smtp.example.com", task, options);
+  if (!ran) say(`mail ${i} is dropped: the queue is full for another ${Math.ceil(decision.retryAfterMs)} ms`);
 };
-await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map(send));
+await Promise.all([1, 2, 3, 4, 5, 6, 7].map((i) => send(i)).concat(send(8, { whenFull: "drop" })));

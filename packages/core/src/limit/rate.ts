@@ -2,18 +2,22 @@ import { HeadgateError, shown } from "../errors.ts";
 import { requireOptions } from "../options.ts";
 import { LONGEST_WINDOW, microseconds } from "./limit.ts";
 
-const UNITS: ReadonlyMap<string, number> = new Map([
-  ["ms", 1_000],
-  ["s", 1_000_000],
-  ["m", 60_000_000],
-  ["h", 3_600_000_000],
-  ["d", 86_400_000_000],
-  ["w", 604_800_000_000],
-]);
+const UNITS: readonly (readonly [microseconds: number, ...spellings: string[]])[] = [
+  [1_000, "ms", "millisecond", "milliseconds"],
+  [1_000_000, "s", "sec", "second", "seconds"],
+  [60_000_000, "m", "min", "minute", "minutes"],
+  [3_600_000_000, "h", "hr", "hour", "hours"],
+  [86_400_000_000, "d", "day", "days"],
+  [604_800_000_000, "w", "week", "weeks"],
+];
 
-const RATE = /^\s*(\d+)\s*\/\s*(\d+(?:\.\d+)?)?\s*(ms|s|m|h|d|w)\s*$/;
+const MICROSECONDS: ReadonlyMap<string, number> = new Map(
+  UNITS.flatMap(([microseconds, ...spellings]) => spellings.map((unit) => [unit, microseconds] as const)),
+);
 
-/** `"100/m"`, `"5/15m"`, or the same as numbers. */
+const RATE = /^\s*(\d+)\s*\/\s*(\d+(?:\.\d+)?)?\s*([a-z]+)\s*$/;
+
+/** `"100/m"`, `"100/min"`, `"5/15m"`, or the same as numbers. */
 export type Rate = string | { readonly limit: number; readonly windowMs: number };
 
 const RATE_FIELDS: ReadonlySet<string> = new Set(["limit", "windowMs"]);
@@ -26,11 +30,11 @@ export function parseRate(rate: unknown): { limit: unknown; window: number } {
   }
   const [, count, length = "1", unit = ""] = (typeof rate === "string" && RATE.exec(rate)) || [];
   const limit = Number(count);
-  const window = Math.round(Number(length) * (UNITS.get(unit) ?? 0));
+  const window = Math.round(Number(length) * (MICROSECONDS.get(unit) ?? 0));
   if (Number.isSafeInteger(limit) && limit >= 1 && window >= 1 && window <= LONGEST_WINDOW) return { limit, window };
   throw new HeadgateError(
     "HG_BAD_RATE",
     "rate",
-    `must be like "100/m", "10/s", "5/15m", "1000/d" (units ms, s, m, h, d, w) or { limit: 100, windowMs: 60000 }, got ${shown(rate)}`,
+    `must be like "100/m", "10/s", "5/15m", "1000/d" (units ms, s, m, h, d, w, or sec, min, hour, day, week) or { limit: 100, windowMs: 60000 }, got ${shown(rate)}`,
   );
 }

@@ -23,7 +23,7 @@ export interface CheckOptions extends CostOptions, CheckAllOptions {}
 export type NoOptions = Readonly<Record<string, never>>;
 
 /** The ways to ask: the actions on one key, several rules together, many keys or many checks apart, waiting. */
-type Asking = Action | "together" | "keys" | "checks" | "wait";
+type Asking = Action | "together" | "keys" | "checks" | "wait" | "schedule";
 
 const NONE: ReadonlySet<string> = new Set();
 const COST: ReadonlySet<string> = new Set(["cost"]);
@@ -39,9 +39,13 @@ const KNOWN: Readonly<Record<Asking, ReadonlySet<string>>> = {
   keys: COST,
   checks: NONE,
   wait: new Set(["cost", "signal", "maxWaitMs"]),
+  schedule: new Set(["cost", "signal", "maxWaitMs", "whenFull"]),
 };
 
 const APART = "is not for checkMany, whose requests stand each on their own: give each its key by check";
+
+const UNTIL_ADMITTED =
+  "is not for wait and schedule, which ask until they are admitted, and would get the first denial again: use check";
 
 /** Why the others have no use for an idempotency key, and what to do instead. */
 const WITHOUT_KEY: Readonly<Partial<Record<Asking, string>>> = {
@@ -49,7 +53,8 @@ const WITHOUT_KEY: Readonly<Partial<Record<Asking, string>>> = {
   reset: "is not for reset, which a second one does not change: leave it out",
   keys: APART,
   checks: APART,
-  wait: "is not for wait and schedule, which ask until they are admitted, and would get the first denial again: use check",
+  wait: UNTIL_ADMITTED,
+  schedule: UNTIL_ADMITTED,
 };
 
 /** What a request asks for: how much, and how the store is to take it. */

@@ -15,7 +15,7 @@ import {
 import { Decision, LeasedDecision, type RuleWithNames } from "./decision.ts";
 import { type Batch, type Check, isKeyBatch, requireChecks, requireDistinct, requireKey } from "./requests.ts";
 import { makeRule, type QueueName, type RuleName, type Rules, readRules, unknownRule } from "./rules.ts";
-import type { Scheduled, ScheduleOptions } from "./schedule.ts";
+import { requireWhenFull, type Scheduled, type ScheduleOptions } from "./schedule.ts";
 import { Verdict } from "./verdict.ts";
 import { type WaitOptions, waitForTurn } from "./wait.ts";
 import { WaitingLine } from "./waiting-line.ts";
@@ -88,7 +88,10 @@ export class Limiter<R extends Rules = Rules> {
     return this.#wait(rule, key, options, true);
   }
 
-  /** Runs a function when a leaky bucket lets it out: calls leave at a constant rate, and the burst is the length of the queue. */
+  /**
+   * Runs a function when a leaky bucket lets it out: calls leave at a constant rate, and the burst is the length of the
+   * queue. While the queue is full, further calls wait for room unless `whenFull: "drop"` says otherwise.
+   */
   async schedule<Value, Name extends QueueName<R>>(
     rule: Name,
     key: string,
@@ -106,8 +109,9 @@ export class Limiter<R extends Rules = Rules> {
     if (typeof task !== "function") {
       throw new HeadgateError("HG_BAD_OPTION", "task", `must be a function, got ${shown(task)}`);
     }
-    requireKnown(options, "wait");
-    const decision = await this.#wait(rule, key, options, options.maxWaitMs !== undefined);
+    requireKnown(options, "schedule");
+    const { whenFull, ...waiting } = options;
+    const decision = await this.#wait(rule, key, waiting, requireWhenFull(whenFull));
     return decision.allowed ? { ran: true, value: await task(), decision } : { ran: false, decision };
   }
 

@@ -43,15 +43,54 @@ describe("schedule", () => {
     expect(answer).toMatchObject({ ran: true, value: "sent", decision: { allowed: true, rule: "mail" } });
   });
 
-  it("does not run a task that finds the queue full", async () => {
+  it("runs every task, however many come at once: they wait for room in the queue", async () => {
+    const { limiter, clock } = testLimiter({ mail: leakyBucket("10/s", { burst: 10 }) });
+    const ran: [number, number][] = [];
+    const asked = Array.from({ length: 25 }, (_, i) =>
+      watch(
+        clock,
+        limiter.schedule("mail", "k", () => ran.push([i, clock.now() / 1000])),
+      ),
+    );
+    await clock.advance(10_000);
+    expect(ran).toEqual(Array.from({ length: 25 }, (_, i) => [i, i * 100]));
+    expect(asked.map(({ value }) => value?.ran)).toEqual(new Array(25).fill(true));
+  });
+
+  it("does not run a task that finds the queue full, if asked to drop it", async () => {
     const { limiter, clock } = testLimiter({ mail: leakyBucket("1/s", { burst: 2 }) });
     const task = vi.fn();
-    const asked = [1, 2, 3].map(() => watch(clock, limiter.schedule("mail", "k", task)));
+    const asked = [1, 2, 3].map(() => watch(clock, limiter.schedule("mail", "k", task, { whenFull: "drop" })));
     await clock.advance(0);
     expect(asked[2].value).toMatchObject({ ran: false, decision: { allowed: false, retryAfterMs: 1_000 } });
     await clock.advance(10_000);
     expect(task).toHaveBeenCalledTimes(2);
     expect(asked.map(({ value }) => value?.ran)).toEqual([true, true, false]);
+  });
+
+  it("drops a task whose turn would come after maxWaitMs, also if there is room", async () => {
+    const { limiter, clock } = testLimiter({ mail: leakyBucket("1/s", { burst: 5 }) });
+    limiter.checkSync("mail", "k", { cost: 3 });
+    const options = { whenFull: "drop", maxWaitMs: 2_000 } as const;
+    const asked = watch(
+      clock,
+      limiter.schedule("mail", "k", () => 1, options),
+    );
+    await clock.advance(0);
+    expect(asked.value).toMatchObject({ ran: false, decision: { retryAfterMs: 1_000 } });
+  });
+
+  it("does not run a task that never fits into the queue", async () => {
+    const { limiter } = testLimiter({ mail: leakyBucket("1/s", { burst: 2 }) });
+    const asked = await limiter.schedule("mail", "k", () => 1, { cost: 3 });
+    expect(asked).toMatchObject({ ran: false, decision: { allowed: false, retryAfterMs: Number.POSITIVE_INFINITY } });
+  });
+
+  it.each(["wait ", "reject", true, null])("refuses whenFull: %j", async (whenFull) => {
+    const { limiter } = testLimiter({ mail: leakyBucket("1/s", { burst: 2 }) });
+    const asked = limiter.schedule("mail", "k", () => 1, { whenFull: whenFull as "drop" });
+    await expect(asked).rejects.toEqual(expect.objectContaining({ code: "HG_BAD_OPTION", field: "whenFull" }));
+    expect(limiter.peekSync("mail", "k").remaining).toBe(2);
   });
 
   it("does not wait for a slow task before it runs the next", async () => {
