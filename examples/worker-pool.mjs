@@ -19,11 +19,15 @@ const work = async (worker) => {
 };
 await Promise.all([1, 2, 3, 4].map(work));
 
-// schedule: runs each task when its turn comes. The queue holds 6 mails; the others wait for room in it, unless they
-// are to be dropped.
-const send = async (i, options) => {
-  const task = async () => say(`mail ${i} leaves`);
-  const { ran, decision } = await limiter.schedule("mail", "smtp.example.com", task, options);
-  if (!ran) say(`mail ${i} is dropped: the queue is full for another ${Math.ceil(decision.retryAfterMs)} ms`);
+// schedule: runs each task when its turn comes. The queue holds 6 mails, and the others wait for room in it.
+const eight = [1, 2, 3, 4, 5, 6, 7, 8];
+const send = (i) => limiter.schedule("mail", "smtp.example.com", async () => say(`mail ${i} leaves`));
+await Promise.all(eight.map(send));
+
+// With whenFull: "drop" a task that finds the queue full does not run, and says so.
+const notify = async (i) => {
+  const task = async () => say(`notification ${i} leaves`);
+  const { ran } = await limiter.schedule("mail", "push.example.com", task, { whenFull: "drop" });
+  if (!ran) say(`notification ${i} is dropped`);
 };
-await Promise.all([1, 2, 3, 4, 5, 6, 7].map((i) => send(i)).concat(send(8, { whenFull: "drop" })));
+await Promise.all(eight.map(notify));
