@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as source from "../../src/index.ts";
 import * as redis from "../../src/redis.ts";
@@ -69,6 +71,22 @@ describe("the packed library", () => {
        console.log(JSON.stringify(decisions.map(({ allowed }) => allowed)));`,
     );
     expect(JSON.parse(await consumer.run(process.execPath, ["both.mjs"]))).toEqual([true, false]);
+  });
+
+  it("has what programs load and compilers read, and neither sources nor maps nor tests", () => {
+    const folder = join(consumer.folder, "node_modules/headgate");
+    const files = readdirSync(folder, { recursive: true, encoding: "utf8", withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => relative(folder, join(parentPath, name)));
+    expect(files.filter((file) => !/^dist\/(esm|cjs)\/.*\.(js|d\.ts)$/.test(file)).sort()).toEqual([
+      "LICENSE",
+      "README.md",
+      "dist/cjs/package.json",
+      "package.json",
+    ]);
+    expect(files.filter((file) => /\.test\./.test(file))).toEqual([]);
+    const mapped = files.filter((file) => readFileSync(join(folder, file), "utf8").includes("//# sourceMappingURL="));
+    expect(mapped).toEqual([]);
   });
 
   it("shows nothing else of itself", async () => {
