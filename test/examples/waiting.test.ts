@@ -20,6 +20,15 @@ describe("the example of", () => {
     expect(Math.max(...times(output, /200 item/))).toBeGreaterThan(2_000);
   });
 
+  it("OpenTelemetry counts decisions by rule, result and source", async () => {
+    expect((await outputOf("opentelemetry")).trim().split("\n").sort()).toEqual([
+      "headgate.decisions rule=api result=allowed source=store degraded=false: 5",
+      "headgate.decisions rule=api result=denied source=store degraded=false: 3",
+      "headgate.decisions rule=login result=allowed source=store degraded=false: 3",
+      "headgate.decisions rule=login result=denied source=store degraded=false: 1",
+    ]);
+  });
+
   it("a worker pool does its jobs in turn, and its mails leave evenly spaced", async () => {
     const output = await outputOf("worker-pool");
     const jobs = [...output.matchAll(/does job (\d+)/g)].map(([, job]) => Number(job));

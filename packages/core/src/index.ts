@@ -19,6 +19,7 @@ export type { Decision } from "./limiter/decision.ts";
 export type { Explanation } from "./limiter/explain.ts";
 export type { Limiter } from "./limiter/limiter.ts";
 export type { MemoryLimiter } from "./limiter/memory-limiter.ts";
+export type { DecisionContext, LimiterOptions, OnDecision } from "./limiter/on-decision.ts";
 export type { Batch, Check } from "./limiter/requests.ts";
 export type { QueueName, RuleName, Rules } from "./limiter/rules.ts";
 export type { Scheduled, ScheduleOptions } from "./limiter/schedule.ts";

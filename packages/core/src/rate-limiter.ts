@@ -1,6 +1,8 @@
 import { HeadgateError, shown } from "./errors.ts";
 import { Limiter } from "./limiter/limiter.ts";
 import { MemoryLimiter } from "./limiter/memory-limiter.ts";
+import { type LimiterOptions, requireOnDecision } from "./limiter/on-decision.ts";
+import { ReportingLimiter, ReportingMemoryLimiter } from "./limiter/reporting-limiter.ts";
 import type { Rules } from "./limiter/rules.ts";
 import { requireOptions } from "./options.ts";
 import { MemoryStore, type MemoryStoreOptions } from "./stores/memory/memory-store.ts";
@@ -8,10 +10,17 @@ import type { Store } from "./stores/store.ts";
 import type { Clock } from "./time/clock.ts";
 import { SystemClock } from "./time/system-clock.ts";
 
-const OPTIONS: ReadonlySet<string> = new Set(["maxKeys", "maxIdempotencyKeys", "clock", "sweep", "store"]);
+const OPTIONS: ReadonlySet<string> = new Set([
+  "maxKeys",
+  "maxIdempotencyKeys",
+  "clock",
+  "sweep",
+  "store",
+  "onDecision",
+]);
 /** A memory store has a clock and a size of its own. */
-const STORE_ALONE: ReadonlySet<string> = new Set(["store"]);
-const STORE_OPTIONS: ReadonlySet<string> = new Set(["store", "clock"]);
+const STORE_ALONE: ReadonlySet<string> = new Set(["store", "onDecision"]);
+const STORE_OPTIONS: ReadonlySet<string> = new Set(["store", "clock", "onDecision"]);
 
 /** The likeliest slip, and one that the compiler does not see: a store has a clock, as the options may. */
 function isStore(options: unknown): boolean {
@@ -19,10 +28,15 @@ function isStore(options: unknown): boolean {
 }
 
 /** A limiter over a store that others may share. */
-export interface SharedOptions {
+export interface SharedOptions extends LimiterOptions {
   readonly store: Store;
   /** What `wait` and `schedule` sleep by; decisions go by the store's own clock. */
   readonly clock?: Clock;
+}
+
+/** A limiter over a memory store that others in this process may share. */
+interface MemoryOptions extends LimiterOptions {
+  readonly store: MemoryStore;
 }
 
 /**
@@ -31,26 +45,35 @@ export interface SharedOptions {
  */
 export function rateLimiter<const R extends Rules>(
   rules: R,
-  options?: MemoryStoreOptions | { readonly store: MemoryStore },
+  options?: (MemoryStoreOptions & LimiterOptions) | MemoryOptions,
 ): MemoryLimiter<R>;
 export function rateLimiter<const R extends Rules>(rules: R, options: SharedOptions): Limiter<R>;
 export function rateLimiter<const R extends Rules>(
   rules: R,
-  options: MemoryStoreOptions | SharedOptions | { readonly store: MemoryStore } = {},
+  options: (MemoryStoreOptions & LimiterOptions) | SharedOptions | MemoryOptions = {},
 ): Limiter<R> {
   if (isStore(options)) {
     throw new HeadgateError("HG_BAD_OPTION", "options", "is a store: give it as { store }");
   }
   requireOptions(options, OPTIONS);
-  if (!("store" in options)) return new MemoryLimiter(rules, new MemoryStore(options));
+  const onDecision = options.onDecision === undefined ? undefined : requireOnDecision(options.onDecision);
+  const overMemory = (store: MemoryStore): MemoryLimiter<R> =>
+    onDecision === undefined ? new MemoryLimiter(rules, store) : new ReportingMemoryLimiter(rules, store, onDecision);
+  if (!("store" in options)) {
+    const { onDecision: _, ...own } = options;
+    return overMemory(new MemoryStore(own));
+  }
   const { store } = options;
   if (store instanceof MemoryStore) {
     requireOptions(options, STORE_ALONE);
-    return new MemoryLimiter(rules, store);
+    return overMemory(store);
   }
   requireOptions(options, STORE_OPTIONS);
   if (typeof store?.apply !== "function") {
     throw new HeadgateError("HG_BAD_OPTION", "store", `must be a store such as new MemoryStore(), got ${shown(store)}`);
   }
-  return new Limiter(rules, store, ("clock" in options ? options.clock : undefined) ?? new SystemClock());
+  const clock = ("clock" in options ? options.clock : undefined) ?? new SystemClock();
+  return onDecision === undefined
+    ? new Limiter(rules, store, clock)
+    : new ReportingLimiter(rules, store, clock, onDecision);
 }

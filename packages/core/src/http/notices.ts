@@ -1,3 +1,5 @@
+import { warn } from "../warning.ts";
+
 /** What Headgate warns of while requests go on, each with what it means and what to do. */
 export const noticeCodes = {
   HG_PROXY_NOT_TRUSTED:
@@ -46,14 +48,4 @@ export class Notices {
 }
 
 /** Those of the whole process, unless somebody wants to hear them himself. */
-export const processNotices = new Notices(({ code, message, cause }) => {
-  const { process } = globalThis;
-  // Workers and browsers have no process, or only a piece of one.
-  if (typeof process?.emitWarning === "function") {
-    process.emitWarning(message, {
-      type: "HeadgateWarning",
-      code,
-      ...(cause === undefined ? {} : { detail: String(cause) }),
-    });
-  } else console.warn(`HeadgateWarning [${code}]: ${message}`, ...(cause === undefined ? [] : [cause]));
-});
+export const processNotices = new Notices(({ code, message, cause }) => warn(code, message, cause));

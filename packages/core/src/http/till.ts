@@ -65,6 +65,8 @@ export class Till<R extends Rules> {
     try {
       const decisions = decided("take", taken, await limiter.store.apply("take", taken, held.take));
       outcome = decisions.length === 1 ? decisions[0] : new Verdict(decisions);
+      const { allowed: admitted } = outcome;
+      decisions.forEach((decision, i) => void limiter.onDecision?.(decision, { key: taken[i].key, admitted }));
     } catch (error) {
       keeper.leave(held);
       throw error;

@@ -13,6 +13,7 @@ import {
   requireKnown,
 } from "./check-options.ts";
 import { Decision, LeasedDecision, type RuleWithNames } from "./decision.ts";
+import type { OnDecision } from "./on-decision.ts";
 import { type Batch, type Check, isKeyBatch, requireChecks, requireDistinct, requireKey } from "./requests.ts";
 import { makeRule, type QueueName, type RuleName, type Rules, readRules, unknownRule } from "./rules.ts";
 import { requireWhenFull, type Scheduled, type ScheduleOptions } from "./schedule.ts";
@@ -25,6 +26,8 @@ export class Limiter<R extends Rules = Rules> {
   protected readonly rules: Map<RuleName<R>, RuleWithNames<RuleName<R>>>;
   /** What it decides over. */
   readonly store: Store;
+  /** Who is told of its decisions, also of those that were made over its store without it. */
+  readonly onDecision?: OnDecision;
   readonly #clock: Clock;
   readonly #line = new WaitingLine();
 

@@ -1,4 +1,5 @@
 import type { MemoryLimiter } from "../limiter/memory-limiter.ts";
+import type { LimiterOptions } from "../limiter/on-decision.ts";
 import type { Rules } from "../limiter/rules.ts";
 import { requireOptions } from "../options.ts";
 import { rateLimiter } from "../rate-limiter.ts";
@@ -7,7 +8,7 @@ import { ManualClock } from "./manual-clock.ts";
 
 export { ManualClock } from "./manual-clock.ts";
 
-export interface TestLimiterOptions extends Omit<MemoryStoreOptions, "clock"> {
+export interface TestLimiterOptions extends Omit<MemoryStoreOptions, "clock">, LimiterOptions {
   /** When the clock starts, in milliseconds since the epoch. Default 0. */
   readonly startMs?: number;
 }
@@ -23,4 +24,4 @@ export function testLimiter<const R extends Rules>(
   return { limiter: rateLimiter(rules, { ...store, clock }), clock };
 }
 
-const OPTIONS: ReadonlySet<string> = new Set(["startMs", "maxKeys", "maxIdempotencyKeys", "sweep"]);
+const OPTIONS: ReadonlySet<string> = new Set(["startMs", "maxKeys", "maxIdempotencyKeys", "sweep", "onDecision"]);

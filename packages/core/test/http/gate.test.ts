@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { Gate } from "../../src/http/gate.ts";
 import type { GateOptions } from "../../src/http/gate-options.ts";
-import { fixedWindow, type Limiter, rateLimiter } from "../../src/index.ts";
+import { fixedWindow, type Limiter, type OnDecision, rateLimiter } from "../../src/index.ts";
 import { ManualClock, testLimiter } from "../../src/testing/index.ts";
 import { SlowStore } from "../limiter/slow-store.ts";
 import { ann, bob, gateOf, headersOf, now, passed, refused, rules } from "./gates.ts";
+import { SharedStore } from "./holds/journal.ts";
 import { face, type TestRequest } from "./request.ts";
 
 describe("a gate over memory", () => {
@@ -212,5 +213,28 @@ describe("the warning", () => {
   it("is told of the quota that a burst holds", () => {
     const { gate } = gateOf({ rules: "burst", cost: 4, warn: { above: 0.79, below: 0.5 } });
     expect(headersOf(now(gate.admit(ann)))["Headgate-State"]).toBe('warning;policy="burst"');
+  });
+});
+
+describe("onDecision of the limiter", () => {
+  const reserving = { rules: ["api", { rule: "day", reserve: 4 }] } as const;
+
+  it.each<[string, GateOptions<keyof typeof rules, TestRequest>, readonly string[]]>([
+    ["one rule", { rules: "api" }, ["api ip:1.2.3.4 1"]],
+    ["several", { rules: ["api", "day"] }, ["api ip:1.2.3.4 1", "day ip:1.2.3.4 1"]],
+    ["a reservation", reserving, ["api ip:1.2.3.4 1", "day ip:1.2.3.4 4"]],
+  ])("is told what the middleware asked, once: %s", async (_what, options, expected) => {
+    for (const shared of [false, true]) {
+      const told: string[] = [];
+      const onDecision: OnDecision = ({ rule, cost }, { key }) => void told.push(`${rule} ${key} ${cost}`);
+      const clock = new ManualClock(60_000_000);
+      // A store with a journal, in which reservations are written down.
+      const limiter = shared
+        ? rateLimiter(rules, { store: new SharedStore(clock), clock, onDecision })
+        : rateLimiter(rules, { clock, onDecision });
+      const gate = new Gate(limiter, { proxies: 0, clock, ...options }, face);
+      expect((await gate.admit({ ...ann })).allowed).toBe(true);
+      expect(told).toEqual(expected);
+    }
   });
 });

@@ -1,0 +1,42 @@
+// Decisions as OpenTelemetry metrics: how many were allowed and denied under each rule, and who decided. A real program
+// would set up its SDK elsewhere and export to a collector; here the metrics are printed at the end.
+import { metrics } from "@opentelemetry/api";
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from "@opentelemetry/sdk-metrics";
+import { fixedWindow, rateLimiter, tokenBucket } from "headgate";
+
+const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+const provider = new MeterProvider({ readers: [new PeriodicExportingMetricReader({ exporter })] });
+metrics.setGlobalMeterProvider(provider);
+
+const decisions = metrics.getMeter("headgate").createCounter("headgate.decisions", {
+  description: "Decisions by rule, result and source",
+});
+
+const limiter = rateLimiter(
+  { api: tokenBucket("5/m"), login: fixedWindow("2/15m") },
+  {
+    // Keys are users or addresses: too many for an attribute, and not for everyone to see.
+    onDecision({ rule, allowed, source, degraded }) {
+      decisions.add(1, { rule, result: allowed ? "allowed" : "denied", source, degraded });
+    },
+  },
+);
+
+for (let i = 0; i < 8; i += 1) limiter.checkSync("api", "ann");
+for (const user of ["ann", "ann", "ann", "bob"]) await limiter.check("login", user);
+
+await provider.forceFlush();
+for (const { scopeMetrics } of exporter.getMetrics()) {
+  for (const { descriptor, dataPoints } of scopeMetrics.flatMap(({ metrics }) => metrics)) {
+    for (const { attributes, value } of dataPoints) {
+      const labels = Object.entries(attributes).map(([name, label]) => `${name}=${label}`);
+      console.log(`${descriptor.name} ${labels.join(" ")}: ${value}`);
+    }
+  }
+}
+await provider.shutdown();
