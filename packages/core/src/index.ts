@@ -17,6 +17,7 @@ export { limitFromSpec } from "./limit/spec.ts";
 export type { CheckAllOptions, CheckOptions, CostOptions, NoOptions } from "./limiter/check-options.ts";
 export type { Decision } from "./limiter/decision.ts";
 export type { Explanation } from "./limiter/explain.ts";
+export { IDEMPOTENCY_KEY_FORM, isIdempotencyKey } from "./limiter/idempotency-key.ts";
 export type { Limiter } from "./limiter/limiter.ts";
 export type { MemoryLimiter } from "./limiter/memory-limiter.ts";
 export type { DecisionContext, LimiterOptions, OnDecision } from "./limiter/on-decision.ts";

@@ -1,8 +1,7 @@
 import { HeadgateError, shown } from "../errors.ts";
 import { requireOptions } from "../options.ts";
 import type { Action, ApplyOptions } from "../stores/store.ts";
-
-const LONGEST_IDEMPOTENCY_KEY = 255;
+import { IDEMPOTENCY_KEY_FORM, isIdempotencyKey } from "./idempotency-key.ts";
 
 export interface CostOptions {
   /** How many units the request takes (default 1): a whole number; 0 asks without taking. */
@@ -12,7 +11,8 @@ export interface CostOptions {
 export interface CheckAllOptions {
   /**
    * Names this one request, so that it can safely be sent again: for five minutes the same request under the same
-   * name gets the decision of the first, and is charged once. Up to 255 characters, as `crypto.randomUUID()` makes them.
+   * name gets the decision of the first, and is charged once. 1 to 255 printable ASCII characters without spaces, as
+   * `crypto.randomUUID()` makes them.
    */
   readonly idempotencyKey?: string;
 }
@@ -83,12 +83,11 @@ export function costIn(options: CheckOptions | undefined): number {
 /** What a store is told about a request that may come twice. */
 export function onceIn({ idempotencyKey }: CheckAllOptions): ApplyOptions | undefined {
   if (idempotencyKey === undefined) return undefined;
-  const length = typeof idempotencyKey === "string" ? idempotencyKey.length : 0;
-  if (length < 1 || length > LONGEST_IDEMPOTENCY_KEY) {
+  if (!isIdempotencyKey(idempotencyKey)) {
     throw new HeadgateError(
       "HG_BAD_OPTION",
       "idempotencyKey",
-      `must be a string of 1 to ${LONGEST_IDEMPOTENCY_KEY} characters, got ${length > 0 ? `${length} of them` : shown(idempotencyKey)}`,
+      `must be ${IDEMPOTENCY_KEY_FORM}, got ${shown(idempotencyKey)}`,
     );
   }
   return { idempotencyKey };

@@ -7,6 +7,7 @@ export const IDEMPOTENCY_WINDOW = 300_000_000;
  * What a request asks for, as a string that no other request has. Limits are not part of it: a request that is
  * repeated after a rule has changed is still the same request.
  */
-export function fingerprint(action: Action, operations: readonly Operation[]): string {
-  return JSON.stringify([action, ...operations.map(({ rule, key, cost }) => [rule.name, key, cost])]);
+export function fingerprint(action: Action, operations: readonly Operation[], context?: string): string {
+  const asked = operations.map(({ rule, key, cost }) => [rule.name, key, cost]);
+  return JSON.stringify(context === undefined ? [action, ...asked] : [action, ...asked, context]);
 }

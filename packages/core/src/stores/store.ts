@@ -70,6 +70,11 @@ export interface ApplyOptions {
    * the first operation) has idempotency keys of its own.
    */
   readonly idempotencyKey?: string;
+  /**
+   * What else the request is about, such as an endpoint: a request about something else is another one, also if its
+   * operations are the same.
+   */
+  readonly context?: string;
   /** How long the answers are kept under the idempotency key, in microseconds, if not five minutes. */
   readonly rememberFor?: number;
   /** From this time of the store's clock on, in microseconds, the request is void: it charges nothing, and fails with HG_STORE_TIMEOUT. */

@@ -55,19 +55,28 @@ describe.each([
     expect((await limiter.check("api", "l", { cost: 2, idempotencyKey: "request-1" })).remaining).toBe(8);
   });
 
-  it.each([[""], ["x".repeat(256)], [7], [null], [{}], [["k"]], [Symbol("k")]])(
-    "refuses %o for one, and charges nothing",
-    async (bad) => {
-      const limiter = make(new ManualClock());
-      const options = { idempotencyKey: bad as string };
-      const problem = expect.objectContaining({ code: "HG_BAD_OPTION", field: "idempotencyKey" });
-      await expect(limiter.check("api", "k", options)).rejects.toEqual(problem);
-      await expect(limiter.refund("api", "k", options)).rejects.toEqual(problem);
-      await expect(limiter.penalize("api", "k", options)).rejects.toEqual(problem);
-      await expect(limiter.checkAll(both, options)).rejects.toEqual(problem);
-      expect((await limiter.peek("api", "k")).remaining).toBe(10);
-    },
-  );
+  it.each([
+    [""],
+    ["x".repeat(256)],
+    ["two words"],
+    ["a\nb"],
+    ["\u007f"],
+    ["Jörg"],
+    [7],
+    [null],
+    [{}],
+    [["k"]],
+    [Symbol("k")],
+  ])("refuses %o for one, and charges nothing", async (bad) => {
+    const limiter = make(new ManualClock());
+    const options = { idempotencyKey: bad as string };
+    const problem = expect.objectContaining({ code: "HG_BAD_OPTION", field: "idempotencyKey" });
+    await expect(limiter.check("api", "k", options)).rejects.toEqual(problem);
+    await expect(limiter.refund("api", "k", options)).rejects.toEqual(problem);
+    await expect(limiter.penalize("api", "k", options)).rejects.toEqual(problem);
+    await expect(limiter.checkAll(both, options)).rejects.toEqual(problem);
+    expect((await limiter.peek("api", "k")).remaining).toBe(10);
+  });
 
   it("takes 255 characters", async () => {
     const limiter = make(new ManualClock());

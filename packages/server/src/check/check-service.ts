@@ -297,9 +297,14 @@ function familyOf({ definition, rule }: Applied): string {
 }
 
 /** A shadow limit is a request of its own, under a name of its own. */
-function once({ idempotencyKey }: CheckRequest, action: Asking, shadow?: LimitRule): ApplyOptions | undefined {
+function once(
+  { idempotencyKey, endpoint }: CheckRequest,
+  action: Asking,
+  shadow?: LimitRule,
+): ApplyOptions | undefined {
   if (idempotencyKey === undefined || action === "peek") return undefined;
   return {
+    context: endpoint,
     idempotencyKey: shadow === undefined ? idempotencyKey : `${idempotencyKey} shadow ${shadow.definition.rule_id}`,
   };
 }

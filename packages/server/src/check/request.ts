@@ -1,3 +1,4 @@
+import { IDEMPOTENCY_KEY_FORM, isIdempotencyKey } from "headgate";
 import { addressText, parseAddress } from "headgate/http";
 import { MOST_ENDPOINT_PARTS, requireReadable } from "../rules/endpoint.ts";
 import { DIMENSIONS, type Dimension } from "../rules/rule.ts";
@@ -6,7 +7,6 @@ import { RequestError } from "./request-error.ts";
 
 const LONGEST_IDENTIFIER = 1_024;
 const LONGEST_ENDPOINT = 8_192;
-const LONGEST_IDEMPOTENCY_KEY = 256;
 /** As in the middleware: who holds an IPv6 address holds the whole network around it. */
 const IPV6_PREFIX = 64;
 
@@ -20,13 +20,13 @@ export function requireRequest({ endpoint, cost, timestamp, idempotencyKey }: Ch
     throw new RequestError("timestamp", "must be the client's time in milliseconds since 1970");
   }
   if (idempotencyKey === undefined) return;
-  if (typeof idempotencyKey !== "string" || idempotencyKey === "" || idempotencyKey.length > LONGEST_IDEMPOTENCY_KEY) {
-    throw new RequestError("idempotency_key", `must have from 1 to ${LONGEST_IDEMPOTENCY_KEY} characters`);
-  }
+  if (!isIdempotencyKey(idempotencyKey)) throw new RequestError("idempotency_key", `must be ${IDEMPOTENCY_KEY_FORM}`);
 }
 
 export function requireEndpoint(endpoint: unknown): void {
-  if (typeof endpoint !== "string") throw new RequestError("endpoint", "must be a path such as /api/v1/orders");
+  if (typeof endpoint !== "string" || endpoint === "") {
+    throw new RequestError("endpoint", "must be a path such as /api/v1/orders");
+  }
   if (endpoint.length > LONGEST_ENDPOINT) {
     throw new RequestError("endpoint", `must be at most ${LONGEST_ENDPOINT} characters, got ${endpoint.length}`);
   }

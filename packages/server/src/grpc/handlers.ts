@@ -1,4 +1,10 @@
-import { type ServerDuplexStream, type ServerUnaryCall, type sendUnaryData, status } from "@grpc/grpc-js";
+import {
+  type Metadata,
+  type ServerDuplexStream,
+  type ServerUnaryCall,
+  type sendUnaryData,
+  status,
+} from "@grpc/grpc-js";
 import { after, type Eventually } from "headgate/http";
 import type { Principal } from "../access/key-ring.ts";
 import type { CheckService } from "../check/check.ts";
@@ -17,6 +23,7 @@ import {
 } from "./check-codec.ts";
 import { type Failure, failureOf, INTERNAL, STOPPING, serviceError } from "./failure.ts";
 import { ResetLimitResponse } from "./generated/headgate/v1/rate_limiter.ts";
+import { requireNoKeyInMetadata, useKeyOfMetadata } from "./idempotency.ts";
 import { checkMany, requireChecks, weightOfMany } from "./many-checks.ts";
 import { METHOD_ROLES, type MethodName } from "./method-roles.ts";
 import { AnsweringStream } from "./stream.ts";
@@ -30,7 +37,7 @@ export interface HandlerOptions extends AccessOptions {
 }
 
 type UnaryCall = ServerUnaryCall<Buffer, Buffer>;
-type Answering = (message: Buffer, principal: Principal) => Eventually<Buffer>;
+type Answering = (message: Buffer, principal: Principal, metadata: Metadata) => Eventually<Buffer>;
 
 /** Room for most batches. */
 const WRITER_ROOM = 1 << 16;
@@ -50,10 +57,10 @@ export class Handlers {
   /** By the names that the service's definition has for them. */
   get methods() {
     return {
-      checkRateLimit: this.unary("CheckRateLimit", (message) => this.check(message)),
+      checkRateLimit: this.unary("CheckRateLimit", (message, _, metadata) => this.check(message, metadata)),
       getRemainingQuota: this.unary("GetRemainingQuota", (message) => this.quota(message)),
       resetLimit: this.unary("ResetLimit", (message, principal) => this.reset(message, principal)),
-      checkRateLimitBatch: this.unary("CheckRateLimitBatch", (message) => this.batch(message)),
+      checkRateLimitBatch: this.unary("CheckRateLimitBatch", (message, _, metadata) => this.batch(message, metadata)),
       checkRateLimitStream: (call: ServerDuplexStream<Buffer, Buffer>) => this.stream(call),
     };
   }
@@ -63,10 +70,11 @@ export class Handlers {
     for (const stream of this.streams) stream.stop(new Refused(STOPPING));
   }
 
-  private check(message: Buffer): Eventually<Buffer> {
+  private check(message: Buffer, metadata: Metadata): Eventually<Buffer> {
     const check = readCheck(new WireReader(message));
     this.access.requireRoom(weightOf(check.endpoint));
     requireDimension(check);
+    useKeyOfMetadata(check, metadata);
     const { withLimits } = check;
     return after(this.options.service.check(check), (result) => {
       writeAnswer({ result, withLimits }, this.writer);
@@ -96,7 +104,8 @@ export class Handlers {
     return Buffer.from(ResetLimitResponse.encode({ ruleIds: [...reset] }).finish());
   }
 
-  private batch(message: Buffer): Eventually<Buffer> {
+  private batch(message: Buffer, metadata: Metadata): Eventually<Buffer> {
+    requireNoKeyInMetadata(metadata);
     const { checks } = readBatch(new WireReader(message));
     requireChecks(checks);
     this.access.requireRoom(weightOfMany(checks));
@@ -131,7 +140,7 @@ export class Handlers {
       try {
         // Again, now that the message is there: the key may have been revoked meanwhile.
         const principal = this.access.require(call.metadata, METHOD_ROLES[name]);
-        const answered = answer(call.request, principal);
+        const answered = answer(call.request, principal, call.metadata);
         if (answered instanceof Promise) answered.then(succeed).catch(fail);
         else succeed(answered);
       } catch (error) {
@@ -159,6 +168,11 @@ export class Handlers {
       this.called("CheckRateLimitStream", failure.code, started);
     });
     this.streams.add(stream);
+    try {
+      requireNoKeyInMetadata(call.metadata);
+    } catch (error) {
+      stream.stop(error);
+    }
   }
 
   private readonly failure = (error: unknown): Failure => {

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { IDEMPOTENCY_KEY_FORM, isIdempotencyKey } from "headgate";
 import type { AnsweredTable } from "../database/database.ts";
 import { inTurns, type Work } from "../rules/in-turns.ts";
 import { toJsonParts } from "../rules/json-parts.ts";
@@ -10,14 +11,12 @@ import { fieldProblem, Problem } from "./problem.ts";
 /** What a replay repeats beside status and body. */
 const KEPT_HEADERS = ["content-type", "etag", "location"] as const;
 
-const KEY = /^[\x21-\x7e]{1,255}$/;
-
 /** The key that a client gave to a request, so that it can be sent again. */
 export function idempotencyKeyOf({ headers }: FastifyRequest): string | undefined {
   const key = headers["x-idempotency-key"];
   if (key === undefined) return undefined;
-  if (typeof key === "string" && KEY.test(key)) return key;
-  throw fieldProblem("header", "X-Idempotency-Key", "must have 1 to 255 printable characters and no blanks");
+  if (isIdempotencyKey(key)) return key;
+  throw fieldProblem("header", "X-Idempotency-Key", `must be ${IDEMPOTENCY_KEY_FORM}`);
 }
 
 interface IdempotencyOptions {

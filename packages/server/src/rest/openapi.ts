@@ -1,6 +1,7 @@
 import swagger from "@fastify/swagger";
 import type { FastifySchema } from "fastify";
 import { jsonSchemaTransform, jsonSchemaTransformObject } from "fastify-type-provider-zod";
+import { IDEMPOTENCY_KEY_FORM } from "headgate";
 import type { App } from "./app.ts";
 import { BODY_EXAMPLES } from "./body-examples.ts";
 
@@ -55,7 +56,7 @@ export function openApiRoute(app: App): void {
 const HEADERS = {
   "X-Idempotency-Key": {
     status: 422,
-    description: "Sent again under the same key within five minutes, it is done once",
+    description: `Sent again under the same key within five minutes, it is done once. It is ${IDEMPOTENCY_KEY_FORM}, and never one that your own client chose, since its repetitions would be free`,
   },
   "If-Match": { status: 412, description: "Only if it still has this ETag" },
 } as const;

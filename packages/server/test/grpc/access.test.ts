@@ -5,7 +5,7 @@ import { Dimension } from "../../src/grpc/generated/headgate/v1/rate_limiter.ts"
 import { SelfLimits } from "../../src/rest/self-limits.ts";
 import { by, call, check, type Served, served } from "./fixtures.ts";
 
-const identity = { identifier: "42", dimension: Dimension.DIMENSION_USER, endpoint: "" };
+const identity = { identifier: "42", dimension: Dimension.DIMENSION_USER, endpoint: "/api/v1/orders" };
 
 /** Every method, and the role that it needs. */
 const methods = {

@@ -15,9 +15,12 @@ describe("a wrong check", () => {
     ["with a very long identifier", { identifier: "x".repeat(1_025) }, "identifier"],
     ["without a dimension", { dimension: Dimension.DIMENSION_UNSPECIFIED }, "dimension"],
     ["with a dimension that there is not", { dimension: 99 as Dimension }, "dimension"],
+    ["without an endpoint", { endpoint: "" }, "endpoint"],
     ["with an endpoint of 100 kB", { endpoint: `/${"x".repeat(100_000)}` }, "endpoint"],
     ["with a cost below 0", { cost: -1 }, "cost"],
-    ["with a very long idempotency key", { idempotencyKey: "x".repeat(257) }, "idempotency_key"],
+    ["with a very long idempotency key", { idempotencyKey: "x".repeat(256) }, "idempotency_key"],
+    ["with a blank in its idempotency key", { idempotencyKey: "two words" }, "idempotency_key"],
+    ["with a letter beyond ASCII in its idempotency key", { idempotencyKey: "Jörg" }, "idempotency_key"],
   ])("%s is INVALID_ARGUMENT, and its details name the field", async (_, fields, field) => {
     const { client, service } = await served();
     const failed = call(client, client.checkRateLimit, check(fields));
@@ -74,6 +77,13 @@ describe("a wrong check", () => {
 });
 
 describe("a call that fails", () => {
+  it("for another endpoint under an idempotency key is ALREADY_EXISTS, though the same rule matches", async () => {
+    const { client } = await served();
+    await call(client, client.checkRateLimit, check({ idempotencyKey: "a", endpoint: "/api/v1/orders" }));
+    const other = check({ idempotencyKey: "a", endpoint: "/api/v1/users" });
+    await expect(call(client, client.checkRateLimit, other)).rejects.toMatchObject({ code: status.ALREADY_EXISTS });
+  });
+
   it("for another request under an idempotency key is ALREADY_EXISTS", async () => {
     const { client } = await served();
     await call(client, client.checkRateLimit, check({ idempotencyKey: "a" }));

@@ -97,9 +97,11 @@ it("charges a request once that is sent again under its idempotency key", async 
   const again = await check({}, { headers });
   expect(again.body).toEqual(first.body);
   expect((await check({ cost: 0 })).body.remaining).toBe(2);
-  const other = await check({ cost: 2 }, { headers });
-  expect(other.status).toBe(422);
-  expect(other.body.code).toBe("idempotency_conflict");
+  for (const body of [{ cost: 2 }, { endpoint: "/api/v1/orders/" }, { endpoint: "/api/v1/orders?page=2" }]) {
+    const other = await check(body, { headers });
+    expect([other.status, other.body.code]).toEqual([422, "idempotency_conflict"]);
+  }
+  expect((await check({ cost: 0 })).body.remaining).toBe(2);
 });
 
 it("answers 503 when the store is gone and the rule denies then", async () => {

@@ -1,6 +1,5 @@
 import { HeadgateError, shown } from "../../errors.ts";
-import { fingerprint } from "../fingerprint.ts";
-import type { Action, Answer, Operation } from "../store.ts";
+import type { Answer } from "../store.ts";
 import type { KeyHash } from "./key-hash.ts";
 
 /** How many that are past their time are let go for each that comes: memory shrinks, and no request takes long. */
@@ -38,15 +37,15 @@ export class AnsweredRequests {
 
   /** The answers that the request got the first time, else those of `decide`. */
   once(
+    identity: string | undefined,
     idempotencyKey: string,
-    action: Action,
-    operations: readonly Operation[],
+    fingerprint: string,
     now: number,
     rememberFor: number,
     decide: () => readonly Answer[],
   ): readonly Answer[] {
-    const id = this.hashOf(JSON.stringify([operations[0]?.key, idempotencyKey]));
-    const request = this.hashOf(fingerprint(action, operations));
+    const id = this.hashOf(JSON.stringify([identity, idempotencyKey]));
+    const request = this.hashOf(fingerprint);
     const known = this.byId.get(id);
     if (known === undefined || now >= known.until) {
       const answers = decide();

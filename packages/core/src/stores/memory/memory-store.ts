@@ -4,7 +4,7 @@ import { type Limit, sameLimit } from "../../limit/limit.ts";
 import { requireOptions } from "../../options.ts";
 import { type Clock, requireClock } from "../../time/clock.ts";
 import { SystemClock } from "../../time/system-clock.ts";
-import { IDEMPOTENCY_WINDOW } from "../fingerprint.ts";
+import { fingerprint, IDEMPOTENCY_WINDOW } from "../fingerprint.ts";
 import type { Action, Answer, ApplyOptions, Operation, Rule, Store } from "../store.ts";
 import { transact } from "../transact.ts";
 import { AnsweredRequests } from "./answered-requests.ts";
@@ -127,9 +127,10 @@ export class MemoryStore implements Store {
     const { idempotencyKey, voidFrom = Number.POSITIVE_INFINITY } = options;
     if (now >= voidFrom) throw new StoreError("HG_STORE_TIMEOUT", "was asked too late: the request's time is over");
     if (idempotencyKey === undefined) return this.decide(action, operations, now);
-    const { rememberFor = IDEMPOTENCY_WINDOW } = options;
+    const { rememberFor = IDEMPOTENCY_WINDOW, context } = options;
+    const request = fingerprint(action, operations, context);
     const decide = (): readonly Answer[] => this.decide(action, operations, now);
-    return this.answered.once(idempotencyKey, action, operations, now, rememberFor, decide);
+    return this.answered.once(operations[0]?.key, idempotencyKey, request, now, rememberFor, decide);
   }
 
   /** What `transact` would do, with its row located once. */

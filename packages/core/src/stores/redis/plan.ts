@@ -62,7 +62,7 @@ export class Planner {
       rules,
       keys,
       voidFrom: options?.voidFrom ?? 0,
-      fingerprint: idempotencyKey === undefined ? "" : digest(fingerprint(action, operations)),
+      fingerprint: idempotencyKey === undefined ? "" : digest(fingerprint(action, operations, options?.context)),
       rememberFor: options?.rememberFor ?? IDEMPOTENCY_WINDOW,
       resolve,
       reject,

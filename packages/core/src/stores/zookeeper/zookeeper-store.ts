@@ -145,7 +145,7 @@ export class ZooKeeperStore implements Store {
           ? undefined
           : {
               path: this.places.request(operations[0].key, idempotencyKey),
-              request: digest(fingerprint(action, operations)),
+              request: digest(fingerprint(action, operations, options.context)),
               rememberFor,
             },
     };

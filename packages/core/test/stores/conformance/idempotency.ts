@@ -163,6 +163,18 @@ export function idempotency(makeStore: MakeStore): void {
         expect(await remaining(store, other, "m")).toBe(10);
       }));
 
+    it("conflicts with the same request about something else, which charges nothing", () =>
+      withStore(makeStore, async ({ store }) => {
+        const about = (context: string) => ask(store, "take", ten, "k", 2, { ...once, context });
+        const first = await about("/orders");
+        expect(await about("/orders")).toEqual(first);
+        for (const other of ["/users", "", '["other","k",2]']) {
+          await expect(about(other)).rejects.toMatchObject({ code: "HG_IDEMPOTENCY_CONFLICT" });
+        }
+        await conflicts(store, "take", [operation(ten, "k", 2)]);
+        expect(await remaining(store, ten, "k")).toBeCloseTo(8, DIGITS);
+      }));
+
     it("is also the same after it was denied, and conflicts then as well", () =>
       withStore(makeStore, async ({ store }) => {
         expect(await ask(store, "take", ten, "k", 11, once)).toMatchObject({ allowed: false });

@@ -97,7 +97,7 @@ export interface CheckRateLimitRequest {
   /** A user's id, an address or an API key, as the dimension says. */
   identifier: string;
   dimension: Dimension;
-  /** The path that is asked for, such as /api/v1/orders. */
+  /** The path that is asked for, such as /api/v1/orders. Required. */
   endpoint: string;
   /** How many units it takes; 1 if absent, and 0 only looks. */
   cost?:
@@ -107,7 +107,11 @@ export interface CheckRateLimitRequest {
   timestamp?:
     | number
     | undefined;
-  /** The same check under the same key within five minutes is charged once and answered the same; another one fails. */
+  /**
+   * The same check under the same key within five minutes is charged once and answered the same; another one fails.
+   * 1 to 255 printable ASCII characters without spaces. In CheckRateLimit the metadata x-idempotency-key is the same.
+   * Never forward a key that your own client chose: its repetitions would be free.
+   */
   idempotencyKey: string;
   /** Whether the answer shall list all limits, and not only tell of the one that decided. */
   withLimits: boolean;
