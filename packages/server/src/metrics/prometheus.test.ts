@@ -108,3 +108,19 @@ describe("the keys that are denied most", () => {
     expect(topDenied.top(1)).toHaveLength(1);
   });
 });
+
+/** The rules of `promtool check metrics`, as far as names and texts go. */
+it("keeps the rules that promtool checks", async () => {
+  const text = await scrape(new NodeTelemetry());
+  const types = new Map([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [name, type]));
+  const helped = new Set([...text.matchAll(/^# HELP (\S+) \S/gm)].map(([, name]) => name));
+  expect(types.size).toBeGreaterThan(20);
+  for (const [name, type] of types) {
+    expect(helped, name).toContain(name);
+    expect(name).toMatch(/^[a-z][a-z0-9_]*$/);
+    expect([name, name.endsWith("_total")]).toEqual([name, type === "counter"]);
+    expect(name).not.toMatch(
+      /_(count|sum|bucket|milliseconds|minutes|hours|kilobytes|megabytes|percent|gauge|counter)$/,
+    );
+  }
+});

@@ -7,6 +7,8 @@ import { SOURCES } from "./tally.ts";
 export function prometheus(telemetry: NodeTelemetry, version: string): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  // Prometheus takes _total for the name of a counter, and these are not. Their sums by type are there without it.
+  for (const what of ["handles", "requests", "resources"]) registry.removeSingleMetric(`nodejs_active_${what}_total`);
   foldGauge(registry, "headgate_build_info", "What runs here.", ["version", "node"], () => [
     [{ version, node: process.versions.node }, 1],
   ]);
