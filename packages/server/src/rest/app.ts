@@ -5,6 +5,7 @@ import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fas
 import { Calls } from "./calls.ts";
 import { answerClientError } from "./client-errors.ts";
 import { announceDeprecations, DEPRECATIONS } from "./deprecation.ts";
+import { allowEmptyDelete } from "./empty-delete.ts";
 import { Errors } from "./errors.ts";
 import { farewell } from "./farewell.ts";
 import { guardRoutes } from "./guard.ts";
@@ -58,6 +59,7 @@ export function makeRest(given: RestParts, options: RestOptions = {}): FastifyIn
   calls.count(app);
   guardRoutes(app, parts);
   rememberWrites(app, { answered: parts.database.answered, now, log: options.logger });
+  allowEmptyDelete(app);
   announceDeprecations(app, deprecations);
   const refuseTheOthers = refuseOtherMethods(app);
   describeRoutes(app);
