@@ -45,7 +45,10 @@ export function guardRoutes(app: FastifyInstance, { keyRing, selfLimits }: Whole
   app.decorateRequest("principal", null);
   app.addHook("onRoute", (route) => {
     const permission = permissionOf(route);
-    if (permission === "open") return;
+    if (permission === "open") {
+      route.schema = { ...route.schema, security: [] };
+      return;
+    }
     route.onRequest = [...listed(route.onRequest), guardOf(permission)];
     route.schema = { ...route.schema, security: [{ key: [permission] }] };
   });

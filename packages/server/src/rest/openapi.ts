@@ -4,6 +4,7 @@ import { jsonSchemaTransform, jsonSchemaTransformObject } from "fastify-type-pro
 import { IDEMPOTENCY_KEY_FORM } from "headgate";
 import type { App } from "./app.ts";
 import { BODY_EXAMPLES } from "./body-examples.ts";
+import { operationId } from "./operation-ids.ts";
 
 const DESCRIPTION = `Who may do what how often.
 
@@ -21,6 +22,8 @@ export function describeRoutes(app: App): void {
         description: DESCRIPTION,
         license: { name: "MIT", identifier: "MIT" },
       },
+      // Where it was read from.
+      servers: [{ url: "/" }],
       tags: [
         { name: "checks", description: "May a request pass?" },
         { name: "rules", description: "Which limits there are" },
@@ -36,11 +39,34 @@ export function describeRoutes(app: App): void {
     transform: (route) => {
       const { schema, url } = jsonSchemaTransform(route);
       const example = BODY_EXAMPLES[`${route.route.method} ${route.url}`];
+      const operation = { operationId: operationId(String(route.route.method), route.url) };
       const body = example === undefined ? {} : { body: { ...(schema.body as object), examples: [example] } };
-      return { schema: { ...schema, ...headersOf(route.schema, schema), ...body }, url };
+      return { schema: { ...operation, ...schema, ...headersOf(route.schema, schema), ...body }, url };
     },
-    transformObject: jsonSchemaTransformObject,
+    transformObject: (document) => withoutUnusedSchemas(jsonSchemaTransformObject(document)),
   });
+}
+
+type Description = ReturnType<typeof jsonSchemaTransformObject>;
+
+/** Each schema is registered for requests and for answers; most are used for one of them only. */
+function withoutUnusedSchemas(document: Description): Description {
+  const schemas = "components" in document ? document.components?.schemas : undefined;
+  if (schemas === undefined) return document;
+  const { components: _, ...others } = { components: undefined, ...document };
+  const used = new Set<string>();
+  let found = [...referencesIn(others)];
+  while (found.length > 0) {
+    for (const name of found) used.add(name);
+    found = [...referencesIn(found.map((name) => schemas[name]))].filter((name) => !used.has(name));
+  }
+  for (const name of Object.keys(schemas)) if (!used.has(name)) delete schemas[name];
+  return document;
+}
+
+function referencesIn(part: unknown): Set<string> {
+  const matches = JSON.stringify(part).matchAll(/"#\/components\/schemas\/([^"]+)"/g);
+  return new Set([...matches].map(([, name]) => name));
 }
 
 export function openApiRoute(app: App): void {

@@ -21,7 +21,13 @@ const readiness = status.extend({
 export function nodeRoutes(app: App, { ready, store = () => undefined, metricsText }: RestParts): void {
   app.get(
     "/healthz",
-    { schema: { tags: ["node"], summary: "Whether the process answers", response: { 200: status } } },
+    {
+      schema: {
+        tags: ["node"],
+        summary: "Whether the process answers",
+        response: { 200: status, ...openProblems("headers_too_large") },
+      },
+    },
     async () => ({ status: "ok" }),
   );
 
@@ -31,7 +37,7 @@ export function nodeRoutes(app: App, { ready, store = () => undefined, metricsTe
       schema: {
         tags: ["node"],
         summary: "Whether the node can do its work",
-        response: { 200: readiness, ...openProblems("not_ready") },
+        response: { 200: readiness, ...openProblems("headers_too_large", "not_ready") },
       },
     },
     async (_request, reply) => {

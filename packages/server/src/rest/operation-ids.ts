@@ -1,0 +1,35 @@
+/** What generated clients call the operations, where the path does not give a good name. */
+const NAMES: Readonly<Record<string, string>> = {
+  "GET /healthz": "getHealth",
+  "GET /readyz": "getReadiness",
+  "POST /api/v1/check": "check",
+  "GET /api/v1/auth": "authorizeRequest",
+  "GET /api/v1/explain": "explain",
+  "POST /api/v1/explain": "explainWithBody",
+  "POST /api/v1/reset": "resetLimits",
+  "GET /api/v1/rules": "listRules",
+  "PUT /api/v1/rules": "replaceRules",
+  "GET /api/v1/keys": "listKeys",
+  "GET /api/v1/audit": "listAuditEntries",
+  "GET /api/v1/top-denied": "listTopDenied",
+};
+
+const VERBS: Readonly<Record<string, string>> = { GET: "get", POST: "create", PUT: "set", DELETE: "delete" };
+
+/** A name for each operation: from the table, else from its path, as in `getUserLimits`. */
+export function operationId(method: string, url: string): string {
+  const name = NAMES[`${method} ${url}`];
+  if (name !== undefined) return name;
+  const parts = url
+    .replace(/^\/api\/v1/, "")
+    .split("/")
+    .filter((part) => part !== "");
+  const words = parts.flatMap((part, i) => {
+    if (part.startsWith(":")) return [];
+    // One of many is meant where its id follows, or where it is made.
+    const isOne = parts[i + 1]?.startsWith(":") || (method === "POST" && i === parts.length - 1);
+    return (isOne ? part.replace(/s$/, "") : part).split(/[-.]/);
+  });
+  const capitalized = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1));
+  return `${VERBS[method] ?? method.toLowerCase()}${capitalized.join("")}`;
+}
