@@ -94,13 +94,17 @@ export class KeyRing {
     // Two reads may end in the other order: the one that began last saw the most.
     if (mine !== this.asked) return;
     this.known = new Map(records.flatMap(knownOf));
-    this.right = new Map();
+    // The admin key does not change with them.
+    this.right = new Map([...this.right].filter(([, known]) => known === this.admin));
   }
 
-  /** Whose key an Authorization header has; undefined if it is none that is in force. */
-  authenticate(authorization: string | undefined): Principal | undefined {
+  /**
+   * Whose key an Authorization header has; undefined if it is none that is in force. Where `mayGuess` is false, a key
+   * that could only be the admin key of the settings is not looked at: that one may be short enough to be guessed.
+   */
+  authenticate(authorization: string | undefined, mayGuess = true): Principal | undefined {
     if (authorization === undefined) return undefined;
-    const known = this.right.get(authorization) ?? this.openedBy(authorization);
+    const known = this.right.get(authorization) ?? this.openedBy(authorization, mayGuess);
     return known !== undefined && this.now() < known.expiresAt ? known.principal : undefined;
   }
 
@@ -124,10 +128,10 @@ export class KeyRing {
     this.stopListening();
   }
 
-  private openedBy(authorization: string): Known | undefined {
+  private openedBy(authorization: string, mayGuess: boolean): Known | undefined {
     const secret = secretIn(authorization);
     if (secret === undefined) return undefined;
-    const known = this.known.get(keyIdIn(secret)) ?? this.admin ?? NOBODY;
+    const known = this.known.get(keyIdIn(secret)) ?? (mayGuess ? this.admin : undefined) ?? NOBODY;
     if (!known.isOpenedBy(secret)) return undefined;
     if (this.right.size >= MOST_HEADERS) this.right.clear();
     this.right.set(authorization, known);

@@ -12,6 +12,8 @@ import {
   durationText,
   hosts,
   isOn,
+  LOG_FORMATS,
+  LOG_LEVELS,
   logFormat,
   logLevel,
   milliseconds,
@@ -30,6 +32,8 @@ export interface SettingShape {
   /** What stands behind the flag in its help: nothing if it is a switch, undefined if there is no flag. */
   readonly takes: string | undefined;
   readonly about: string;
+  /** All that it may be, where that is a short list. */
+  readonly values?: readonly string[];
 }
 
 export interface Field<T> extends SettingShape {
@@ -138,6 +142,12 @@ export const fields = {
     initial: undefined,
     parse: path,
   }),
+  wrongKeysPerMinute: field("wrong_keys_per_minute", {
+    takes: "<number>",
+    about: "wrong API keys from one address before it is throttled",
+    initial: 20,
+    parse: count,
+  }),
   insecure: field<boolean>("insecure", {
     takes: "",
     about: "listen without TLS where others can connect",
@@ -202,12 +212,14 @@ export const fields = {
     about: "trace, debug, info, warn, error, fatal or silent",
     initial: "info",
     parse: logLevel,
+    values: LOG_LEVELS,
   }),
   logFormat: field<LogFormat>("log_format", {
     takes: "<format>",
     about: "json, text, or auto: text on a terminal and JSON otherwise",
     initial: "auto",
     parse: logFormat,
+    values: LOG_FORMATS,
   }),
   logFile: field<Optional>("log_file", {
     takes: "<file>",

@@ -42,6 +42,7 @@ describe("settings", () => {
       tls: undefined,
       insecure: false,
       logLevel: "info",
+      wrongKeysPerMinute: 20,
       logFormat: "auto",
       logFile: undefined,
       skewBoundMs: 5000,

@@ -43,6 +43,7 @@ export function readSettings(sources: SettingSources): ReadSettings {
     zookeeper: reading.take(fields.zookeeper),
     rules: reading.take(fields.rules),
     adminKey: reading.take(fields.adminKey),
+    wrongKeysPerMinute: reading.take(fields.wrongKeysPerMinute),
     tls: tlsFrom(reading),
     insecure: reading.take(fields.insecure),
     nodes: reading.take(fields.nodes),

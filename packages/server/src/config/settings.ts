@@ -22,6 +22,8 @@ export interface Settings {
   /** The first admin key, in the place of one that is made. */
   readonly adminKey: string | undefined;
   readonly tls: TlsFiles | undefined;
+  /** Wrong API keys a minute from one address before they are not looked at. */
+  readonly wrongKeysPerMinute: number;
   /** Listen in the clear on an address that others can reach. */
   readonly insecure: boolean;
   readonly logLevel: string;

@@ -6,9 +6,9 @@ import type { Address, LogFormat } from "./settings.ts";
 /** Reads a value from text; `at` is what the user calls the setting. */
 export type Parse<T> = (text: string, at: string) => T;
 
-const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
-const LOG_FORMATS = ["auto", "json", "text"] as const;
+export const LOG_FORMATS = ["auto", "json", "text"] as const;
 
 const LOOPBACK = "127.0.0.1";
 

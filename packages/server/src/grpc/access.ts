@@ -1,8 +1,9 @@
 import type { Metadata } from "@grpc/grpc-js";
 import type { Role } from "../access/api-key.ts";
 import type { Principal } from "../access/key-ring.ts";
+import type { WrongKeys } from "../access/wrong-keys.ts";
 import type { SelfLimits } from "../rest/self-limits.ts";
-import { type Failure, forbidden, overloaded, UNAUTHENTICATED } from "./failure.ts";
+import { type Failure, forbidden, overloaded, UNAUTHENTICATED, wrongKeysFrom } from "./failure.ts";
 
 /** A call that is refused before it is read. */
 export class Refused extends Error {
@@ -16,7 +17,9 @@ export class Refused extends Error {
 }
 
 export interface AccessOptions {
-  readonly keyRing: { authenticate(authorization: string | undefined): Principal | undefined };
+  readonly keyRing: { authenticate(authorization: string | undefined, mayGuess?: boolean): Principal | undefined };
+  /** Default: wrong keys are not counted. */
+  readonly wrongKeys?: Pick<WrongKeys, "note" | "retryAfterMs"> | undefined;
   readonly selfLimits?: Pick<SelfLimits, "admit" | "admitChecks"> | undefined;
 }
 
@@ -28,11 +31,17 @@ export class Access {
     this.options = options;
   }
 
-  /** Whose call it is; throws if he may not. */
-  require(metadata: Metadata, role: Role): Principal {
+  /** Whose call it is; throws if the key may not make it. With an address, a wrong key is counted there. */
+  require(metadata: Metadata, role: Role, address?: string): Principal {
     const [authorization] = metadata.get("authorization");
-    const principal = typeof authorization === "string" ? this.options.keyRing.authenticate(authorization) : undefined;
-    if (principal === undefined) throw new Refused(UNAUTHENTICATED);
+    if (typeof authorization !== "string") throw new Refused(UNAUTHENTICATED);
+    const { keyRing, wrongKeys } = this.options;
+    const retryAfterMs = address === undefined ? 0 : (wrongKeys?.retryAfterMs(address) ?? 0);
+    const principal = keyRing.authenticate(authorization, retryAfterMs === 0);
+    if (principal === undefined) {
+      if (address !== undefined) wrongKeys?.note(address, "grpc");
+      throw new Refused(retryAfterMs > 0 ? wrongKeysFrom(retryAfterMs) : UNAUTHENTICATED);
+    }
     if (!principal.roles.includes(role)) throw new Refused(forbidden(role));
     return principal;
   }

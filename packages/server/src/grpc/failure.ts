@@ -25,6 +25,11 @@ export const UNAUTHENTICATED: Failure = {
   reason: "UNAUTHENTICATED",
 };
 
+export function wrongKeysFrom(retryAfterMs: number): Failure {
+  const message = "too many wrong keys have come from this address: try again later";
+  return { code: status.RESOURCE_EXHAUSTED, message, field: "", reason: "WRONG_KEYS", retryAfterMs };
+}
+
 export function forbidden(role: string): Failure {
   const message = `this key does not have the role ${role}`;
   return { code: status.PERMISSION_DENIED, message, field: "", reason: "ROLE_MISSING" };

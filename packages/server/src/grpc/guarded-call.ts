@@ -113,7 +113,7 @@ class GuardedCall extends ServerInterceptingCall {
     const connection = connections.of(this.call.getPeer());
     if (this.method === undefined) return this.openCall(connection) ? undefined : TOO_MANY_OPEN_CALLS;
     try {
-      access.require(metadata, METHOD_ROLES[this.method]);
+      access.require(metadata, METHOD_ROLES[this.method], this.call.getConnectionInfo().remoteAddress);
     } catch (error) {
       if (error instanceof Refused) return error.failure;
       throw error;

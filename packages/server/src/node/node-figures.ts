@@ -1,4 +1,5 @@
 import type { Registry } from "prom-client";
+import type { WrongKeys } from "../access/wrong-keys.ts";
 import type { Standings } from "../check/standings.ts";
 import type { StoreStats } from "../check/stores.ts";
 import { foldCounter, foldGauge, type Series } from "../metrics/folded.ts";
@@ -10,13 +11,14 @@ export interface NodeParts {
   readonly stores: { readonly stats: StoreStats };
   readonly standings: Pick<Standings, "stats">;
   readonly rollups: Pick<RollupWriter, "dropped">;
+  readonly wrongKeys: Pick<WrongKeys, "counts">;
   /** Log lines that could not be written. */
   readonly lostLogLines: () => number;
 }
 
 /** What the parts of a node know of themselves, read when somebody looks. */
 export function addFigures(registry: Registry, parts: NodeParts): void {
-  const { rules, stores, standings, rollups, lostLogLines } = parts;
+  const { rules, stores, standings, rollups, lostLogLines, wrongKeys } = parts;
   const { stats } = stores;
   const gauge = (name: string, help: string, value: () => number): void =>
     foldGauge(registry, `headgate_${name}`, help, [], () => [[{}, value()]]);
@@ -31,6 +33,9 @@ export function addFigures(registry: Registry, parts: NodeParts): void {
     [{ by: "default" }, standings.stats.unknown],
   ]);
   counter("rollups_dropped", "Rollups that no database took.", () => rollups.dropped);
+  foldCounter(registry, "headgate_wrong_keys_total", "API keys that were refused.", ["outcome"], () =>
+    Object.entries(wrongKeys.counts).map(([outcome, count]): Series => [{ outcome }, count]),
+  );
   counter("log_lines_lost", "Log lines that could not be written.", lostLogLines);
   addStoreFigures(registry, stats, gauge, counter);
 }

@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { logVerbosity, setLogVerbosity } from "@grpc/grpc-js";
 import type { FastifyInstance } from "fastify";
 import { KeyRing } from "../access/key-ring.ts";
+import { WrongKeys } from "../access/wrong-keys.ts";
 import { makeCheckService } from "../check/check-service.ts";
 import { Standings } from "../check/standings.ts";
 import { StoredUsers } from "../check/stored-users.ts";
@@ -134,7 +135,8 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
   keepHouse(timetable, { database, stores, telemetry, rules, rollups, denied, settings, log });
 
   const registry = prometheus(telemetry, version);
-  addFigures(registry, { rules, stores, standings, rollups, lostLogLines });
+  const wrongKeys = new WrongKeys({ perMinute: settings.wrongKeysPerMinute, log });
+  addFigures(registry, { rules, stores, standings, rollups, lostLogLines, wrongKeys });
   const selfLimits = new SelfLimits({ rates: settings, store: stores.shared });
   let waitingFor = ["start"];
   let isClosing = false;
@@ -145,6 +147,7 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
       catalogue: () => rules.catalogue,
       standings,
       keyRing,
+      wrongKeys,
       telemetry,
       metricsText: () => registry.metrics(),
       ready: () => waitingFor,
@@ -168,7 +171,7 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
   await listening("--http", http, () => rest.listen(http));
   if (grpc !== undefined) {
     rpc = await listening("--grpc", grpc, () =>
-      startGrpc({ service, keyRing, settings, telemetry, selfLimits, onError }),
+      startGrpc({ service, keyRing, wrongKeys, settings, telemetry, selfLimits, onError }),
     );
   }
   // Last: a key that is made and then not shown, because something else failed, would lock everybody out.

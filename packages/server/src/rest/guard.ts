@@ -29,11 +29,19 @@ export function principalOf({ principal }: FastifyRequest): Principal {
 }
 
 /** Puts a guard before every route, before any of its body is read: the role of its key, then the limits of our own. */
-export function guardRoutes(app: FastifyInstance, { keyRing, selfLimits }: WholeParts): void {
+export function guardRoutes(app: FastifyInstance, { keyRing, wrongKeys, selfLimits }: WholeParts): void {
+  const authenticate = ({ headers: { authorization }, ip }: FastifyRequest): Principal | Problem => {
+    if (authorization === undefined) return unauthenticated();
+    const retryAfterMs = wrongKeys?.retryAfterMs(ip) ?? 0;
+    const principal = keyRing.authenticate(authorization, retryAfterMs === 0);
+    if (principal !== undefined) return principal;
+    wrongKeys?.note(ip, "rest");
+    return retryAfterMs > 0 ? tooManyWrongKeys(retryAfterMs) : unauthenticated();
+  };
   const guardOf = (role: Role): onRequestHookHandler => {
     return (request, reply, done) => {
-      const principal = keyRing.authenticate(request.headers.authorization);
-      if (principal === undefined) return done(unauthenticated());
+      const principal = authenticate(request);
+      if (principal instanceof Problem) return done(principal);
       if (!principal.roles.includes(role)) return done(forbidden(role));
       request.principal = principal;
       const decision = selfLimits.admit(role, principal.id);
@@ -71,6 +79,11 @@ export function listed<Hook>(hooks: Hook | Hook[] | undefined): Hook[] {
 
 function unauthenticated(): Problem {
   return new Problem("unauthenticated", undefined, { headers: { "www-authenticate": 'Bearer realm="headgate"' } });
+}
+
+function tooManyWrongKeys(retryAfterMs: number): Problem {
+  const headers = { "retry-after": String(Math.ceil(retryAfterMs / 1000)) };
+  return new Problem("too_many_wrong_keys", undefined, { headers });
 }
 
 function forbidden(role: Role): Problem {

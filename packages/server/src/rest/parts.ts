@@ -1,4 +1,5 @@
 import type { Principal } from "../access/key-ring.ts";
+import type { WrongKeys } from "../access/wrong-keys.ts";
 import type { CheckService } from "../check/check.ts";
 import type { Standings } from "../check/standings.ts";
 import type { StoreState } from "../check/stores.ts";
@@ -22,7 +23,9 @@ export interface RestParts {
   readonly catalogue: () => Pick<Catalogue, "rules" | "byId" | "limitsFor" | "limitsAt" | "limitsOfUser">;
   /** What checks know of users. */
   readonly standings: Pick<Standings, "of">;
-  readonly keyRing: { authenticate(authorization: string | undefined): Principal | undefined };
+  readonly keyRing: { authenticate(authorization: string | undefined, mayGuess?: boolean): Principal | undefined };
+  /** Default: wrong keys are not counted. */
+  readonly wrongKeys?: Pick<WrongKeys, "note" | "retryAfterMs"> | undefined;
   readonly telemetry: Pick<Telemetry, "called">;
   /** What Prometheus reads. */
   readonly metricsText: () => string | Promise<string>;

@@ -99,6 +99,11 @@ export const PROBLEMS = {
     advice: "Wait for Retry-After. Where there is none, ask for less: the limit never holds so much.",
     type: "https://iana.org/assignments/http-problem-types#quota-exceeded",
   },
+  too_many_wrong_keys: {
+    status: 429,
+    title: "Too many wrong API keys have come from this address",
+    advice: "Correct the key, and wait for Retry-After.",
+  },
   headers_too_large: { status: 431, title: "The headers are too large", advice: "Send fewer or shorter headers." },
   internal_error: {
     status: 500,

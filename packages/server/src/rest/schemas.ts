@@ -434,6 +434,7 @@ const COMMON: readonly ProblemCode[] = [
   "unauthenticated",
   "forbidden",
   "quota_exceeded",
+  "too_many_wrong_keys",
   "internal_error",
 ];
 

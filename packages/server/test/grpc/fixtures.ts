@@ -49,7 +49,7 @@ export interface Served extends World {
   readonly mistakes: unknown[];
 }
 
-export interface ServedOptions extends Pick<GrpcOptions, "selfLimits"> {
+export interface ServedOptions extends Pick<GrpcOptions, "selfLimits" | "wrongKeys"> {
   /** In the place of what the service does. */
   readonly instead?: Partial<GrpcOptions["service"]>;
   readonly tls?: TlsFiles;
@@ -59,7 +59,7 @@ export interface ServedOptions extends Pick<GrpcOptions, "selfLimits"> {
 
 /** A server on a free port with these rules, and a client. */
 export async function served(rules?: readonly RateLimitRule[], options: ServedOptions = {}): Promise<Served> {
-  const { tls, world: given, instead, selfLimits, bounds } = options;
+  const { tls, world: given, instead, selfLimits, wrongKeys, bounds } = options;
   const made = given ?? (await world(rules));
   const keys = new Keys();
   const mistakes: unknown[] = [];
@@ -82,6 +82,7 @@ export async function served(rules?: readonly RateLimitRule[], options: ServedOp
     telemetry: made.told,
     onError: (error) => mistakes.push(error),
     selfLimits,
+    wrongKeys,
   });
   finallyDo(() => server.stop(0));
   const address = `127.0.0.1:${server.address.port}`;

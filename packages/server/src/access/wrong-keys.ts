@@ -1,0 +1,62 @@
+import { type Clock, type MemoryLimiter, rateLimiter, tokenBucket } from "headgate";
+import { addressText, parseAddress } from "headgate/http";
+
+/** Addresses that are remembered. Beyond it new ones share one quota, so that nobody is freed by flooding. */
+const MOST_ADDRESSES = 100_000;
+/** Whoever has one IPv6 address has its /64. */
+const IPV6_PREFIX = 64;
+
+type Transport = "rest" | "grpc";
+
+export interface WrongKeysOptions {
+  /** From one address. */
+  readonly perMinute: number;
+  readonly log?: { warn(fields: object, message: string): void } | undefined;
+  readonly clock?: Clock;
+}
+
+/** Counts wrong API keys by the address they come from, slows down those that guess, and says so in the log. */
+export class WrongKeys {
+  /** So many have been refused so far. */
+  readonly counts = { refused: 0, throttled: 0 };
+  private readonly limiter: MemoryLimiter<
+    Record<"guesses" | "lines" | "lines-of-address", ReturnType<typeof tokenBucket>>
+  >;
+  private readonly log: WrongKeysOptions["log"];
+  /** Refused since the last line of the log. */
+  private unlogged = 0;
+
+  constructor({ perMinute, log, clock }: WrongKeysOptions) {
+    const rules = {
+      guesses: tokenBucket({ limit: perMinute, windowMs: 60_000 }),
+      // Enough to be noticed; an attack must not fill the disk.
+      lines: tokenBucket("10/m"),
+      "lines-of-address": tokenBucket("1/m"),
+    };
+    this.limiter = rateLimiter(rules, { maxKeys: MOST_ADDRESSES, ...(clock !== undefined && { clock }) });
+    this.log = log;
+  }
+
+  /** In how many milliseconds a guess from this address is looked at again; 0 if it is now. */
+  retryAfterMs(address: string): number {
+    const decision = this.limiter.peekSync("guesses", keyOf(address));
+    return decision.allowed ? 0 : decision.retryAfterMs;
+  }
+
+  /** Notes a key that was refused: wrong, or not looked at. */
+  note(address: string, transport: Transport): void {
+    const key = keyOf(address);
+    const { allowed } = this.limiter.checkSync("guesses", key);
+    this.counts[allowed ? "refused" : "throttled"] += 1;
+    this.unlogged += 1;
+    if (!this.limiter.checkSync("lines-of-address", key).allowed) return;
+    if (!this.limiter.checkSync("lines", "all").allowed) return;
+    this.log?.warn({ address: key, transport, refused: this.unlogged }, "wrong API key");
+    this.unlogged = 0;
+  }
+}
+
+function keyOf(address: string): string {
+  const parsed = parseAddress(address);
+  return parsed === undefined ? "unknown" : addressText(parsed, IPV6_PREFIX);
+}
