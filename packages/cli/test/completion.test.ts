@@ -45,6 +45,27 @@ describe.skipIf(!installed("bash"))("bash", () => {
     expect(completions("audit", "ver")).toEqual(["verify"]);
     expect(completions("audit", "list", "--sub")).toEqual(["--subject"]);
   });
+
+  test("completes files and values", () => {
+    expect(completions("rules", "validate", "pack")).toEqual(["package.json"]);
+    expect(completions("rules", "diff", "--against", "pack")).toEqual(["package.json"]);
+    expect(completions("rules", "export", "")).not.toContain("package.json");
+    expect(completions("rules", "val")).toEqual(["validate"]);
+    expect(completions("rules", "apply", "--u")).toEqual(["--url"]);
+    expect(completions("serve", "--log-level", "")).toEqual([
+      "trace",
+      "debug",
+      "info",
+      "warn",
+      "error",
+      "fatal",
+      "silent",
+    ]);
+    expect(completions("serve", "--log-format", "j")).toEqual(["json"]);
+    expect(completions("serve", "--log-format", "=", "t")).toEqual(["text"]);
+    expect(completions("serve", "--log-file", "pack")).toEqual(["package.json"]);
+    expect(completions("serve", "--tls-cert", "pack")).toEqual(["package.json"]);
+  });
 });
 
 test.skipIf(!installed("zsh"))("zsh parses", async () => {
@@ -56,6 +77,9 @@ test.skipIf(!installed("fish"))("fish completes", async () => {
   const { stdout: script } = await headgate(["completion", "fish"]);
   const { stdout } = run("fish", ["--no-config", "-c", `${script}\ncomplete -C 'headgate sc'`]);
   expect(stdout).toMatch(/^scenario\t/);
+  const of = (line: string) => run("fish", ["--no-config", "-c", `${script}\ncomplete -C '${line}'`]).stdout;
+  expect(of("headgate serve --log-format j")).toMatch(/^json/);
+  expect(of("headgate rules validate pack")).toContain("package.json");
 });
 
 test("every script knows every command and option", async () => {

@@ -7,6 +7,8 @@ export interface CommandShape {
   readonly options: readonly OptionShape[];
   /** What its argument can be, or the commands below it. */
   readonly words: readonly string[];
+  /** Those of the commands below it whose argument is a file. */
+  readonly fileCommands: readonly string[];
 }
 
 export interface OptionShape {
@@ -15,6 +17,8 @@ export interface OptionShape {
   readonly description: string;
   /** What follows it. */
   readonly takes: "nothing" | "text" | "file";
+  /** All that may follow it, where that is a short list. */
+  readonly values: readonly string[];
 }
 
 /** The program itself, then each of its commands, as their help shows them. */
@@ -32,7 +36,12 @@ function shapeOf(command: Command): CommandShape {
     description: command.summary() || command.description(),
     options: optionsOf([command, ...below]),
     words: [...choices, ...below.map((each) => each.name())],
+    fileCommands: below.filter(takesFile).map((each) => each.name()),
   };
+}
+
+function takesFile({ registeredArguments }: Command): boolean {
+  return registeredArguments.some((argument) => argument.name() === "file");
 }
 
 /** Of all of them together: the shells complete `audit verify` as they do `audit`. */
@@ -41,11 +50,12 @@ function optionsOf(commands: readonly Command[]): OptionShape[] {
   return [...new Map(all.map((option) => [option.flags.join(), option])).values()];
 }
 
-function optionShape({ long, short, flags, description, required, optional }: Option): OptionShape {
+function optionShape({ long, short, flags, description, required, optional, argChoices }: Option): OptionShape {
   const value = /<(file|path)>/.test(flags) ? "file" : "text";
   return {
     flags: [long, short].filter((flag) => flag !== undefined && flag !== null),
     description,
     takes: required || optional ? value : "nothing",
+    values: argChoices ?? [],
   };
 }

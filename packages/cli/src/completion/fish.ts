@@ -9,17 +9,19 @@ export function fishScript(program: CommandShape, commands: readonly CommandShap
     ...commands.map(({ name, description }) => {
       return `complete -c headgate -n __fish_use_subcommand -a ${name} -d ${quoted(description)}`;
     }),
-    ...commands.flatMap(({ name, options, words }) => [
+    ...commands.flatMap(({ name, options, words, fileCommands }) => [
       ...options.map((option) => `complete -c headgate -n ${inside(name)} ${spec(option)}`),
+      ...fileCommands.map((below) => `complete -c headgate -n ${inside(below)} -F`),
       ...(words.length > 0 ? [`complete -c headgate -n ${inside(name)} -a ${quoted(words.join(" "))}`] : []),
     ]),
   ];
   return `${lines.join("\n")}\n`;
 }
 
-function spec({ flags, description, takes }: OptionShape): string {
+function spec({ flags, description, takes, values }: OptionShape): string {
   const names = flags.map((flag) => (flag.startsWith("--") ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`));
-  return [...names, ...{ nothing: [], text: ["-x"], file: ["-r", "-F"] }[takes], "-d", quoted(description)].join(" ");
+  const text = values.length > 0 ? ["-x", "-a", quoted(values.join(" "))] : ["-x"];
+  return [...names, ...{ nothing: [], text, file: ["-r", "-F"] }[takes], "-d", quoted(description)].join(" ");
 }
 
 function quoted(text: string): string {

@@ -3,8 +3,9 @@ import type { CommandShape, OptionShape } from "./command-shape.ts";
 /** Works both sourced and as a file `_headgate` in $fpath. */
 export function zshScript(program: CommandShape, commands: readonly CommandShape[]): string {
   const described = commands.map(({ name, description }) => `    ${quoted(`${name}:${description}`)}`);
-  const cases = commands.map(({ name, options, words }) => {
+  const cases = commands.map(({ name, options, words, fileCommands }) => {
     const rest = words.length > 0 ? [quoted(`1: :(${words.join(" ")})`)] : [];
+    if (fileCommands.length > 0) rest.push(quoted("2: :_files"));
     return `        ${name}) _arguments ${[...options.map(spec), ...rest].join(" ")} ;;`;
   });
   return `#compdef headgate
@@ -35,9 +36,10 @@ fi
 }
 
 /** One option as _arguments wants it: '(--help -h)'{--help,-h}'[text]'. */
-function spec({ flags, description, takes }: OptionShape): string {
+function spec({ flags, description, takes, values }: OptionShape): string {
+  const value = values.length > 0 ? `: :(${values.join(" ")})` : ": :";
   const text = quoted(
-    `[${description.replace(/[[\]:\\]/g, "\\$&")}]${{ nothing: "", text: ": :", file: ": :_files" }[takes]}`,
+    `[${description.replace(/[[\]:\\]/g, "\\$&")}]${{ nothing: "", text: value, file: ": :_files" }[takes]}`,
   );
   return flags.length === 1 ? `${flags[0]}${text}` : `${quoted(`(${flags.join(" ")})`)}{${flags.join(",")}}${text}`;
 }

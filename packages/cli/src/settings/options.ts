@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { allSettings, flagOf } from "headgate-server";
 
 /** The flags of the settings that are named, all if none are, and the file that may hold the others. */
@@ -9,11 +9,16 @@ export function addSettings(
 ): Command {
   command.option("--config <file>", "a YAML file of settings", requireValue("--config"));
   for (const setting of allSettings) {
-    const { name, takes, about } = setting;
+    const { name, takes, about, values } = setting;
     if (takes === undefined || !names.includes(name)) continue;
     const flag = flagOf(setting);
     if (takes === "") command.option(flag, about);
-    else command.option(`${flag} ${takes}`, about, requireValue(flag));
+    else {
+      const option = new Option(`${flag} ${takes}`, about).argParser(requireValue(flag));
+      // For completion. What else is given is refused by the setting itself, wherever it comes from.
+      if (values !== undefined) option.argChoices = [...values];
+      command.addOption(option);
+    }
   }
   return command;
 }
