@@ -5,13 +5,15 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { tlsOptions } from "./tls.ts";
 
+const OPENSSL = "openssl";
+
 let dir: string;
 const at = (name: string): string => join(dir, name);
 
 beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), "headgate-pem-"));
   const openssl = (...args: string[]): void => {
-    execFileSync("openssl", args, { cwd: dir, stdio: "ignore" });
+    execFileSync(OPENSSL, args, { cwd: dir, stdio: "ignore" });
   };
   const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=x"];
   for (const name of ["one", "two"]) openssl("req", "-x509", ...key, "-keyout", `${name}.key`, "-out", `${name}.pem`);

@@ -182,6 +182,14 @@ describe("a file that is watched", () => {
     expect(seen).toEqual(seen.toSorted());
   });
 
+  it("is read at once when that is asked for", async () => {
+    const { told, until, reread } = watch(path);
+    await until([1]);
+    writeFileSync(path, yaml(7));
+    await reread();
+    expect(told.at(-1)).toEqual([7]);
+  });
+
   it("tells of nothing any more once it is stopped", async () => {
     const { told, stop } = watch(path);
     writeFileSync(path, yaml(9));

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import {
   copyFileSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   renameSync,
@@ -222,7 +223,7 @@ describe("the first admin key", () => {
     await list.stop();
     rmSync(join(data, "first-admin-key"));
     // A folder that is not empty cannot be replaced by a file.
-    execFileSync("mkdir", ["-p", join(data, "first-admin-key", "inside")]);
+    mkdirSync(join(data, "first-admin-key", "inside"), { recursive: true });
     const node = new NodeProcess({ data });
     endings.push(() => node.end());
     expect(await node.ended).toBe(1);
