@@ -1,3 +1,4 @@
+import { cached } from "./cached/suite.ts";
 import { http } from "./http/suite.ts";
 import { keys } from "./keys/suite.ts";
 import { leases, leasesOnZooKeeper } from "./leases/suite.ts";
@@ -8,7 +9,18 @@ import { grpc } from "./service/grpc-suite.ts";
 import { rest } from "./service/rest-suite.ts";
 import type { Suite } from "./suite.ts";
 
-export const suites: readonly Suite[] = [memory, keys, redis, leases, leasesOnZooKeeper, http, rules, rest, grpc];
+export const suites: readonly Suite[] = [
+  memory,
+  keys,
+  redis,
+  cached,
+  leases,
+  leasesOnZooKeeper,
+  http,
+  rules,
+  rest,
+  grpc,
+];
 
 export function findSuite(name: string): Suite | undefined {
   return suites.find((suite) => suite.name === name);

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { nextMessage } from "../run/next-message.ts";
 import type { Figures, Task } from "../suite.ts";
 import { traffics } from "./traffics.ts";
 
@@ -30,9 +31,9 @@ export async function measureNodes({ suite, experiment, subject, timedMs, addres
     start({ suite, subject, address, keys, place, warmUpMs, timedMs }),
   );
   // All begin together, when the last has connected.
-  await Promise.all(nodes.map(message));
+  await Promise.all(nodes.map(nextMessage));
   for (const node of nodes) node.send("begin");
-  const figures: NodeFigures[] = await Promise.all(nodes.map(message));
+  const figures: NodeFigures[] = await Promise.all(nodes.map(nextMessage));
   // What the last of them gives back is not to weigh on the next subject.
   await Promise.all(nodes.map((node) => node.exitCode ?? once(node, "exit")));
   const sum = (of: (node: NodeFigures) => number) => figures.reduce((total, node) => total + of(node), 0);
@@ -45,20 +46,4 @@ export async function measureNodes({ suite, experiment, subject, timedMs, addres
 
 function start(orders: NodeOrders): ChildProcess {
   return fork(new URL("./node.js", import.meta.url), [JSON.stringify(orders)], { stdio: ["ignore", 2, 2, "ipc"] });
-}
-
-/** The next one. Processes end with this one, so none is left behind by one that fails. */
-async function message(node: ChildProcess) {
-  const gone = new AbortController();
-  const ended = (code: number | null, signal: string | null) =>
-    gone.abort(new Error(`a process ended with ${signal ?? code} and no figures`));
-  node.once("exit", ended);
-  try {
-    const [said] = await once(node, "message", { signal: gone.signal });
-    return said;
-  } catch (error) {
-    throw gone.signal.reason ?? error;
-  } finally {
-    node.off("exit", ended);
-  }
 }

@@ -63,6 +63,12 @@ function addStoreFigures(registry: Registry, stats: StoreStats, gauge: Add, coun
     gauge("cached_pending_units", "Units let in and not yet written to the store.", () => cached().pendingUnits);
     gauge("cached_limited_keys", "Keys known here to be limited.", () => cached().limitedKeys);
     gauge("cached_over_admission_units", "What this node may let in over a limit.", () => cached().overAdmissionBound);
+    gauge(
+      "cached_timer_lag_seconds",
+      "By how much timers of flushes fired late at worst, in the last seconds.",
+      () => cached().worstTimerLagMs / 1000,
+    );
+    counter("cached_confirmed", "Checks of cached rules that the store decided.", () => cached().confirmed);
     counter("cached_failed_flushes", "Flushes that the store did not take.", () => cached().failedFlushes);
   }
   if (leased !== undefined) {

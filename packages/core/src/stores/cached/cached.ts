@@ -9,35 +9,23 @@ import { ArrivalRate } from "./arrival-rate.ts";
 import type { Denial } from "./denials.ts";
 import { LocalRule } from "./local-rule.ts";
 import { type CachedOptions, readCachedOptions } from "./options.ts";
+import type { CachedStats } from "./stats.ts";
 import { StoreLink } from "./store-link.ts";
-import { type DroppedUnits, WriteBehind } from "./write-behind.ts";
+import { land, takeOff, WriteBehind } from "./write-behind.ts";
 
 /** How many denials each flush looks at, to forget those that are over. */
 const STEPS_PER_FLUSH = 64;
-
-/** How a cached store stands. */
-export interface CachedStats {
-  /** Units let in here that the store has not confirmed yet. */
-  readonly pendingUnits: number;
-  /** Keys of which it is known here that they are limited. */
-  readonly limitedKeys: number;
-  /** Requests denied here, without the store. */
-  readonly denied: number;
-  readonly flushes: number;
-  readonly failedFlushes: number;
-  /** How long the store took for its latest answer, and takes on the whole. */
-  readonly roundTripMs: number;
-  readonly meanRoundTripMs: number;
-  /** Units asked for here each second, by a moving mean. */
-  readonly arrivalsPerSecond: number;
-  /** What this process may let in over a limit, in units: its arrivals while a flush waits and travels. */
-  readonly overAdmissionBound: number;
-  readonly droppedUnits: DroppedUnits;
-}
+/** Of a key that has less than this part of its limit left, the store decides. */
+const NEAR_LIMIT = 0.2;
+/** What is left of a key about which the store cannot be asked: as much as this process's own use allows. */
+const UNKNOWABLE = Number.POSITIVE_INFINITY;
+/** In microseconds. */
+const TIMER_EARLINESS = 1_000;
 
 /**
- * Makes any store answer at once: a request is decided by what this process knows, and the store is told a
- * little later, in batches. Whoever the store then calls limited is denied here until his time has come.
+ * Answers most requests without a round trip: a request is decided by what this process knows, and the store is told a
+ * little later, in batches. The store decides about keys that this process knows nothing about and about those near
+ * their limit, and a key that it denies is denied here until its time has come.
  */
 export function cached(store: Store, options: CachedOptions = {}): CachedStore {
   if (typeof store?.apply !== "function") {
@@ -48,11 +36,14 @@ export function cached(store: Store, options: CachedOptions = {}): CachedStore {
 
 export class CachedStore implements Store {
   readonly clock: Clock;
+  /** Denials and delays go by this process's time: the store's may be corrected, and what was told must hold. */
+  private readonly timers: Clock;
   /** Those of the store: what is reserved has an idempotency key, and goes there at once. */
   readonly holds?: Holds;
   private readonly store: Store;
   private readonly flushMs: number;
   private readonly refresh: number;
+  private readonly confirm: boolean;
   private readonly maxKeys: number;
   private readonly read: boolean;
   private readonly link: StoreLink;
@@ -61,43 +52,55 @@ export class CachedStore implements Store {
   private readonly own: MemoryStore;
   private readonly rules = new Map<string, LocalRule>();
   private readonly arrivals: ArrivalRate;
+  /** Of the arrivals, those that the store did not decide. */
+  private readonly decidedHere: ArrivalRate;
   private denied = 0;
+  private confirmed = 0;
 
   constructor(store: Store, options: CachedOptions) {
-    const { flushMs, refreshMs, maxPending, maxKeys, read, clock } = readCachedOptions(options);
+    const { flushMs, refreshMs, confirm, maxPending, maxKeys, read, clock } = readCachedOptions(options);
     this.store = store;
     if (store.holds !== undefined) this.holds = store.holds;
     this.clock = store.clock ?? clock ?? new SystemClock();
+    this.timers = clock ?? quietClock();
     this.flushMs = flushMs;
+    this.confirm = confirm && !read;
     this.refresh = refreshMs * 1000;
     this.maxKeys = maxKeys;
     this.read = read;
-    this.link = new StoreLink(store, this.clock);
+    this.link = new StoreLink(store, this.timers);
     this.own = new MemoryStore({ clock: this.clock, maxKeys });
-    this.arrivals = new ArrivalRate(this.clock.now());
+    this.arrivals = new ArrivalRate(this.timers.now());
+    this.decidedHere = new ArrivalRate(this.timers.now());
     this.writeBehind = new WriteBehind(this.link, this.clock, {
       flushMs,
       maxPending,
-      sleep: clock === undefined ? quietSleep : (ms) => clock.sleep(ms),
-      onAnswer: (rule, key, answer) => this.heed({ rule, key, cost: 1 }, answer),
+      timers: this.timers,
+      onAnswer: (rule, key, answer) => {
+        if (answer === undefined) this.unchanged(rule)?.quotas.delete(key);
+        else this.learn({ rule, key, cost: 1 }, answer);
+      },
       onFlush: () => this.tend(),
     });
   }
 
   get stats(): CachedStats {
     const { link, writeBehind } = this;
-    const arrivalsPerSecond = this.arrivals.perSecond(this.clock.now());
-    const meanRoundTripMs = (link.meanRoundTrip ?? 0) / 1000;
+    const now = this.timers.now();
     return {
       pendingUnits: writeBehind.pendingUnits,
       limitedKeys: [...this.rules.values()].reduce((keys, { denials }) => keys + denials.size, 0),
       denied: this.denied,
+      confirmed: this.confirmed,
       flushes: writeBehind.flushes,
       failedFlushes: writeBehind.failedFlushes,
       roundTripMs: link.roundTrip / 1000,
-      meanRoundTripMs,
-      arrivalsPerSecond,
-      overAdmissionBound: (arrivalsPerSecond * (this.flushMs + meanRoundTripMs)) / 1000,
+      meanRoundTripMs: (link.meanRoundTrip ?? 0) / 1000,
+      worstRoundTripMs: link.worstRoundTrip.value(now) / 1000,
+      timerLagMs: writeBehind.timerLag / 1000,
+      worstTimerLagMs: writeBehind.worstTimerLag.value(now) / 1000,
+      arrivalsPerSecond: this.arrivals.perSecond(now),
+      overAdmissionBound: (this.decidedHere.perSecond(now) * this.unwrittenMs(now)) / 1000,
       droppedUnits: { ...writeBehind.dropped },
     };
   }
@@ -111,6 +114,9 @@ export class CachedStore implements Store {
     if (action !== "take" || options?.idempotencyKey !== undefined) return this.handOn(action, operations, options);
     const now = this.clock.now();
     if (this.read && !this.link.failing && !this.refuses(operations, now)) return this.readAndTake(operations, options);
+    if (this.confirm && !this.link.failing && this.mustConfirm(operations, now)) {
+      return this.confirmTake(operations, options);
+    }
     return this.take(operations, options, now);
   }
 
@@ -120,14 +126,91 @@ export class CachedStore implements Store {
     if ("close" in this.store && typeof this.store.close === "function") await this.store.close();
   }
 
-  private take(operations: readonly Operation[], options: ApplyOptions | undefined, now: number): readonly Answer[] {
+  /** Decides here. `isWritten`: whether the store is told of what is let in. */
+  private take(
+    operations: readonly Operation[],
+    options: ApplyOptions | undefined,
+    now: number,
+    isWritten = true,
+  ): readonly Answer[] {
     if (options?.voidFrom !== undefined && now >= options.voidFrom) {
       throw new StoreError("HG_STORE_TIMEOUT", "was asked too late: the time that the request had is over");
     }
-    for (const { cost } of operations) this.arrivals.add(cost);
-    if (!this.refuses(operations, now)) return operations.map((operation) => this.admit(operation, now));
+    for (const { cost } of operations) {
+      this.arrivals.add(cost);
+      this.decidedHere.add(cost);
+    }
+    if (!this.refuses(operations, now)) return operations.map((operation) => this.admit(operation, now, isWritten));
     this.denied += 1;
     return operations.map((operation) => this.standing(operation, now));
+  }
+
+  /** Whether too little is known here to decide a request: it is not known to be denied, and not known to be well within its limits. */
+  private mustConfirm(operations: readonly Operation[], now: number): boolean {
+    const time = this.timers.now();
+    let isKnown = true;
+    for (const operation of operations) {
+      const { key, cost } = operation;
+      const local = this.local(operation.rule);
+      // Timers of a client fire up to a millisecond early: a request that is told when to come again must then pass.
+      if (this.denialOf(operation, local, time + TIMER_EARLINESS) !== undefined) return false;
+      const left = local.quotas.left(key, time, this.refresh);
+      if (left === undefined || left - cost < NEAR_LIMIT * operation.rule.limit.burst) isKnown = false;
+      else if (left !== UNKNOWABLE && !local.evaluate(key, cost, now).allowed) isKnown = false;
+    }
+    return !isKnown;
+  }
+
+  /** Lets the store decide, which is told first of what is pending for the keys: both travel together. */
+  private async confirmTake(
+    operations: readonly Operation[],
+    options: ApplyOptions | undefined,
+  ): Promise<readonly Answer[]> {
+    const sent = operations.map(({ rule, key, cost }) => ({ home: this.local(rule), key, units: cost }));
+    for (const { home, key } of sent) this.writeBehind.writeNow(home, key);
+    for (const units of sent) {
+      takeOff(units);
+      units.home.quotas.spend(units.key, units.units);
+    }
+    let answers: readonly Answer[];
+    try {
+      answers = await this.link.ask("take", operations, options);
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      return this.takeUnconfirmed(operations, options, error);
+    } finally {
+      sent.forEach(land);
+    }
+    this.confirmed += 1;
+    for (const { cost } of operations) this.arrivals.add(cost);
+    const isCharged = answers.every(({ allowed }) => allowed);
+    for (const [i, operation] of operations.entries()) {
+      if (isCharged) this.charge(operation);
+      this.learn(operation, answers[i]);
+    }
+    return answers;
+  }
+
+  /** The store did not answer: this process decides. What may have been charged is not written again. */
+  private takeUnconfirmed(
+    operations: readonly Operation[],
+    options: ApplyOptions | undefined,
+    error: StoreError,
+  ): readonly Answer[] {
+    if (error.scope !== "key" && !this.link.isPartial) this.link.fail("take", error);
+    // Where only a part of the store fails, its keys are decided here until it is time to ask again.
+    else for (const { rule, key } of operations) this.local(rule).quotas.set(key, UNKNOWABLE, this.timers.now());
+    return this.take(operations, options, this.clock.now(), error.code === "HG_STORE_REFUSED");
+  }
+
+  /** Counts what the store let in. If that does not fit into what was let in here, the key was reset elsewhere. */
+  private charge(operation: Operation): void {
+    const { rule, key, cost } = operation;
+    const local = this.local(rule);
+    if (!local.evaluate(key, cost, this.clock.now()).allowed) this.forget(operation, local);
+    this.own.apply("penalize", [{ rule, key, cost }]);
+    const denial = local.denials.get(key, this.timers.now());
+    if (denial !== undefined && denial.cost <= cost) local.denials.delete(key);
   }
 
   private async readAndTake(
@@ -137,7 +220,7 @@ export class CachedStore implements Store {
     try {
       const answers = await this.link.ask("peek", operations);
       if (answers.some(({ allowed }) => !allowed)) {
-        for (const [i, answer] of answers.entries()) this.heed(operations[i], answer);
+        for (const [i, answer] of answers.entries()) this.learn(operations[i], answer);
         return answers;
       }
     } catch (error) {
@@ -157,7 +240,7 @@ export class CachedStore implements Store {
     await Promise.all(operations.map(({ key }, i) => this.writeBehind.settle(locals[i], key)));
     // The answer to a repeated request is an old one: nothing can be learned from it.
     if (options?.idempotencyKey !== undefined) return this.store.apply(action, operations, options);
-    const denials = operations.map(({ key }, i) => locals[i].denials.get(key, this.clock.now()));
+    const denials = operations.map(({ key }, i) => locals[i].denials.get(key, this.timers.now()));
     const forgotten = action === "reset" ? operations.map(({ key }, i) => this.writeBehind.take(locals[i], key)) : [];
     let answers: readonly Answer[];
     try {
@@ -169,7 +252,7 @@ export class CachedStore implements Store {
     if (action === "penalize" || action === "refund") this.own.apply(action, operations);
     for (const [i, operation] of operations.entries()) {
       if (action === "reset") this.forget(operation, locals[i]);
-      this.heed({ ...operation, cost: action === "peek" ? operation.cost : 1 }, answers[i]);
+      this.learn({ ...operation, cost: action === "peek" ? operation.cost : 1 }, answers[i]);
       this.lift(operation, answers[i], denials[i]);
     }
     return answers;
@@ -177,95 +260,118 @@ export class CachedStore implements Store {
 
   /** Whether a request is known to be over a limit. */
   private refuses(operations: readonly Operation[], now: number): boolean {
+    const time = this.timers.now();
     for (const operation of operations) {
       const local = this.local(operation.rule);
-      if (this.denialOf(operation, local, now) !== undefined) return true;
+      if (this.denialOf(operation, local, time) !== undefined) return true;
       if (!local.evaluate(operation.key, operation.cost, now).allowed) return true;
     }
     return false;
   }
 
-  private denialOf({ key, cost }: Operation, local: LocalRule, now: number): Denial | undefined {
-    const denial = local.denials.get(key, now);
+  private denialOf({ key, cost }: Operation, local: LocalRule, time: number): Denial | undefined {
+    const denial = local.denials.get(key, time);
     return denial !== undefined && cost >= denial.cost ? denial : undefined;
   }
 
   /** Lets a request in, which must fit. */
-  private admit(operation: Operation, now: number): Answer {
+  private admit(operation: Operation, now: number, isWritten: boolean): Answer {
     const { key, cost } = operation;
     const local = this.local(operation.rule);
     const { remaining, resetAfter } = local.spend(key, cost, now);
-    if (cost > 0) this.writeBehind.add(local, key, cost, now);
-    return this.answer(now, true, remaining, 0, resetAfter);
+    const known = local.quotas.spend(key, cost);
+    const left = this.link.failing ? undefined : known;
+    const isAlone = left === UNKNOWABLE;
+    if (cost > 0 && isWritten && !isAlone) this.writeBehind.add(local, key, cost, now);
+    else if (cost > 0) this.writeBehind.dropped.unconfirmed += cost;
+    return this.answer(operation, now, true, Math.max(0, Math.min(remaining, left ?? remaining)), 0, resetAfter);
   }
 
   /** How one of the operations of a denied request stands; it may not be the one that refused. */
   private standing(operation: Operation, now: number): Answer {
     const { key, cost } = operation;
     const local = this.local(operation.rule);
-    const denial = this.denialOf(operation, local, now);
+    const time = this.timers.now();
+    const denial = this.denialOf(operation, local, time);
     if (denial !== undefined) return this.denial(operation, local, denial, now);
     const { allowed, retryAfter } = local.evaluate(key, cost, now);
     const { remaining, resetAfter } = local.evaluate(key, 0, now);
-    const answer = this.answer(now, allowed, remaining, retryAfter, resetAfter);
-    // This process's own use is over the limit: that holds unless somebody has reset the key elsewhere.
-    if (!allowed && retryAfter < Number.POSITIVE_INFINITY) {
-      const denial = { cost, until: now + retryAfter, fullAt: now + resetAfter, ahead: 0, askedAt: now };
-      local.denials.set(key, denial, now);
-      void this.verify(operation, local, denial);
+    if (allowed || retryAfter === Number.POSITIVE_INFINITY) {
+      return this.answer(operation, now, allowed, remaining, retryAfter, resetAfter);
     }
-    return answer;
+    const late = this.lateness(time);
+    // This process's own use is over the limit: that holds unless somebody has reset the key elsewhere.
+    const until = time + retryAfter + late;
+    const own = { cost, until, fullAt: time + resetAfter + late, ahead: now - time, askedAt: time };
+    local.denials.set(key, own, time);
+    void this.verify(operation, local, own);
+    return this.answer(operation, now, false, remaining, retryAfter + late, resetAfter + late);
   }
 
   private denial(operation: Operation, local: LocalRule, denial: Denial, now: number): Answer {
     const { key, cost } = operation;
-    if (Math.abs(now - denial.askedAt) >= this.refresh) {
-      denial.askedAt = now;
+    const time = this.timers.now();
+    if (Math.abs(time - denial.askedAt) >= this.refresh) {
+      denial.askedAt = time;
       void this.verify(operation, local, denial);
     }
-    const left = denial.until - now;
-    const retryAfter = cost === denial.cost ? left : Math.max(left, local.evaluate(key, cost, now).retryAfter);
+    const left = denial.until - time;
+    const own = cost === denial.cost ? 0 : local.evaluate(key, cost, now).retryAfter;
+    const retryAfter = Math.max(left, own > 0 ? own + this.lateness(time) : 0);
     const remaining = denial.cost === 1 ? 0 : local.evaluate(key, 0, now).remaining;
-    return this.answer(now + denial.ahead, false, remaining, retryAfter, Math.max(0, denial.fullAt - now));
+    return this.answer(operation, time + denial.ahead, false, remaining, retryAfter, Math.max(0, denial.fullAt - time));
   }
 
-  private answer(time: number, allowed: boolean, remaining: number, retryAfter: number, resetAfter: number): Answer {
-    return { time, allowed, remaining, retryAfter, resetAfter, source: "cache", degraded: this.link.degraded };
+  private answer(
+    { rule, key }: Operation,
+    time: number,
+    allowed: boolean,
+    remaining: number,
+    retryAfter: number,
+    resetAfter: number,
+  ): Answer {
+    const isAlone = this.local(rule).quotas.left(key, this.timers.now(), this.refresh) === UNKNOWABLE;
+    const degraded = this.link.degraded || isAlone;
+    return { time, allowed, remaining, retryAfter, resetAfter, source: "cache", degraded };
   }
 
   /** Asks the store whether a denial still holds, unless it says so by itself when it is told what is pending. */
   private async verify({ rule, key }: Operation, local: LocalRule, denial: Denial): Promise<void> {
     await this.writeBehind.settle(local, key);
-    if (local.denials.get(key, this.clock.now()) !== denial) return;
+    if (local.denials.get(key, this.timers.now()) !== denial) return;
     const operation = { rule, key, cost: 1 };
     try {
       const [answer] = await this.link.ask("peek", [operation]);
-      this.heed(operation, answer);
+      this.learn(operation, answer);
       this.lift(operation, answer, denial);
     } catch (error) {
-      this.link.fail("peek", error);
+      if (!this.link.isPartial) this.link.fail("peek", error);
     }
   }
 
-  /** Remembers a denial of the store. */
-  private heed({ rule, key, cost }: Operation, { time, allowed, retryAfter, resetAfter }: Answer): void {
+  /** Remembers what the store said: how much is left of a quota, and until when a request is denied. */
+  private learn({ rule, key, cost }: Operation, answer: Answer): void {
     const local = this.unchanged(rule);
-    if (local === undefined || allowed || cost === 0 || retryAfter === Number.POSITIVE_INFINITY) return;
-    const now = this.clock.now();
-    const known = local.denials.get(key, now);
+    if (local === undefined) return;
+    const { allowed, remaining, retryAfter, resetAfter } = answer;
+    const time = this.timers.now();
+    // What stands in for the store inside does not know.
+    if (answer.degraded) local.quotas.delete(key);
+    else if (this.confirm) local.quotas.set(key, remaining - this.writeBehind.unwritten(local, key), time);
+    if (allowed || cost === 0 || retryAfter === Number.POSITIVE_INFINITY) return;
+    const known = local.denials.get(key, time);
     if (known !== undefined && known.cost < cost) return;
-    const denial = { cost, until: now + retryAfter, fullAt: now + resetAfter, ahead: time - now, askedAt: now };
-    local.denials.set(key, denial, now);
+    const ahead = answer.time - time;
+    local.denials.set(key, { cost, until: time + retryAfter, fullAt: time + resetAfter, ahead, askedAt: time }, time);
   }
 
   /** Lifts a denial for which the store has room: it was asked after it had been told of all that led to the denial. */
   private lift(operation: Operation, { remaining }: Answer, denial: Denial | undefined): void {
     const { rule, key } = operation;
     const local = this.unchanged(rule);
-    const now = this.clock.now();
-    if (local === undefined || denial === undefined || local.denials.get(key, now) !== denial) return;
+    if (local === undefined || denial === undefined || local.denials.get(key, this.timers.now()) !== denial) return;
     if (remaining - this.writeBehind.unwritten(local, key) < denial.cost) return;
-    if (local.evaluate(key, denial.cost, now).allowed) local.denials.delete(key);
+    if (local.evaluate(key, denial.cost, this.clock.now()).allowed) local.denials.delete(key);
     else this.forget(operation, local);
   }
 
@@ -295,16 +401,32 @@ export class CachedStore implements Store {
     return known;
   }
 
+  /** How long after it was let in a unit may be unknown here to be too many: it waits, its timer is late, it travels. */
+  private unwrittenMs(time: number): number {
+    return this.flushMs + (this.writeBehind.worstTimerLag.value(time) + this.link.worstRoundTrip.value(time)) / 1000;
+  }
+
+  /** By how much later than this process the store is charged, and so has room, in microseconds. */
+  private lateness(time: number): number {
+    return this.link.failing ? 0 : this.unwrittenMs(time) * 1000;
+  }
+
   private tend(): void {
-    const now = this.clock.now();
+    const now = this.timers.now();
     this.arrivals.perSecond(now);
+    this.decidedHere.perSecond(now);
     for (const { denials } of this.rules.values()) denials.sweep(STEPS_PER_FLUSH, now);
   }
 }
 
-/** A timer that does not keep the process alive. */
-function quietSleep(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms).unref();
-  });
+/** The system's clock, with timers that do not keep the process alive. */
+function quietClock(): Clock {
+  const system = new SystemClock();
+  return {
+    now: () => system.now(),
+    sleep: (ms) =>
+      new Promise((resolve) => {
+        setTimeout(resolve, ms).unref();
+      }),
+  };
 }

@@ -4,7 +4,7 @@ export interface Denial {
   readonly until: number;
   /** When the full quota is there again. */
   readonly fullAt: number;
-  /** How far the store's clock was from ours when it said so: by it, the times told are the store's own. */
+  /** How far the store's clock is ahead of this process's timers: with it, the times told are the store's own. */
   readonly ahead: number;
   /** When the store was asked last. */
   askedAt: number;

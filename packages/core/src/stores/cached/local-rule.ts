@@ -2,13 +2,16 @@ import { type Algorithm, Outcome } from "../../algorithms/algorithm.ts";
 import type { Ledger } from "../memory/ledger.ts";
 import type { Rule } from "../store.ts";
 import { Denials } from "./denials.ts";
+import { KnownQuotas } from "./known-quotas.ts";
 import type { Delta, DeltaHome } from "./write-behind.ts";
 
-/** What this process knows of one rule: what it let in itself, who is limited, and what the store is still to be told. */
+/** What this process knows of one rule: what it let in itself, what the store said, and what the store is still to be told. */
 export class LocalRule implements DeltaHome {
   rule: Rule;
   readonly denials: Denials;
+  readonly quotas: KnownQuotas;
   readonly deltas = new Map<string, Delta>();
+  readonly inFlight = new Map<string, number>();
   /** What was evaluated last. */
   readonly out = new Outcome();
   private ledger: Ledger;
@@ -19,17 +22,19 @@ export class LocalRule implements DeltaHome {
     this.rule = rule;
     this.ledger = ledger;
     this.denials = new Denials(maxKeys);
+    this.quotas = new KnownQuotas(maxKeys);
     this.algorithm = ledger.algorithm;
     this.blank = Float64Array.from(this.algorithm.blank);
   }
 
-  /** Goes on under another limit, for which nobody is known to be limited. */
+  /** Goes on under another limit, about which the store has said nothing yet. */
   use(rule: Rule, ledger: Ledger): void {
     this.rule = rule;
     this.ledger = ledger;
     this.algorithm = ledger.algorithm;
     this.blank = Float64Array.from(this.algorithm.blank);
     this.denials.clear();
+    this.quotas.clear();
   }
 
   /** Whether a request fits into what this process has let in; into `out`. */

@@ -5,8 +5,17 @@ import { type Clock, requireClock } from "../../time/clock.ts";
 export interface CachedOptions {
   /** How long units wait until they are written to the store, all together (default 10). */
   readonly flushMs?: number;
-  /** How often a denial that is in use is verified with the store (default 1000): so long may one outlive a reset elsewhere. */
+  /**
+   * How often a denial that is in use is verified with the store (default 1000): so long may one outlive a reset
+   * elsewhere. What the store said about a quota is trusted as long.
+   */
   readonly refreshMs?: number;
+  /**
+   * Whether the store decides about a key that this process knows nothing about, or of which less than a fifth is left
+   * (default true): one round trip for those requests. With false every request is decided here, and in a burst over
+   * many keys each process lets in up to the whole limit.
+   */
+  readonly confirm?: boolean;
   /** How many keys may wait to be written (default 10,000): so many are written at once. If the store is gone, the oldest are dropped. */
   readonly maxPending?: number;
   /** How many keys of each rule are remembered here (default 100,000). Keys beyond are let in until the store says otherwise. */
@@ -17,7 +26,15 @@ export interface CachedOptions {
   readonly clock?: Clock;
 }
 
-const OPTIONS: ReadonlySet<string> = new Set(["flushMs", "refreshMs", "maxPending", "maxKeys", "read", "clock"]);
+const OPTIONS: ReadonlySet<string> = new Set([
+  "flushMs",
+  "refreshMs",
+  "confirm",
+  "maxPending",
+  "maxKeys",
+  "read",
+  "clock",
+]);
 
 /** A longer `setTimeout` fires at once. */
 const LONGEST_MS = 2 ** 31 - 1;
@@ -27,16 +44,18 @@ type Settings = Required<Omit<CachedOptions, "clock">> & Pick<CachedOptions, "cl
 /** The options, checked and with their defaults. */
 export function readCachedOptions(options: CachedOptions): Settings {
   requireOptions(options, OPTIONS);
-  const { flushMs = 10, refreshMs = 1000, maxPending = 10_000, maxKeys = 100_000, read = false, clock } = options;
+  const { flushMs = 10, refreshMs = 1000, maxPending = 10_000, maxKeys = 100_000, clock } = options;
+  const { confirm = true, read = false } = options;
   requireDuration(flushMs, "flushMs");
   requireDuration(refreshMs, "refreshMs");
   requireCount(maxPending, "maxPending");
   requireCount(maxKeys, "maxKeys");
-  if (typeof read !== "boolean") {
-    throw new HeadgateError("HG_BAD_OPTION", "read", `must be true or false, got ${shown(read)}`);
+  for (const [name, flag] of Object.entries({ confirm, read })) {
+    if (typeof flag === "boolean") continue;
+    throw new HeadgateError("HG_BAD_OPTION", name, `must be true or false, got ${shown(flag)}`);
   }
   if (clock !== undefined) requireClock(clock);
-  return { flushMs, refreshMs, maxPending, maxKeys, read, ...(clock && { clock }) };
+  return { flushMs, refreshMs, confirm, maxPending, maxKeys, read, ...(clock && { clock }) };
 }
 
 function requireDuration(value: unknown, field: string): void {

@@ -1,6 +1,7 @@
 import { StoreError } from "../../errors.ts";
 import type { Clock } from "../../time/clock.ts";
 import type { Answer, Rule } from "../store.ts";
+import { RecentWorst } from "./recent-worst.ts";
 import type { StoreLink } from "./store-link.ts";
 import { windowEnd } from "./window-end.ts";
 
@@ -17,6 +18,8 @@ export interface Delta {
 export interface DeltaHome {
   readonly rule: Rule;
   readonly deltas: Map<string, Delta>;
+  /** Units that were sent and not answered yet, by key. */
+  readonly inFlight: Map<string, number>;
 }
 
 /** Units that were let in and will not be written, by reason. */
@@ -36,9 +39,10 @@ export interface DroppedUnits {
 export interface WriteBehindOptions {
   readonly flushMs: number;
   readonly maxPending: number;
-  readonly sleep: (ms: number) => Promise<void>;
-  /** Called with what the store says to each write. */
-  readonly onAnswer: (rule: Rule, key: string, answer: Answer) => void;
+  /** For timers, and to measure how late they fire. */
+  readonly timers: Clock;
+  /** Called with what the store says to each write; without an answer if it failed. */
+  readonly onAnswer: (rule: Rule, key: string, answer: Answer | undefined) => void;
   /** Called with each flush. */
   readonly onFlush: () => void;
 }
@@ -51,6 +55,9 @@ export interface WriteBehindOptions {
 export class WriteBehind {
   flushes = 0;
   failedFlushes = 0;
+  /** By how much the latest timer fired late, in microseconds; and the recent ones at worst. */
+  timerLag = 0;
+  readonly worstTimerLag: RecentWorst;
   readonly dropped: { -readonly [Reason in keyof DroppedUnits]: number } = {
     closed: 0,
     unconfirmed: 0,
@@ -72,6 +79,7 @@ export class WriteBehind {
     this.link = link;
     this.clock = clock;
     this.options = options;
+    this.worstTimerLag = new RecentWorst(options.timers.now());
   }
 
   get pendingUnits(): number {
@@ -83,9 +91,7 @@ export class WriteBehind {
 
   /** Units of a key that the store may not know of. */
   unwritten(home: DeltaHome, key: string): number {
-    let units = home.deltas.get(key)?.units ?? 0;
-    for (const delta of this.sent.keys()) if (delta.home === home && delta.key === key) units += delta.units;
-    return units;
+    return (home.deltas.get(key)?.units ?? 0) + (home.inFlight.get(key) ?? 0);
   }
 
   /** Takes note of a request that was let in. */
@@ -119,12 +125,19 @@ export class WriteBehind {
     }
   }
 
-  /** Writes a key's delta, and waits until the store has answered to all that was sent. */
-  async settle(home: DeltaHome, key: string): Promise<void> {
+  /** Writes a key's delta now: a request that is sent next finds it charged. */
+  writeNow(home: DeltaHome, key: string): void {
     const delta = home.deltas.get(key);
     if (delta !== undefined && this.clock.now() >= delta.closes) this.drop(delta, "closed");
-    else if (delta !== undefined && !this.link.failing) this.write(delta);
-    await Promise.all(this.sent.values());
+    else if (delta !== undefined && !this.link.failing) void this.write(delta);
+  }
+
+  /** Writes a key's delta, and waits until the store has answered to all that was sent for the key. */
+  async settle(home: DeltaHome, key: string): Promise<void> {
+    this.writeNow(home, key);
+    const written: Promise<void>[] = [];
+    for (const [delta, sent] of this.sent) if (delta.key === key && delta.home === home) written.push(sent);
+    await Promise.all(written);
   }
 
   /** Writes all that waits. The calls are made in one tick, so that a store can send them together. */
@@ -162,11 +175,15 @@ export class WriteBehind {
   private arm(): void {
     if (this.armed) return;
     this.armed = true;
-    const { flushMs, maxPending } = this.options;
+    const { flushMs, maxPending, timers } = this.options;
     // To try a store that cannot take it again and again without a pause would leave no time for anything else.
     const ms = this.link.failing || this.sent.size >= maxPending ? Math.max(1, flushMs) : flushMs;
-    void this.options.sleep(ms).then(() => {
+    const due = timers.now() + ms * 1000;
+    void timers.sleep(ms).then(() => {
       this.armed = false;
+      const now = timers.now();
+      this.timerLag = Math.max(0, now - due);
+      this.worstTimerLag.add(this.timerLag, now);
       if (!this.ended) void this.flush();
     });
   }
@@ -210,6 +227,7 @@ export class WriteBehind {
 
   private write(delta: Delta): Promise<void> {
     this.remove(delta);
+    takeOff(delta);
     const written = this.send(delta).finally(() => this.sent.delete(delta));
     this.sent.set(delta, written);
     return written;
@@ -220,8 +238,11 @@ export class WriteBehind {
     const { rule } = delta.home;
     try {
       const [answer] = await this.link.ask("penalize", [{ rule, key, cost: units }], { voidFrom: closes });
+      land(delta);
       this.options.onAnswer(rule, key, answer);
     } catch (error) {
+      land(delta);
+      this.options.onAnswer(rule, key, undefined);
       await this.notWritten(delta, error);
     }
   }
@@ -262,4 +283,18 @@ export class WriteBehind {
     this.waiting.delete(delta);
     delta.home.deltas.delete(delta.key);
   }
+}
+
+type Units = Pick<Delta, "home" | "key" | "units">;
+
+/** Units are on their way to the store: what it said before does not know of them. */
+export function takeOff({ home, key, units }: Units): void {
+  home.inFlight.set(key, (home.inFlight.get(key) ?? 0) + units);
+}
+
+/** The store has answered to them, or will not. */
+export function land({ home, key, units }: Units): void {
+  const left = (home.inFlight.get(key) ?? 0) - units;
+  if (left > 0) home.inFlight.set(key, left);
+  else home.inFlight.delete(key);
 }

@@ -10,7 +10,7 @@ const ten = rule("ten", fixedWindow({ limit: 10, windowMs: 10_000 }));
 function setUp(roundTripMs = 2) {
   const clock = new ManualClock(START_MS);
   const store = new DistantStore(clock, roundTripMs);
-  return { clock, store, node: cached(store, { clock }) };
+  return { clock, store, node: cached(store, { confirm: false, clock }) };
 }
 
 describe("a request to a cached store", () => {
@@ -68,9 +68,10 @@ describe("a request to a cached store", () => {
     for (let i = 0; i < 10; i += 1)
       expect(node.apply("take", [operation(ten, "k")])).toMatchObject([{ allowed: true }]);
     expect(node.apply("take", [operation(ten, "k")])).toMatchObject([
-      { allowed: false, remaining: 0, retryAfter: 10_000_000, source: "cache" },
+      { allowed: false, remaining: 0, retryAfter: 10_010_000, source: "cache" },
     ]);
-    await clock.advance(10_000);
+    // The store is told, and so has room, up to flushMs later.
+    await clock.advance(10_010);
     expect(node.apply("take", [operation(ten, "k")])).toMatchObject([{ allowed: true }]);
   });
 
@@ -79,9 +80,9 @@ describe("a request to a cached store", () => {
     const bucket = rule("bucket", tokenBucket({ limit: 10, windowMs: 10_000 }));
     node.apply("take", [operation(bucket, "k", 7)]);
     for (let i = 0; i < 2; i += 1) {
-      const denied = { allowed: false, remaining: 3, retryAfter: 2_000_000, resetAfter: 7_000_000 };
+      const denied = { allowed: false, remaining: 3, retryAfter: 2_010_000, resetAfter: 7_010_000 };
       expect(node.apply("take", [operation(bucket, "k", 5)])).toMatchObject([denied]);
-      expect(node.apply("take", [operation(bucket, "k", 6)])).toMatchObject([{ ...denied, retryAfter: 3_000_000 }]);
+      expect(node.apply("take", [operation(bucket, "k", 6)])).toMatchObject([{ ...denied, retryAfter: 3_010_000 }]);
     }
     expect(node.apply("take", [operation(bucket, "k", 11)])).toMatchObject([{ retryAfter: Number.POSITIVE_INFINITY }]);
     expect(node.apply("take", [operation(bucket, "k", 3)])).toMatchObject([{ allowed: true, remaining: 0 }]);

@@ -31,7 +31,7 @@ it("close writes what is pending and waits for what is under way, and then close
 
 it("close waits for what is under way, though nothing else is pending", async () => {
   const clock = new ManualClock(START_MS);
-  const node = cached(new DistantStore(clock, 2), { clock });
+  const node = cached(new DistantStore(clock, 2), { confirm: false, clock });
   node.apply("take", [operation(ten, "k", 3)]);
   await clock.advance(10.5);
   let isClosed = false;
@@ -46,7 +46,7 @@ it("close waits for what is under way, though nothing else is pending", async ()
 
 it("close of a store that cannot be closed writes what is pending", async () => {
   const store = new MemoryStore();
-  const node = cached(store);
+  const node = cached(store, { confirm: false });
   node.apply("take", [operation(ten, "k", 3)]);
   await node.close();
   expect(await remaining(store, ten, "k")).toBe(7);
@@ -56,7 +56,7 @@ it("close during an outage waits for the peek that is under way, and then writes
   vi.spyOn(process, "emitWarning").mockImplementation(() => {});
   const clock = new ManualClock(START_MS);
   const store = new DistantStore(clock, 2);
-  const node = cached(store, { clock });
+  const node = cached(store, { confirm: false, clock });
   store.fail(refused);
   for (const key of ["a", "b"]) node.apply("take", [operation(ten, key, 3)]);
   await clock.advance(21.5);
@@ -72,7 +72,7 @@ it("after close nothing is tried again by itself", async () => {
   vi.spyOn(process, "emitWarning").mockImplementation(() => {});
   const clock = new ManualClock(START_MS);
   const store = new DistantStore(clock);
-  const node = cached(store, { clock });
+  const node = cached(store, { confirm: false, clock });
   store.fail(refused);
   node.apply("take", [operation(ten, "k", 3)]);
   await node.close();
@@ -84,7 +84,7 @@ it("after close nothing is tried again by itself", async () => {
 
 it("its timers do not keep a process alive", () => {
   const before = process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
-  const node = cached({ apply: () => new Promise<never>(() => {}) }, { flushMs: 60_000 });
+  const node = cached({ apply: () => new Promise<never>(() => {}) }, { confirm: false, flushMs: 60_000 });
   node.apply("take", [operation(ten, "k", 3)]);
   expect(process.getActiveResourcesInfo().filter((name) => name === "Timeout")).toHaveLength(before);
 });

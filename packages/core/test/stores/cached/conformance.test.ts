@@ -7,7 +7,8 @@ import { storeConformance } from "../store-conformance.ts";
 const TODAY_MS = 1_700_000_000_123.457;
 
 // One process alone lets nobody in too many, and what is written at once is charged at the right time.
-storeConformance("cached(MemoryStore) of one process", () => make({ flushMs: 0 }));
+storeConformance("cached(MemoryStore) of one process", () => make({ flushMs: 0, confirm: false }));
+storeConformance("cached(MemoryStore) that confirms", () => make({ flushMs: 0, confirm: true }));
 storeConformance("cached(MemoryStore) that reads first", () => make({ flushMs: 0, read: true }));
 
 function make(options: CachedOptions): StoreContext {

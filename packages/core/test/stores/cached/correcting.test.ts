@@ -11,7 +11,7 @@ const ten = rule("ten", fixedWindow({ limit: 10, windowMs: 10_000 }));
 function setUp() {
   const clock = new ManualClock(START_MS);
   const store = new DistantStore(clock, 2);
-  const node = cached(store, { clock });
+  const node = cached(store, { confirm: false, clock });
   /** Asks, and lets the time pass that it takes. */
   const does = async (action: Action, cost = 1, at: Store = node) => {
     const [answer] = await Promise.all([ask(at, action, ten, "k", cost), clock.advance(20)]);

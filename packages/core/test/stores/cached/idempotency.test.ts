@@ -10,7 +10,7 @@ const once = { idempotencyKey: "once" };
 function setUp() {
   const clock = new ManualClock(1_700_000_000_000);
   const store = new DistantStore(clock);
-  return { clock, store, node: cached(store, { clock }) };
+  return { clock, store, node: cached(store, { confirm: false, clock }) };
 }
 
 it("a request with an idempotency key goes to the store, after what was let in before it", async () => {
@@ -35,7 +35,7 @@ it("a request with an idempotency key is not denied from the cache: it may repea
 
 it("the answer to a repeated request denies nobody: it is an old one", async () => {
   const clock = new ManualClock(1_700_000_000_000);
-  const node = cached(new MemoryStore({ clock }), { clock });
+  const node = cached(new MemoryStore({ clock }), { confirm: false, clock });
   await ask(node, "penalize", ten, "k", 10);
   await node.apply("take", [operation(ten, "k")], once);
   await clock.advance(10_000);
@@ -47,7 +47,7 @@ it("the answer to a repeated request denies nobody: it is an old one", async () 
 
 it("a penalty that is repeated under its idempotency key counts once", async () => {
   const clock = new ManualClock(1_700_000_000_000);
-  const node = cached(new MemoryStore({ clock }), { clock });
+  const node = cached(new MemoryStore({ clock }), { confirm: false, clock });
   for (let i = 0; i < 3; i += 1) await node.apply("penalize", [operation(ten, "k", 4)], once);
   expect(await ask(node, "take", ten, "k", 6)).toMatchObject({ allowed: true });
 });

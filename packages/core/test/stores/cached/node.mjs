@@ -18,7 +18,7 @@ const timed = {
   },
   close: () => redis.close(),
 };
-const store = cached(timed, { flushMs });
+const store = cached(timed, { confirm: false, flushMs });
 const rule = { name: "each", limit: fixedWindow({ limit, windowMs }) };
 // The first answer tells the server's time.
 await store.apply("peek", [{ rule, key: "warm", cost: 1 }]);

@@ -10,7 +10,7 @@ const hundred = rule("hundred", fixedWindow({ limit: 100, windowMs: 10_000 }));
 function setUp({ maxPending = 1_000 } = {}) {
   const clock = new ManualClock(START_MS);
   const store = new DistantStore(clock, 2);
-  return { clock, store, node: cached(store, { clock, maxPending }) };
+  return { clock, store, node: cached(store, { confirm: false, clock, maxPending }) };
 }
 
 const warned = vi.spyOn(process, "emitWarning");
@@ -134,7 +134,7 @@ describe("when the store of a cached store fails", () => {
   it("what is refused after its window has closed takes nothing of the next with it", async () => {
     const clock = new ManualClock(START_MS);
     const store = new DistantStore(clock, 20);
-    const node = cached(store, { clock });
+    const node = cached(store, { confirm: false, clock });
     await clock.advance(9_985);
     store.fail(refused);
     node.apply("take", [operation(hundred, "k", 7)]);
@@ -147,7 +147,7 @@ describe("when the store of a cached store fails", () => {
   it("what is refused and what came since count no longer than the first of them, if windows are not aligned", async () => {
     const clock = new ManualClock(START_MS);
     const store = new DistantStore(clock, 2);
-    const node = cached(store, { clock, flushMs: 1_000 });
+    const node = cached(store, { confirm: false, clock, flushMs: 1_000 });
     const rate = rule("rate", gcra({ limit: 100, windowMs: 10_000 }));
     store.fail(refused);
     node.apply("take", [operation(rate, "k", 3)]);
@@ -195,7 +195,7 @@ describe("when the store of a cached store fails", () => {
     const clock = new ManualClock(START_MS);
     let calls = 0;
     const silent = { clock, apply: () => new Promise<never>(() => (calls += 1)) };
-    const node = cached(silent, { clock, maxPending: 5 });
+    const node = cached(silent, { confirm: false, clock, maxPending: 5 });
     for (let i = 0; i < 100; i += 1) {
       expect(node.apply("take", [operation(hundred, `k${i}`)])).toMatchObject([{ allowed: true }]);
       await clock.advance(3);
@@ -208,7 +208,7 @@ describe("when the store of a cached store fails", () => {
   it.each(["all", "writes"])("is tried again once a millisecond, though there is no flushMs: %s", async (failing) => {
     const clock = new ManualClock(START_MS);
     const store = new DistantStore(clock);
-    const node = cached(store, { clock, flushMs: 0 });
+    const node = cached(store, { confirm: false, clock, flushMs: 0 });
     store.failures = failing === "all" ? { peek: refused, penalize: refused } : { penalize: refused };
     node.apply("take", [operation(hundred, "k")]);
     await clock.advance(10);
@@ -217,7 +217,10 @@ describe("when the store of a cached store fails", () => {
 
   it("gets nothing more while it owes too many answers, though there is no flushMs", async () => {
     const clock = new ManualClock(START_MS);
-    const node = cached({ clock, apply: () => new Promise<never>(() => {}) }, { clock, flushMs: 0, maxPending: 1 });
+    const node = cached(
+      { clock, apply: () => new Promise<never>(() => {}) },
+      { confirm: false, clock, flushMs: 0, maxPending: 1 },
+    );
     for (const key of ["a", "b", "c"]) node.apply("take", [operation(hundred, key)]);
     await clock.advance(10);
     expect(node.stats).toMatchObject({ pendingUnits: 2, droppedUnits: { overflow: 1 } });
@@ -263,7 +266,7 @@ describe("when the store of a cached store fails", () => {
   it("what stands in for it inside is no silent truth: answers are degraded", async () => {
     const clock = new ManualClock(START_MS);
     const store = new DistantStore(clock, 2);
-    const node = cached(resilient(store, { clock, onError: "deny" }), { clock });
+    const node = cached(resilient(store, { clock, onError: "deny" }), { confirm: false, clock });
     store.fail(unreachable);
     node.apply("take", [operation(hundred, "k")]);
     await clock.advance(12);
@@ -282,7 +285,7 @@ describe("when the store of a cached store fails", () => {
           return memory.apply(action, operations);
         },
       },
-      { clock },
+      { confirm: false, clock },
     );
     node.apply("take", [operation(hundred, "k", 3)]);
     await clock.advance(100);

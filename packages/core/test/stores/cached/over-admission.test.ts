@@ -14,6 +14,7 @@ interface Run {
   readonly limit: number;
   readonly flushMs: number;
   readonly roundTripMs: number;
+  readonly confirm: boolean;
   readonly read: boolean;
   readonly traffic: readonly { readonly node: number; readonly pauseMs: number; readonly units: number }[];
 }
@@ -23,6 +24,7 @@ const runs: fc.Arbitrary<Run> = fc.record({
   limit: fc.integer({ min: 1, max: 60 }),
   flushMs: fc.integer({ min: 0, max: 60 }),
   roundTripMs: fc.integer({ min: 0, max: 80 }),
+  confirm: fc.boolean(),
   read: fc.boolean(),
   traffic: fc.array(
     fc.record({
@@ -36,20 +38,22 @@ const runs: fc.Arbitrary<Run> = fc.record({
 
 /** While the store is asked whether a denial holds, more is let in and written: the answer does not know of it. */
 const answerFromBeforeAWrite: Run = {
-  ...{ nodes: 1, limit: 3, flushMs: 0, roundTripMs: 1, read: true },
+  ...{ nodes: 1, limit: 3, flushMs: 0, roundTripMs: 1, confirm: false, read: true },
   traffic: [0, 2, 0, 0, 0, 0].map((pauseMs, i) => ({ node: 0, pauseMs, units: i === 4 ? 3 : 1 })),
 };
 
 /** What N nodes over one store let in. */
-async function simulate({ nodes, limit, flushMs, roundTripMs, read, traffic }: Run): Promise<Admission[]> {
+async function simulate({ nodes, limit, flushMs, roundTripMs, confirm, read, traffic }: Run): Promise<Admission[]> {
   const clock = new ManualClock(START_MS);
   const store = new DistantStore(clock, roundTripMs);
-  const stores = Array.from({ length: nodes }, () => cached(store, { clock, flushMs, read }));
+  const stores = Array.from({ length: nodes }, () => cached(store, { clock, flushMs, confirm, read }));
   const each = rule("each", fixedWindow({ limit, windowMs: WINDOW_MS }));
   const letIn: Admission[] = [];
   const take = async (node: number, units: number): Promise<void> => {
-    const [{ allowed }] = await stores[node].apply("take", [operation(each, "k", units)]);
-    if (allowed) letIn.push({ node, at: clock.now() / 1000, units });
+    const [{ allowed, source }] = await stores[node].apply("take", [operation(each, "k", units)]);
+    // What the store decides, it decides in the middle of the round trip.
+    const decidedMs = clock.now() / 1000 - (source === "store" ? roundTripMs / 2 : 0);
+    if (allowed) letIn.push({ node, at: decidedMs, units });
   };
   const decided: Promise<void>[] = [];
   for (const { node, pauseMs, units } of traffic) {
@@ -58,7 +62,7 @@ async function simulate({ nodes, limit, flushMs, roundTripMs, read, traffic }: R
   }
   await clock.advance(WINDOW_MS);
   await Promise.all(decided);
-  return letIn;
+  return letIn.sort((a, b) => a.at - b.at);
 }
 
 it("nodes let in over the limit at most what comes while a flush waits and travels, and N − 1 limits", async () => {

@@ -26,7 +26,7 @@ afterEach(async () => {
 
 async function connect(timeoutMs: number): Promise<void> {
   redis = new RedisStore(server.url, { timeoutMs });
-  node = cached(redis, { flushMs: 10 });
+  node = cached(redis, { confirm: false, flushMs: 10 });
   // The first answer tells the server's time.
   await ask(node, "peek", large, "warm");
 }

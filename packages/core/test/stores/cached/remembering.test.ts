@@ -75,7 +75,7 @@ describe("a cached store with more keys than it may remember", () => {
   it("lets those beyond in, writes them, and shares no quota among them", async () => {
     const clock = new ManualClock(1_700_000_000_000);
     const store = new MemoryStore({ clock });
-    const node = cached(store, { clock, maxKeys: 10 });
+    const node = cached(store, { confirm: false, clock, maxKeys: 10 });
     const two = rule("two", fixedWindow({ limit: 2, windowMs: 10_000 }));
     for (let i = 0; i < 100; i += 1) {
       expect(node.apply("take", [operation(two, `k${i}`)])).toMatchObject([{ allowed: true, remaining: 1 }]);
@@ -92,7 +92,7 @@ describe("a cached store with more keys than it may remember", () => {
 
   it("tells a cost that can never fit, also to those beyond", () => {
     const clock = new ManualClock(1_700_000_000_000);
-    const node = cached(new MemoryStore({ clock }), { clock, maxKeys: 1 });
+    const node = cached(new MemoryStore({ clock }), { confirm: false, clock, maxKeys: 1 });
     const two = rule("two", fixedWindow({ limit: 2, windowMs: 10_000 }));
     node.apply("take", [operation(two, "first")]);
     expect(node.apply("take", [operation(two, "second", 3)])).toMatchObject([

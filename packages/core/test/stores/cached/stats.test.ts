@@ -10,7 +10,7 @@ const many = rule("many", fixedWindow({ limit: 1_000_000, windowMs: 60_000 }));
 
 function setUp(roundTripMs = 4) {
   const clock = new ManualClock(START_MS);
-  return { clock, node: cached(new DistantStore(clock, roundTripMs), { clock, flushMs: 10 }) };
+  return { clock, node: cached(new DistantStore(clock, roundTripMs), { confirm: false, clock, flushMs: 10 }) };
 }
 
 it("a new cached store has nothing to tell", () => {
@@ -18,10 +18,14 @@ it("a new cached store has nothing to tell", () => {
     pendingUnits: 0,
     limitedKeys: 0,
     denied: 0,
+    confirmed: 0,
     flushes: 0,
     failedFlushes: 0,
     roundTripMs: 0,
     meanRoundTripMs: 0,
+    worstRoundTripMs: 0,
+    timerLagMs: 0,
+    worstTimerLagMs: 0,
     arrivalsPerSecond: 0,
     overAdmissionBound: 0,
     droppedUnits: { closed: 0, unconfirmed: 0, overflow: 0, refused: 0, unwritten: 0 },
@@ -69,4 +73,37 @@ it("the bound on what is let in too many is the arrivals while a flush waits and
   expect(overAdmissionBound).toBeCloseTo((arrivalsPerSecond * 16) / 1000, 9);
   await clock.advance(10_000);
   expect(node.stats.arrivalsPerSecond).toBeLessThan(1);
+});
+
+it("a timer that fires late is measured, and counts in the bound", async () => {
+  const clock = new ManualClock(START_MS);
+  let lateMs = 0;
+  const timers = { now: () => clock.now(), sleep: (ms: number) => clock.sleep(ms + lateMs) };
+  const node = cached(new DistantStore(clock, 4), { confirm: false, clock: timers, flushMs: 10 });
+  const forSomeTime = async (): Promise<void> => {
+    for (let ms = 0; ms < 4_000; ms += 1) {
+      node.apply("take", [operation(many, "k")]);
+      await clock.advance(1);
+    }
+  };
+  await forSomeTime();
+  expect(node.stats).toMatchObject({ timerLagMs: 0, worstTimerLagMs: 0, worstRoundTripMs: 4 });
+  lateMs = 30;
+  await forSomeTime();
+  const { arrivalsPerSecond, overAdmissionBound, timerLagMs, worstTimerLagMs } = node.stats;
+  expect([timerLagMs, worstTimerLagMs]).toEqual([30, 30]);
+  expect(overAdmissionBound).toBeCloseTo((arrivalsPerSecond * (10 + 30 + 4)) / 1000, 9);
+  lateMs = 0;
+  for (let i = 0; i < 4; i += 1) await forSomeTime();
+  expect(node.stats).toMatchObject({ timerLagMs: 0, worstTimerLagMs: 0 });
+});
+
+it("requests that the store decided do not count in the bound", async () => {
+  const clock = new ManualClock(START_MS);
+  const node = cached(new DistantStore(clock, 4), { clock });
+  const asked = Array.from({ length: 1_000 }, (_, i) => node.apply("take", [operation(ten, `k${i}`)]));
+  await clock.advance(1_000);
+  await Promise.all(asked);
+  expect(node.stats).toMatchObject({ confirmed: 1_000, overAdmissionBound: 0 });
+  expect(node.stats.arrivalsPerSecond).toBeGreaterThan(0);
 });

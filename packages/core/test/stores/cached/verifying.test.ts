@@ -11,7 +11,7 @@ const ten = rule("ten", fixedWindow({ limit: 10, windowMs: 3_600_000 }));
 function setUp() {
   const clock = new ManualClock(START_MS);
   const store = new DistantStore(clock, 2);
-  const node = cached(store, { clock, refreshMs: 500 });
+  const node = cached(store, { confirm: false, clock, refreshMs: 500 });
   const takes = async (cost = 1) => (await node.apply("take", [operation(ten, "k", cost)]))[0].allowed;
   return { clock, store, node, takes };
 }
@@ -134,7 +134,7 @@ describe("a denial that is in use", () => {
           return answers;
         },
       },
-      { clock, refreshMs: 0 },
+      { confirm: false, clock, refreshMs: 0 },
     );
     await ask(node, "penalize", ten, "k", 12);
     store.memory.apply("reset", [operation(ten, "k")]);

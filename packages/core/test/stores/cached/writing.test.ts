@@ -11,7 +11,7 @@ const hundred = rule("hundred", fixedWindow(rate));
 function setUp({ roundTripMs = 2, flushMs = 10, maxPending = 1_000 } = {}) {
   const clock = new ManualClock(START_MS);
   const store = new DistantStore(clock, roundTripMs);
-  return { clock, store, node: cached(store, { clock, flushMs, maxPending }) };
+  return { clock, store, node: cached(store, { confirm: false, clock, flushMs, maxPending }) };
 }
 
 describe("what a cached store lets in", () => {

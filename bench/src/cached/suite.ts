@@ -1,0 +1,37 @@
+import { HEADGATE, type Suite } from "../suite.ts";
+import { traffics } from "./traffics.ts";
+
+const CACHED = `${HEADGATE}-cached`;
+/** With `confirm: false`. */
+export const UNCONFIRMED = `${HEADGATE}-cached-unconfirmed`;
+
+export const cached: Suite = {
+  name: "cached",
+  title: "Several processes over one Redis, cached",
+  about: "what several processes let in over a limit that they share, and how long a check takes",
+  reading: [
+    `\`${CACHED}\` lets Redis decide about keys that a process does not know or that are near their limit; ` +
+      `\`${UNCONFIRMED}\` decides everything in the process (\`confirm: false\`); \`${HEADGATE}\` asks Redis each time, ` +
+      "and is the floor: it lets in nothing over the limit.",
+    "All processes share the processor cores with Redis, and times are plain times. Latencies are those of the worst process.",
+  ],
+  workloads: traffics.flatMap(({ name, about }) => [
+    { name: `${name}-over`, unit: "%", better: "less" as const, about: `${about} What was let in over the limits.` },
+    {
+      name: `${name}-p50`,
+      unit: "µs",
+      better: "less" as const,
+      about: `${about} How long half of the checks took at most.`,
+    },
+    { name: `${name}-p99`, unit: "µs", better: "less" as const, about: `${about} All but the slowest hundredth.` },
+  ]),
+  experiments: traffics.map(({ name }) => ({
+    name,
+    workloads: [`${name}-over`, `${name}-p50`, `${name}-p99`],
+    subjects: [CACHED, UNCONFIRMED, HEADGATE],
+  })),
+  full: { rounds: 5, timedMs: 0, lifetimeMs: 0, stopAfterMs: Number.POSITIVE_INFINITY },
+  quick: { rounds: 1, timedMs: 0, lifetimeMs: 0, stopAfterMs: 0 },
+  open: async () => ({ ...(await (await import("../redis/server.ts")).startServer()), launcher: [], notes: [] }),
+  measure: async (task) => (await import("./measure.ts")).measureOverAdmission(task),
+};
