@@ -13,6 +13,7 @@ const servers = [
   { name: "PostgreSQL 15", debianPackages: ["postgresql"], programs: ["/usr/lib/postgresql/15/bin/postgres"] },
   { name: "nginx", debianPackages: ["nginx-light"], programs: ["nginx"] },
   { name: "Chromium", debianPackages: ["chromium"], programs: ["chromium"] },
+  { name: "OpenSSL", debianPackages: ["openssl"], programs: ["openssl"] },
 ];
 
 const APT = "apt-get";

@@ -21,7 +21,7 @@ import { NodeProcess, startNode } from "./node-process.ts";
 
 const PROGRAM = new URL("../../../cli/bin/headgate.js", import.meta.url).pathname;
 const SCRIPT = "/usr/bin/script";
-const OPENSSL = "/usr/bin/openssl";
+const OPENSSL = "openssl";
 const ADMIN_KEY = "chosen-by-the-operator";
 const env = { HEADGATE_ADMIN_KEY: ADMIN_KEY };
 

@@ -8,7 +8,7 @@ import { afterAll, expect, it } from "vitest";
 import { Dimension, RateLimiterClient } from "../../src/grpc/generated/headgate/v1/rate_limiter.ts";
 import { startNode } from "./node-process.ts";
 
-const OPENSSL = "/usr/bin/openssl";
+const OPENSSL = "openssl";
 const folder = mkdtempSync(join(tmpdir(), "headgate-tls-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
