@@ -1,5 +1,13 @@
 import { type ErrorCode, HeadgateError, shown } from "./errors.ts";
 
+/** Options with all of their defaults. They may be given as `undefined`, which means the same as leaving them out. */
+export type Complete<Options> = { [Name in keyof Options]-?: Exclude<Options[Name], undefined> };
+
+/** The options that say something. For spreading over others, which `undefined` would replace. */
+export function stated<Options extends object>(options: Options): Options {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options;
+}
+
 /**
  * Refuses what is no object of options, and names that are not known: a misspelt option would be
  * taken for none. `at` stands before the name in the message.

@@ -31,7 +31,7 @@ function isStore(options: unknown): boolean {
 export interface SharedOptions extends LimiterOptions {
   readonly store: Store;
   /** What `wait` and `schedule` sleep by; decisions go by the store's own clock. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /** A limiter over a memory store that others in this process may share. */

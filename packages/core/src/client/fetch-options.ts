@@ -1,25 +1,25 @@
 import { HeadgateError, shown } from "../errors.ts";
-import { requireOptions } from "../options.ts";
+import { type Complete, requireOptions } from "../options.ts";
 import { type Clock, requireClock } from "../time/clock.ts";
 import { SystemClock } from "../time/system-clock.ts";
 
 export interface FetchOptions {
   /** What sends requests. Default: the global `fetch`. */
-  readonly fetch?: typeof fetch;
+  readonly fetch?: typeof fetch | undefined;
   /** How often a refused request is sent again. Default 3. */
-  readonly maxRetries?: number;
+  readonly maxRetries?: number | undefined;
   /** How long one call may wait in all, for its turn and between tries. Default a minute. */
-  readonly maxWaitMs?: number;
+  readonly maxWaitMs?: number | undefined;
   /** Whether to keep within what the server has told, and not only to heed its refusals. Default true. */
-  readonly pace?: boolean;
+  readonly pace?: boolean | undefined;
   /** Which requests share their limits. Default: those to one origin. */
-  readonly groupOf?: (url: string) => string;
+  readonly groupOf?: ((url: string) => string) | undefined;
   /** Hears of each wait before a request is sent again. */
-  readonly onRetry?: (retry: Retry) => void;
+  readonly onRetry?: ((retry: Retry) => void) | undefined;
   /** Where the time comes from. Default: the system's clock. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** Where chance comes from: a number from 0 to 1. Default `Math.random`. */
-  readonly random?: () => number;
+  readonly random?: (() => number) | undefined;
 }
 
 /** A request that will be sent again. */
@@ -42,7 +42,7 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof FetchOptions>([
   "random",
 ]);
 
-export function readOptions(options: FetchOptions): Required<FetchOptions> {
+export function readOptions(options: FetchOptions): Complete<FetchOptions> {
   requireOptions(options, OPTIONS);
   const { maxRetries = 3, maxWaitMs = 60_000, pace = true, clock = new SystemClock() } = options;
   if (!Number.isSafeInteger(maxRetries) || maxRetries < 0) {

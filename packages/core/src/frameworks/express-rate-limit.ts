@@ -19,7 +19,13 @@ import {
   setLegacyHeaders,
 } from "./express-rate-limit/headers.ts";
 import { MemoryStore } from "./express-rate-limit/memory-store.ts";
-import type { AugmentedRequest, Options, RateLimitInfo, RateLimitRequestHandler } from "./express-rate-limit/types.ts";
+import type {
+  AugmentedRequest,
+  GivenOptions,
+  Options,
+  RateLimitInfo,
+  RateLimitRequestHandler,
+} from "./express-rate-limit/types.ts";
 import { Warnings } from "./express-rate-limit/warnings.ts";
 
 export { HeadgateStore, type HeadgateStoreOptions } from "./express-rate-limit/headgate-store.ts";
@@ -51,7 +57,7 @@ export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
 /** Middleware for Express with the options of express-rate-limit, decided by Headgate. */
-export function rateLimit(given: Partial<Options> = {}): RateLimitRequestHandler {
+export function rateLimit(given: GivenOptions = {}): RateLimitRequestHandler {
   const config = requireConfig(given);
   const { windowMs, limit, standardHeaders, legacyHeaders, requestPropertyName, logger } = config;
   const warnings = new Warnings(given, logger);

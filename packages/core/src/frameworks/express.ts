@@ -40,7 +40,7 @@ export type Middleware = (request: IncomingMessage, response: ServerResponse, ne
 /** What Express has beside the options of every gate. */
 interface Own<Req, Res> {
   /** Answers those who are refused. Status and headers are set, but for the type of the body. */
-  readonly onDenied?: (refused: Refused, request: Req, response: Res, next: Next) => unknown;
+  readonly onDenied?: ((refused: Refused, request: Req, response: Res, next: Next) => unknown) | undefined;
 }
 
 export type RateLimitOptions<

@@ -33,7 +33,7 @@ declare module "fastify" {
 /** What Fastify has beside the options of every gate. */
 interface Own {
   /** Answers those who are refused: it sends the reply or, as handlers do, returns what is to be sent. Status and headers are set, but for the type of the body. */
-  readonly onDenied?: (refused: Refused, request: FastifyRequest, reply: FastifyReply) => unknown;
+  readonly onDenied?: ((refused: Refused, request: FastifyRequest, reply: FastifyReply) => unknown) | undefined;
 }
 
 export type RateLimitOptions<Name extends string> = GateOptions<Name, FastifyRequest> & Own;

@@ -28,7 +28,7 @@ interface Own {
   /** The address at the other end of the connection. Default: as Node, Bun, Deno and Cloudflare tell it. */
   readonly peer?: (c: Context) => string | null | undefined;
   /** Answers those who are refused. The status is set, and the headers are added, but for the type of the body. */
-  readonly onDenied?: (refused: Refused, c: Context) => Response | Promise<Response>;
+  readonly onDenied?: ((refused: Refused, c: Context) => Response | Promise<Response>) | undefined;
 }
 
 export type RateLimitOptions<Name extends string> = GateOptions<Name, Context> & Own;

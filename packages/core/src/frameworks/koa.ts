@@ -24,7 +24,7 @@ declare module "koa" {
 /** What Koa has beside the options of every gate. */
 interface Own {
   /** Answers those who are refused. Status and headers are set, but for the type of the body. */
-  readonly onDenied?: (refused: Refused, ctx: Context, next: Next) => unknown;
+  readonly onDenied?: ((refused: Refused, ctx: Context, next: Next) => unknown) | undefined;
 }
 
 export type RateLimitOptions<Name extends string> = GateOptions<Name, Context> & Own;

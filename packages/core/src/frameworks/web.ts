@@ -23,7 +23,9 @@ interface Own<Req extends Request> {
   /** The address at the other end of the connection. Default: as Bun, Deno, Cloudflare and `@hono/node-server` tell it. */
   readonly peer?: (request: Req, ...platform: never[]) => string | null | undefined;
   /** Answers those who are refused. The headers are added, but for the type of the body. */
-  readonly onDenied?: (refused: Refused, request: Req, ...platform: never[]) => Response | Promise<Response>;
+  readonly onDenied?:
+    | ((refused: Refused, request: Req, ...platform: never[]) => Response | Promise<Response>)
+    | undefined;
 }
 
 export type RateLimitOptions<Name extends string, Req extends Request = Request> = GateOptions<Name, Req> & Own<Req>;

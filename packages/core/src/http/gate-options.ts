@@ -18,36 +18,36 @@ export type Cost<Request> = number | ((request: Request) => Eventually<number>);
 export interface GateLimit<Name extends string, Request> {
   readonly rule: Name;
   /** Default: that of the gate. */
-  readonly by?: By<Request>;
+  readonly by?: By<Request> | undefined;
   /** Default: that of the gate. */
-  readonly cost?: Cost<Request>;
+  readonly cost?: Cost<Request> | undefined;
   /** Instead of `cost`: an estimate, until `settle` tells the real cost. Given back if the request fails before any of a response is sent. */
-  readonly reserve?: Cost<Request>;
+  readonly reserve?: Cost<Request> | undefined;
 }
 
 export interface GateOptions<Name extends string, Request> extends AddressOptions {
   /** The limits of each request; charged to all of them or, if any refuses, to none. */
   readonly rules: Name | GateLimit<Name, Request> | readonly (Name | GateLimit<Name, Request>)[];
   /** By whom requests are counted. Default `ip`. */
-  readonly by?: By<Request>;
+  readonly by?: By<Request> | undefined;
   /** Default 1. */
-  readonly cost?: Cost<Request>;
+  readonly cost?: Cost<Request> | undefined;
   /** Requests that are not limited, nor counted. */
-  readonly skip?: (request: Request) => Eventually<boolean>;
+  readonly skip?: ((request: Request) => Eventually<boolean>) | undefined;
   /** How limits are told. Default `draft`; false tells nothing but `Retry-After`. */
-  readonly headers?: HeaderForm | readonly HeaderForm[] | false;
+  readonly headers?: HeaderForm | readonly HeaderForm[] | false | undefined;
   /** When to warn by the header `Headgate-State`. Default: over 80 % used, until below 70 %; false for never. */
-  readonly warn?: WarnOptions | false;
+  readonly warn?: WarnOptions | false | undefined;
   /** When a request is given back what it was charged. Default: never. */
-  readonly refundOn?: RefundOn;
+  readonly refundOn?: RefundOn | undefined;
   /** How long a reservation outlives a process that dies, in milliseconds. Default 60,000. For stores that outlive it themselves. */
-  readonly reserveForMs?: number;
+  readonly reserveForMs?: number | undefined;
   /** What holds if the store fails and does not say so itself: pass unlimited (the default, with a notice), or refuse with 503. */
-  readonly onStoreFailure?: "allow" | "deny";
+  readonly onStoreFailure?: "allow" | "deny" | undefined;
   /** Hears of each kind of trouble once. Default: a warning of the process. */
-  readonly onNotice?: (notice: Notice) => void;
+  readonly onNotice?: ((notice: Notice) => void) | undefined;
   /** Where the time of headers and warnings comes from. Default: the system's clock. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /** What a gate is given: its options, with those of the framework's `Own`, or just the names of its rules. */
@@ -102,7 +102,8 @@ export function requireLimits<Name extends string, Request>(
       );
     }
     requireOptions(limit, LIMIT_OPTIONS, { at: `${at}.` });
-    if ("cost" in limit && "reserve" in limit) {
+    const { cost, reserve } = limit as GateLimit<Name, Request>;
+    if (cost !== undefined && reserve !== undefined) {
       throw new HeadgateError("HG_BAD_OPTION", `${at}.reserve`, "stands in the place of cost: give one of them");
     }
     return limit as GateLimit<Name, Request>;

@@ -4,19 +4,19 @@ import { parseRate, type Rate } from "./rate.ts";
 
 export interface BurstOptions {
   /** How many units can be held at once. Default: the limit. */
-  readonly burst?: number;
+  readonly burst?: number | undefined;
 }
 
 export interface FixedWindowOptions {
   /** `"clock"` aligns windows to the UTC epoch; `"request"` opens one with the first admitted request. */
-  readonly anchor?: Anchor;
+  readonly anchor?: Anchor | undefined;
 }
 
 export interface BucketedWindowOptions {
   /** The width of a bucket. Default 100 ms, or a tenth of a window shorter than a second. */
-  readonly bucketWidthMs?: number;
+  readonly bucketWidthMs?: number | undefined;
   /** Keep every instant apart: nothing passes early, and each admitted request takes memory. */
-  readonly exact?: boolean;
+  readonly exact?: boolean | undefined;
 }
 
 /** Refills steadily and allows bursts: the right first choice for an API. */

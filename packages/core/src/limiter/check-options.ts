@@ -5,7 +5,7 @@ import { IDEMPOTENCY_KEY_FORM, isIdempotencyKey } from "./idempotency-key.ts";
 
 export interface CostOptions {
   /** How many units the request takes (default 1): a whole number; 0 asks without taking. */
-  readonly cost?: number;
+  readonly cost?: number | undefined;
 }
 
 export interface CheckAllOptions {
@@ -14,7 +14,7 @@ export interface CheckAllOptions {
    * name gets the decision of the first, and is charged once. 1 to 255 printable ASCII characters without spaces, as
    * `crypto.randomUUID()` makes them.
    */
-  readonly idempotencyKey?: string;
+  readonly idempotencyKey?: string | undefined;
 }
 
 export interface CheckOptions extends CostOptions, CheckAllOptions {}

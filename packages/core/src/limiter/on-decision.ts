@@ -16,7 +16,7 @@ export type OnDecision = (decision: Decision, context: DecisionContext) => void;
 /** What a limiter takes besides the options of its store. */
 export interface LimiterOptions {
   /** Called with each decision of `check`, `checkAll` and `checkMany`, and of the middleware; for metrics and logs. */
-  readonly onDecision?: OnDecision;
+  readonly onDecision?: OnDecision | undefined;
 }
 
 /** Reads the option `onDecision`: calls it so that it can do no harm. */

@@ -7,7 +7,7 @@ export interface Check<Name extends string = string> {
   readonly rule: Name;
   readonly key: string;
   /** Default 1. */
-  readonly cost?: number;
+  readonly cost?: number | undefined;
 }
 
 /** What `checkMany` takes: many keys under one rule, or any checks. */

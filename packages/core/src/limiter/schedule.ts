@@ -7,9 +7,9 @@ export interface ScheduleOptions extends WaitOptions {
    * How long a task may wait in all, for room in the queue and then for its turn; if that is not enough, it does not
    * run. Default: as long as it takes.
    */
-  readonly maxWaitMs?: number;
+  readonly maxWaitMs?: number | undefined;
   /** What happens to a task that finds the queue full: it waits for room (the default), or does not run. */
-  readonly whenFull?: "wait" | "drop";
+  readonly whenFull?: "wait" | "drop" | undefined;
 }
 
 /** Whether a task waits for room in the queue. */

@@ -6,9 +6,9 @@ import type { WaitingLine } from "./waiting-line.ts";
 
 export interface WaitOptions extends CostOptions {
   /** Stop waiting: the promise rejects with the signal's reason, and nothing is charged. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Wait no longer than this; then the answer is the denial. Default: as long as it takes. */
-  readonly maxWaitMs?: number;
+  readonly maxWaitMs?: number | undefined;
 }
 
 /** One who waits: where in line, and how to take what is waited for, or give it back. */

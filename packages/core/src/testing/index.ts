@@ -10,7 +10,7 @@ export { ManualClock } from "./manual-clock.ts";
 
 export interface TestLimiterOptions extends Omit<MemoryStoreOptions, "clock">, LimiterOptions {
   /** When the clock starts, in milliseconds since the epoch. Default 0. */
-  readonly startMs?: number;
+  readonly startMs?: number | undefined;
 }
 
 /** A limiter whose time passes only when the test says so. */

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { repository } from "./workspaces.ts";
 
@@ -23,7 +23,10 @@ export class Consumer {
     await run("tar", ["-xzf", join(this.folder, packed), "-C", modules]);
     renameSync(join(modules, "package"), join(modules, "headgate"));
     // A link keeps what the peer itself needs in reach.
-    for (const peer of peers) symlinkSync(join(repository, "node_modules", peer), join(modules, peer));
+    for (const peer of peers) {
+      mkdirSync(dirname(join(modules, peer)), { recursive: true });
+      symlinkSync(join(repository, "node_modules", peer), join(modules, peer));
+    }
   }
 
   write(name: string, text: string): void {

@@ -1,11 +1,18 @@
 import type { Request, Response } from "express";
 import { HeadgateError, shown } from "../../errors.ts";
 import { requireFunction } from "../../http/gate-options.ts";
-import { requireOptions } from "../../options.ts";
+import { requireOptions, stated } from "../../options.ts";
 import { defaultIdentifier } from "./headers.ts";
 import { DEFAULT_SUBNET, ipKeyGenerator } from "./ip-key.ts";
 import { DEFAULT_NAME, DEFAULT_WINDOW_MS, MemoryStore } from "./memory-store.ts";
-import type { AugmentedRequest, DraftHeadersVersion, Logger, Options, ValueDeterminingMiddleware } from "./types.ts";
+import type {
+  AugmentedRequest,
+  DraftHeadersVersion,
+  GivenOptions,
+  Logger,
+  Options,
+  ValueDeterminingMiddleware,
+} from "./types.ts";
 
 const KNOWN: ReadonlySet<string> = new Set<keyof Options>([
   "windowMs",
@@ -46,15 +53,15 @@ const consoleLogger: Logger = {
  * The options with their defaults. An unknown option, which express-rate-limit only logs, is refused; a draft or a
  * subnet that does not exist is left out, and `Warnings` logs it.
  */
-export function requireConfig(given: Partial<Options>): Options {
+export function requireConfig(given: GivenOptions): Options {
   requireOptions(given, KNOWN);
-  const stated: Partial<Options> = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  const own = stated(given) as Partial<Options>;
   const config: Options = {
     windowMs: DEFAULT_WINDOW_MS,
-    limit: stated.max ?? 5,
+    limit: own.max ?? 5,
     message: "Too many requests, please try again later.",
     statusCode: 429,
-    legacyHeaders: stated.headers ?? true,
+    legacyHeaders: own.headers ?? true,
     identifier(request) {
       const { limit } = (request as AugmentedRequest)[config.requestPropertyName];
       return defaultIdentifier(limit, config.windowMs);
@@ -70,15 +77,14 @@ export function requireConfig(given: Partial<Options>): Options {
       const message = await told(config.message, request, response);
       if (!response.writableEnded) response.send(message);
     },
-    store: stated.store ?? new MemoryStore(),
+    store: own.store ?? new MemoryStore(),
     name: DEFAULT_NAME,
     passOnStoreError: false,
     validate: true,
     logger: consoleLogger,
-    ...stated,
-    standardHeaders: draftOf(stated.standardHeaders),
-    ipv6Subnet:
-      typeof stated.ipv6Subnet === "function" || isSubnet(stated.ipv6Subnet) ? stated.ipv6Subnet : DEFAULT_SUBNET,
+    ...own,
+    standardHeaders: draftOf(own.standardHeaders),
+    ipv6Subnet: typeof own.ipv6Subnet === "function" || isSubnet(own.ipv6Subnet) ? own.ipv6Subnet : DEFAULT_SUBNET,
   };
   requireValid(config);
   return config;

@@ -8,7 +8,7 @@ import type { ClientRateLimitInfo, Options, Store } from "./types.ts";
 
 export interface HeadgateStoreOptions {
   /** What the keys are counted under. Stores that count apart need different ones. Default `express-rate-limit`. */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
 }
 
 const OPTIONS: ReadonlySet<string> = new Set(["prefix"]);

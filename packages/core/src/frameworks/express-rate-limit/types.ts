@@ -122,6 +122,9 @@ export interface Options {
   logger: Logger;
 }
 
+/** The options as programs give them: those that are left out, or `undefined`, have their defaults. */
+export type GivenOptions = { readonly [Name in keyof Options]?: Options[Name] | undefined };
+
 export type RateLimitRequestHandler = RequestHandler & {
   /** Forgets the requests of a key. */
   resetKey: (key: string) => void | Promise<void>;

@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import type { Request } from "express";
 import { shown } from "../../errors.ts";
 import { DRAFTS } from "./config.ts";
-import type { Logger, Options } from "./types.ts";
+import type { GivenOptions, Logger } from "./types.ts";
 
 /** Each check has the name that `validate` calls it by, and says its code and what is wrong, if anything is. */
 type Finding = readonly [code: string, problem: string] | undefined;
@@ -37,7 +37,7 @@ const OF_REQUESTS: Readonly<Record<string, (request: Request) => Finding>> = {
       : undefined,
 };
 
-const OF_OPTIONS: Readonly<Record<string, (options: Partial<Options>) => Finding>> = {
+const OF_OPTIONS: Readonly<Record<string, (options: GivenOptions) => Finding>> = {
   keyGeneratorIpFallback({ keyGenerator }) {
     const source = String(keyGenerator ?? "");
     return /\breq(?:uest)?\.ip\b/.test(source) && !source.includes("ipKeyGenerator")
@@ -72,7 +72,7 @@ export class Warnings {
   private readonly logger: Logger;
   private readonly ofRequests: Map<string, (request: Request) => Finding>;
 
-  constructor(given: Partial<Options>, logger: Logger) {
+  constructor(given: GivenOptions, logger: Logger) {
     const { validate = true } = given;
     const { default: usual = true, ...named } = typeof validate === "boolean" ? { default: validate } : validate;
     const isOn = (name: string): boolean => named[name] ?? usual;

@@ -13,6 +13,7 @@ import { HeadgateError, shown } from "../../errors.ts";
 import type { Passed } from "../../http/admission.ts";
 import type { Eventually } from "../../http/eventually.ts";
 import type { Rules } from "../../limiter/rules.ts";
+import { stated } from "../../options.ts";
 import { COMMON, type Common } from "./common.ts";
 import { GateGuard, type GuardRules, type Limited, type RateLimitOptions } from "./guard.ts";
 import type { NestRequest } from "./http.ts";
@@ -59,7 +60,7 @@ function guardOf<Request extends NestRequest>(
 ): Type<CanActivate> {
   class RateLimitGuard extends GateGuard<Request> {
     constructor({ limiter, options }: Common<Rules, Request>) {
-      super(limiter, rules, { ...options, ...own });
+      super(limiter, rules, { ...options, ...stated(own) });
     }
 
     override canActivate(context: ExecutionContext): Eventually<boolean> {

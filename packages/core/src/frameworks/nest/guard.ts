@@ -19,7 +19,7 @@ export interface RateLimitOptions<Request = NestRequest> extends Omit<GateOption
    * Hears of each refusal, and may answer it: by what it throws, or by the response of the context, whose status and
    * headers are set, but for the type of the body. Else the answer is the problem.
    */
-  readonly onDenied?: (refused: Refused, context: ExecutionContext) => unknown;
+  readonly onDenied?: ((refused: Refused, context: ExecutionContext) => unknown) | undefined;
 }
 
 /** A request that was let through. */

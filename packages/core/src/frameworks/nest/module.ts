@@ -23,13 +23,13 @@ export interface RateLimitModuleOptions<R extends Rules = Rules, Request = NestR
   extends RateLimitOptions<Request> {
   readonly limiter: Limiter<R>;
   /** The limits of every route without a decoration. Default: none. */
-  readonly rules?: GateOptions<NoInfer<RuleName<R>>, Request>["rules"];
+  readonly rules?: GateOptions<NoInfer<RuleName<R>>, Request>["rules"] | undefined;
 }
 
 /** Options that come from other providers, such as a configuration or a client of Redis. */
 export interface RateLimitModuleAsyncOptions<R extends Rules = Rules, Request = NestRequest>
   extends Pick<ModuleMetadata, "imports"> {
-  readonly inject?: FactoryProvider["inject"];
+  readonly inject?: FactoryProvider["inject"] | undefined;
   readonly useFactory: FactoryProvider<RateLimitModuleOptions<R, Request>>["useFactory"];
 }
 

@@ -8,11 +8,11 @@ import { type Proxies, requireTrust, type Trust } from "./trusted-proxies.ts";
 
 export interface AddressOptions {
   /** Which proxies stand before this server. Default: none, and a warning if a request looks as if there were one. */
-  readonly proxies?: Proxies;
+  readonly proxies?: Proxies | undefined;
   /** The one header that these proxies write; a client can send the other. Default `x-forwarded-for`. */
-  readonly forwardedHeader?: ForwardedHeader;
+  readonly forwardedHeader?: ForwardedHeader | undefined;
   /** How many bits of an IPv6 address stand for one client. Default 64: what a household or a server is given. */
-  readonly ipv6Prefix?: number;
+  readonly ipv6Prefix?: number | undefined;
 }
 
 const FORWARDED_HEADERS: readonly ForwardedHeader[] = ["x-forwarded-for", "forwarded"];

@@ -8,9 +8,9 @@ export type UsageState = "normal" | "warning" | "throttled";
 
 export interface WarnOptions {
   /** Warn when more than this share of the quota is in use. Default 0.8. */
-  readonly above?: number;
+  readonly above?: number | undefined;
   /** And until less than this share is. Default 0.7. */
-  readonly below?: number;
+  readonly below?: number | undefined;
 }
 
 export interface Thresholds {

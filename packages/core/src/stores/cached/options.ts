@@ -1,29 +1,29 @@
 import { HeadgateError, shown } from "../../errors.ts";
-import { requireOptions } from "../../options.ts";
+import { type Complete, requireOptions } from "../../options.ts";
 import { type Clock, requireClock } from "../../time/clock.ts";
 
 export interface CachedOptions {
   /** How long units wait until they are written to the store, all together (default 10). */
-  readonly flushMs?: number;
+  readonly flushMs?: number | undefined;
   /**
    * How often a denial that is in use is verified with the store (default 1000): so long may one outlive a reset
    * elsewhere. What the store said about a quota is trusted as long.
    */
-  readonly refreshMs?: number;
+  readonly refreshMs?: number | undefined;
   /**
    * Whether the store decides about a key that this process knows nothing about, or of which less than a fifth is left
    * (default true): one round trip for those requests. With false every request is decided here, and in a burst over
    * many keys each process lets in up to the whole limit.
    */
-  readonly confirm?: boolean;
+  readonly confirm?: boolean | undefined;
   /** How many keys may wait to be written (default 10,000): so many are written at once. If the store is gone, the oldest are dropped. */
-  readonly maxPending?: number;
+  readonly maxPending?: number | undefined;
   /** How many keys of each rule are remembered here (default 100,000). Keys beyond are let in until the store says otherwise. */
-  readonly maxKeys?: number;
+  readonly maxKeys?: number | undefined;
   /** Whether to look into the store before a request is let in (default false): one round trip, and less let in too many. */
-  readonly read?: boolean;
+  readonly read?: boolean | undefined;
   /** What stands in for the system's clock and timers. The time of a store that has its own clock comes from there. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 const OPTIONS: ReadonlySet<string> = new Set([
@@ -39,7 +39,7 @@ const OPTIONS: ReadonlySet<string> = new Set([
 /** A longer `setTimeout` fires at once. */
 const LONGEST_MS = 2 ** 31 - 1;
 
-type Settings = Required<Omit<CachedOptions, "clock">> & Pick<CachedOptions, "clock">;
+type Settings = Complete<Omit<CachedOptions, "clock">> & Pick<CachedOptions, "clock">;
 
 /** The options, checked and with their defaults. */
 export function readCachedOptions(options: CachedOptions): Settings {

@@ -5,29 +5,29 @@ import { MonotonicClock } from "../../time/monotonic-clock.ts";
 
 export interface LeasedOptions {
   /** The rules to lease for; the others go to the store (default: all, which must then be of a kind that can be leased). */
-  readonly rules?: readonly string[];
+  readonly rules?: readonly string[] | undefined;
   /** How many processes share the store at most (default 8). Only buckets, and over-provisioning, go by it. */
-  readonly nodes?: number;
+  readonly nodes?: number | undefined;
   /** Units to take at a time. By default as many as suit the traffic and what the pool has left. */
-  readonly base?: number;
+  readonly base?: number | undefined;
   /** The next batch is fetched when this part of the last one is left (default 0.2). */
-  readonly prefetchAt?: number;
+  readonly prefetchAt?: number | undefined;
   /** After so many requests of a key within a second or two it is leased for (default 8). */
-  readonly promoteAfter?: number;
+  readonly promoteAfter?: number | undefined;
   /** A key that was asked for no more for so long gives back all it holds (default 1000). */
-  readonly idleMs?: number;
+  readonly idleMs?: number | undefined;
   /** How often what is held beyond two batches is given back (default 15,000). */
-  readonly giveBackEveryMs?: number;
+  readonly giveBackEveryMs?: number | undefined;
   /** How long a lease of a bucket lasts (default 10,000). Of a window it lasts to the window's end. */
-  readonly leaseMs?: number;
+  readonly leaseMs?: number | undefined;
   /** Units to let in, for each key and window, while the pool is being asked (default 0). Those it then refuses are over the limit. */
-  readonly admitWhileAsking?: number;
+  readonly admitWhileAsking?: number | undefined;
   /** Whether the pool holds `nodes × base` more than the limit, so that none of the limit is missing while others hold some (default false). */
-  readonly overProvision?: boolean;
+  readonly overProvision?: boolean | undefined;
   /** How many keys are leased for at once (default 100,000). Keys beyond go to the store. */
-  readonly maxLeases?: number;
+  readonly maxLeases?: number | undefined;
   /** What leases live by, and timers. Default: a clock that nobody sets. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 const OPTIONS: ReadonlySet<string> = new Set([

@@ -16,13 +16,13 @@ const DEFAULT_MAX_IDEMPOTENCY_KEYS = 250_000;
 
 export interface MemoryStoreOptions {
   /** How many keys of each rule are told apart (default 4,000,000). Keys beyond share one quota; none that is limited is forgotten. */
-  readonly maxKeys?: number;
+  readonly maxKeys?: number | undefined;
   /** How many requests are remembered by their idempotency keys (default 250,000). At the bound the oldest are forgotten, and counted. */
-  readonly maxIdempotencyKeys?: number;
+  readonly maxIdempotencyKeys?: number | undefined;
   /** Where the time comes from. Default: the system's clock. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** Whether to forget keys whose quota is full again (default true). Turn it off where times are not in order between keys. */
-  readonly sweep?: boolean;
+  readonly sweep?: boolean | undefined;
 }
 
 const OPTIONS: ReadonlySet<string> = new Set(["maxKeys", "maxIdempotencyKeys", "clock", "sweep"]);

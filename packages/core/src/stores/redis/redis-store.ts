@@ -25,13 +25,13 @@ import { RedisServers } from "./servers.ts";
 
 export interface RedisStoreOptions {
   /** What all keys begin with (default `rl`). */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
   /** How many requests of a tick go together in one call (default 64); 1 sends each on its own. */
-  readonly maxBatch?: number;
+  readonly maxBatch?: number | undefined;
   /** How long a call may take, in milliseconds (default 1000). `resilient` has a shorter deadline of its own. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** For tests: decides by this clock, and not by the server's. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /** How long to wait before a cluster that is down is asked again. */

@@ -8,30 +8,30 @@ import { type OnError, Policies } from "./policy.ts";
 
 export interface ResilientOptions {
   /** No call takes longer than this (default 250). A busy but healthy store must be able to meet it. */
-  readonly deadlineMs?: number;
+  readonly deadlineMs?: number | undefined;
   /** What holds while the store fails, for all rules or by rule. Default: `"local"`. */
-  readonly onError?: OnError;
+  readonly onError?: OnError | undefined;
   /** How many processes share the limits (default 1): under `local`, each enforces its share. */
-  readonly nodes?: number;
+  readonly nodes?: number | undefined;
   /**
    * Of how many keys, over all rules, to remember what the store last said (default 100,000), so that the fallback
    * goes on from there. Each takes about 100 bytes.
    */
-  readonly maxKeys?: number;
-  readonly breaker?: BreakerOptions;
+  readonly maxKeys?: number | undefined;
+  readonly breaker?: BreakerOptions | undefined;
   /** Told once when the store is given up, and once when it is back. Default: a warning of the process when it is given up. */
-  readonly onDegraded?: (change: DegradedChange) => void;
+  readonly onDegraded?: ((change: DegradedChange) => void) | undefined;
   /** Told of each call that the store did not answer: the code of the error, or `other`, and the error. */
-  readonly onFailure?: (failure: Failure, cause: unknown) => void;
+  readonly onFailure?: ((failure: Failure, cause: unknown) => void) | undefined;
   /** What deadlines, the breaker and local shares go by. Default: the system's clock. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 export interface BreakerOptions {
   /** After so many failures in a row the store is not asked any more (default 5). */
-  readonly failures?: number;
+  readonly failures?: number | undefined;
   /** Then one call each so many milliseconds is sent to see whether it is back (default 250). */
-  readonly retryMs?: number;
+  readonly retryMs?: number | undefined;
 }
 
 const OPTIONS: ReadonlySet<string> = new Set([

@@ -13,15 +13,15 @@ export interface SplitOptions {
   /** The name of the replicas that share the limits. Those of one group must have the same rules, and the same `leaseMs`. */
   readonly group: string;
   /** What this replica is called in Redis. Default: a random name. */
-  readonly id?: string;
+  readonly id?: string | undefined;
   /** How often it tells that it is there (default 500). */
-  readonly beatMs?: number;
+  readonly beatMs?: number | undefined;
   /** How long its share is its own after a beat (default 2000); at least three beats. */
-  readonly leaseMs?: number;
+  readonly leaseMs?: number | undefined;
   /** How many keys of each rule are told apart, as for a `MemoryStore`. */
-  readonly maxKeys?: number;
+  readonly maxKeys?: number | undefined;
   /** Where the time comes from; it must not run backwards. Default: the system's clock. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 export interface SplitStats {

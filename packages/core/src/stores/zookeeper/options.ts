@@ -4,17 +4,17 @@ import { type Clock, requireClock } from "../../time/clock.ts";
 
 export interface ZooKeeperStoreOptions {
   /** The znode under which all others are (default `/headgate`); it is made if it is missing. */
-  readonly root?: string;
+  readonly root?: string | undefined;
   /** How long a request may take, in milliseconds (default 1000). `resilient` has a shorter deadline of its own. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** After how long without a sign of life ZooKeeper gives this client up, in milliseconds (default 10,000). */
-  readonly sessionTimeoutMs?: number;
+  readonly sessionTimeoutMs?: number | undefined;
   /** How often this process looks for znodes that have expired, in milliseconds (default 60,000); of many processes one does. 0: never. */
-  readonly purgeEveryMs?: number;
+  readonly purgeEveryMs?: number | undefined;
   /** `user:password` of ZooKeeper's digest scheme. What is made is then for this user alone. */
-  readonly auth?: string;
+  readonly auth?: string | undefined;
   /** For tests: decides by this clock, and not by the ensemble's. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /** The options as the store uses them. */
