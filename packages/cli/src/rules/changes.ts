@@ -50,7 +50,7 @@ interface Counted {
 }
 
 function changedFields(before: RuleInput, after: RuleInput): (keyof RuleInput)[] {
-  return (Object.keys(after) as (keyof RuleInput)[]).filter((name) => before[name] !== after[name]);
+  return (Object.keys(after) as (keyof RuleInput)[]).filter((name) => (before[name] ?? null) !== after[name]);
 }
 
 function shown({ rule_id, dimension, endpoint_pattern, limit, window_seconds, tier }: RuleInput): string {
@@ -59,6 +59,6 @@ function shown({ rule_id, dimension, endpoint_pattern, limit, window_seconds, ti
 }
 
 /** Names may hold anything; what a terminal would obey is escaped. */
-function text(value: string | number | null): string {
+function text(value: string | number | boolean | null): string {
   return typeof value === "string" && !/^[\w./:*-]+$/.test(value) ? JSON.stringify(value) : String(value);
 }

@@ -197,6 +197,15 @@ export function migrationsWith(id: RawBuilder<unknown>): Record<string, Migratio
           .execute();
       },
     },
+
+    "0006_rule_fields": {
+      async up(db: Kysely<Tables>) {
+        // One by one: SQLite adds no more than one column at a time.
+        await db.schema.alterTable("headgate_rules").addColumn("anchor", "text").execute();
+        await db.schema.alterTable("headgate_rules").addColumn("bucket_width", "double precision").execute();
+        await db.schema.alterTable("headgate_rules").addColumn("exact", "integer").execute();
+      },
+    },
   };
 }
 

@@ -5,7 +5,13 @@ import type { RuleRow } from "./tables.ts";
 import { requireStorable } from "./text.ts";
 
 export function ruleOf(row: RuleRow): RateLimitRule {
-  return kept(row, new Date(row.created_at).toISOString(), new Date(row.updated_at).toISOString(), row.version);
+  const exact = row.exact === null ? null : row.exact !== 0;
+  return kept(
+    { ...row, exact },
+    new Date(row.created_at).toISOString(),
+    new Date(row.updated_at).toISOString(),
+    row.version,
+  );
 }
 
 /** A rule of a writer's fields, and no other that his object may have; one by one, which is much the quickest. */
@@ -19,6 +25,9 @@ export function kept(rule: RuleInput, created_at: string, updated_at: string, ve
     window_seconds: rule.window_seconds,
     algorithm: rule.algorithm,
     burst: rule.burst,
+    anchor: rule.anchor,
+    bucket_width: rule.bucket_width,
+    exact: rule.exact,
     tier: rule.tier,
     mode: rule.mode,
     on_error: rule.on_error,
@@ -33,6 +42,7 @@ export function rowOf(rule: RateLimitRule): RuleRow {
   const { created_at, updated_at } = rule;
   return {
     ...rule,
+    exact: rule.exact === null ? null : Number(rule.exact),
     created_at: Date.parse(created_at),
     updated_at: Date.parse(updated_at),
     place: placeOfRule(rule),
@@ -49,6 +59,9 @@ export function isSameInput(a: RuleInput, b: RuleInput): boolean {
     a.window_seconds === b.window_seconds &&
     a.algorithm === b.algorithm &&
     a.burst === b.burst &&
+    a.anchor === b.anchor &&
+    a.bucket_width === b.bucket_width &&
+    a.exact === b.exact &&
     a.tier === b.tier &&
     a.mode === b.mode &&
     a.on_error === b.on_error &&

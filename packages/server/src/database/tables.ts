@@ -18,8 +18,10 @@ export interface Tables {
   readonly headgate_top_denied: TopDeniedRow;
 }
 
-/** Times are numbers here, and `place` is ours; else it is the rule. */
-export interface RuleRow extends RuleInput {
+/** Times are numbers here, as is what SQLite has no type for, and `place` is ours; else it is the rule. */
+export interface RuleRow extends Omit<RuleInput, "exact"> {
+  /** 1 for true, 0 for false. */
+  readonly exact: number | null;
   readonly created_at: number;
   readonly updated_at: number;
   readonly version: number;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ROLES } from "../access/api-key.ts";
 import { LONGEST_ID } from "../database/text.ts";
-import { DIMENSIONS } from "../rules/rule.ts";
+import { ANCHORS, DIMENSIONS, dimensionOf } from "../rules/rule.ts";
 import { burstUnits, customLimits, limitUnits, tierName, userInput } from "../rules/user-input.ts";
 import { PROBLEM_TYPE, PROBLEMS, type ProblemCode } from "./problem.ts";
 
@@ -13,6 +13,8 @@ const count = z.number().int().min(0);
 const time = z.iso.datetime({ offset: true }).describe("ISO 8601");
 
 const dimension = z.enum(DIMENSIONS);
+/** As a request may spell it. */
+const anyDimension = z.preprocess(dimensionOf, dimension).describe("In any case; api_key is the same as apikey");
 
 // What requests have.
 
@@ -23,7 +25,7 @@ export const checkBody = z.strictObject({
     .max(LONGEST_IDENTIFIER)
     .meta({ examples: ["12345"] })
     .describe("Whose request it is: a user, an address, an API key"),
-  dimension: dimension.default("user"),
+  dimension: anyDimension.default("user"),
   endpoint: z
     .string()
     .min(1)
@@ -55,7 +57,7 @@ export const explainQuery = z.strictObject({
 
 export const resetBody = z.strictObject({
   identifier: checkBody.shape.identifier,
-  dimension: dimension.default("user"),
+  dimension: anyDimension.default("user"),
   endpoint: checkBody.shape.endpoint.optional().describe("Only the rules that match it; without it, all"),
 });
 
@@ -246,6 +248,9 @@ export const rule = z
     window_seconds: z.number(),
     algorithm: z.string(),
     burst: z.number().nullable(),
+    anchor: z.enum(ANCHORS).nullable(),
+    bucket_width: z.number().nullable(),
+    exact: z.boolean().nullable(),
     tier: z.string().nullable(),
     mode,
     on_error: z.enum(["allow", "deny", "local"]),

@@ -70,7 +70,8 @@ export class Catalogue {
           tries[rule.dimension].add(family.pattern, family);
         }
         const { limit, burst } = rule;
-        const units = `${rule.algorithm} ${limit} ${burst} ${rule.window_seconds}`;
+        const { algorithm, window_seconds, anchor, bucket_width, exact } = rule;
+        const units = `${algorithm} ${limit} ${burst} ${window_seconds} ${anchor} ${bucket_width} ${exact}`;
         const made = limits.get(units) ?? limitOf(rule, limit, burst);
         limits.set(units, made);
         family.add(rule, made);

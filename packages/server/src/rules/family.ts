@@ -69,11 +69,20 @@ export function familyName({ window_seconds, endpoint_pattern }: RateLimitRule):
   return `${window_seconds}:${endpoint_pattern}`;
 }
 
+/** What of a rule makes its limit, beside the units. */
+type LimitFields = Pick<RateLimitRule, "algorithm" | "window_seconds"> &
+  Partial<Pick<RateLimitRule, "anchor" | "bucket_width" | "exact">>;
+
 /** A rule's limit, with these units in the place of its own. */
-export function limitOf(
-  { algorithm, window_seconds: window }: Pick<RateLimitRule, "algorithm" | "window_seconds">,
-  limit: number,
-  burst: number | null,
-): Limit {
-  return limitFromSpec(burst === null ? { algorithm, limit, window } : { algorithm, limit, window, burst });
+export function limitOf(rule: LimitFields, limit: number, burst: number | null): Limit {
+  const { algorithm, window_seconds: window, anchor = null, bucket_width = null, exact = null } = rule;
+  return limitFromSpec({
+    algorithm,
+    limit,
+    window,
+    ...(burst !== null && { burst }),
+    ...(anchor !== null && { anchor }),
+    ...(bucket_width !== null && { bucket_width }),
+    ...(exact !== null && { exact }),
+  });
 }

@@ -1,4 +1,4 @@
-import { limitFromSpec } from "headgate";
+import { bucketedWindow, fixedWindow, limitFromSpec } from "headgate";
 import { describe, expect, it } from "vitest";
 import { Catalogue } from "./catalogue.ts";
 import { ruleInput } from "./rule-input.ts";
@@ -18,6 +18,9 @@ describe("a rule that is given", () => {
       rule_id: "orders",
       algorithm: "token_bucket",
       burst: null,
+      anchor: null,
+      bucket_width: null,
+      exact: null,
       tier: null,
       mode: "enforce",
       on_error: "local",
@@ -64,7 +67,7 @@ describe("a rule that is given", () => {
     ["name", 5, "must be a text"],
     ["name", "x".repeat(256), "must be a text"],
     ["dimension", "tenant", "must be one of user, ip, apikey"],
-    ["endpoint_pattern", "orders", "must begin with a slash"],
+    ["endpoint_pattern", "", "must begin with a slash"],
     ["endpoint_pattern", 5, "must be a path"],
     ["endpoint_pattern", "/**/x", "** may only be the last part"],
     ["limit", 0, "must be a whole number from 1"],
@@ -78,6 +81,13 @@ describe("a rule that is given", () => {
     ["algorithm", "leaky", "must be one of token_bucket, leaky_bucket"],
     ["burst", 0, "must be a whole number from 1"],
     ["burst", 2 ** 52, "is too large"],
+    ["anchor", "clock", "is not a field of token_bucket"],
+    ["anchor", "request", "is not a field of token_bucket"],
+    ["anchor", "sunrise", "must be one of clock, request"],
+    ["bucket_width", 1, "is not a field of token_bucket"],
+    ["bucket_width", "1", "must be a number of seconds"],
+    ["exact", true, "is not a field of token_bucket"],
+    ["exact", "yes", "must be true, false or null"],
     ["tier", "", "must be letters, digits"],
     ["mode", "off", "must be one of enforce, shadow"],
     ["on_error", "open", "must be one of allow, deny, local"],
@@ -104,6 +114,54 @@ describe("a rule that is given", () => {
       expect(problems({ ...least, algorithm: "fixed_window", consistency: "leased" })).toEqual([]);
     },
   );
+
+  it.each([
+    [{ algorithm: "fixed_window" }, fixedWindow("100/m")],
+    [{ algorithm: "fixed_window", anchor: "clock" }, fixedWindow("100/m", { anchor: "clock" })],
+    [{ algorithm: "fixed_window", anchor: "request" }, fixedWindow("100/m", { anchor: "request" })],
+    [{ algorithm: "bucketed_window" }, bucketedWindow("100/m")],
+    [{ algorithm: "bucketed_window", bucket_width: 0.25 }, bucketedWindow("100/m", { bucketWidthMs: 250 })],
+    [{ algorithm: "bucketed_window", exact: true }, bucketedWindow("100/m", { exact: true })],
+    [
+      { algorithm: "bucketed_window", exact: false, bucket_width: 2 },
+      bucketedWindow("100/m", { bucketWidthMs: 2_000 }),
+    ],
+  ])("makes the limit that the library makes of %j", (fields, limit) => {
+    const rule = { ...ruleInput.parse({ ...least, ...fields }), created_at: "", updated_at: "", version: 1 };
+    expect(rule).toMatchObject(fields);
+    const request = { dimension: "user", endpoint: "/api/v1/orders", standing: undefined } as const;
+    // Beside rules that differ in nothing but these fields: none must get the limit of another.
+    const others = [
+      { ...rule, rule_id: "other", endpoint_pattern: "/other", anchor: null, bucket_width: null, exact: null },
+    ];
+    expect(Catalogue.of([...others, rule]).limitsFor(request, 0)).toMatchObject([{ rule: { limit } }]);
+  });
+
+  it.each([
+    [{ bucket_width: 0 }, "bucket_width"],
+    [{ bucket_width: 61 }, "bucket_width"],
+    [{ bucket_width: 1e-9 }, "bucket_width"],
+  ])("is refused with buckets that are none: %j", (fields, field) => {
+    expect(problems({ ...least, algorithm: "bucketed_window", ...fields })).toEqual([
+      expect.stringMatching(new RegExp(`^${field}: `)),
+    ]);
+  });
+
+  it.each([
+    ["dimension", "USER", "user"],
+    ["dimension", "Ip", "ip"],
+    ["dimension", "API_KEY", "apikey"],
+    ["dimension", "api_key", "apikey"],
+    ["dimension", "ApiKey", "apikey"],
+    ["algorithm", "sliding_window", "sliding_window_counter"],
+    ["endpoint_pattern", "*", "/**"],
+    ["endpoint_pattern", "**", "/**"],
+    ["endpoint_pattern", "api/v1/orders", "/api/v1/orders"],
+    ["endpoint_pattern", "orders/*", "/orders/*"],
+    ["endpoint_pattern", "/*", "/*"],
+  ])("may be written with the %s %j, which is %j", (field, alias, value) => {
+    expect(ruleInput.parse({ ...least, [field]: alias })).toMatchObject({ [field]: value });
+  });
 
   it("is refused with a burst where the algorithm keeps none", () => {
     expect(problems({ ...least, algorithm: "fixed_window", burst: 5 })).toEqual([

@@ -2,7 +2,7 @@ import { type AlgorithmName, HeadgateError, isLeasable } from "headgate";
 import { z } from "zod";
 import { limitOf } from "./family.ts";
 import { readPattern } from "./pattern.ts";
-import { CONSISTENCIES, DIMENSIONS, MODES, ON_ERRORS, type RuleInput } from "./rule.ts";
+import { ANCHORS, CONSISTENCIES, DIMENSIONS, dimensionOf, MODES, ON_ERRORS, type RuleInput } from "./rule.ts";
 
 const ALGORITHMS = [
   "token_bucket",
@@ -13,6 +13,9 @@ const ALGORITHMS = [
   "sliding_window_counter",
   "bucketed_window",
 ] as const satisfies readonly AlgorithmName[];
+
+/** The name that the library's builder has for the counter that it recommends. */
+const SLIDING_WINDOW = "sliding_window";
 
 /** The longest window of the core, in whole seconds. */
 const LONGEST_WINDOW = Math.floor(2 ** 51 / 1_000_000);
@@ -28,11 +31,16 @@ const shape = {
   name: text(NAME, "a text of at most 255 characters, without line breaks")
     .describe("What people call it")
     .meta({ examples: ["Orders"] }),
-  dimension: oneOf(DIMENSIONS).describe("Whose requests it counts"),
+  dimension: z
+    .preprocess(dimensionOf, oneOf(DIMENSIONS))
+    .describe("Whose requests it counts; in any case, and api_key is the same as apikey"),
   endpoint_pattern: z
     .string({ error: told('a path such as "/api/v1/orders"') })
-    .describe("Exact parts, :name or * for any one part, ** at the end for whatever follows")
-    .meta({ examples: ["/api/v1/orders/*"] }),
+    .describe(
+      "Exact parts, :name or * for any one part, ** at the end for whatever follows. * alone is every endpoint, and a slash in front may be left out",
+    )
+    .meta({ examples: ["/api/v1/orders/*"] })
+    .transform(patternOf),
   limit: whole("1 to 2^53 - 1")
     .describe("How many units each window may pass")
     .meta({ examples: [100] }),
@@ -40,11 +48,28 @@ const shape = {
     .max(LONGEST_WINDOW, { error: told("at most 2251799813 (71 years)"), abort: true })
     .describe("How long a window is")
     .meta({ examples: [60] }),
-  algorithm: oneOf(ALGORITHMS).default("token_bucket"),
+  algorithm: oneOf([...ALGORITHMS, SLIDING_WINDOW])
+    .default("token_bucket")
+    .describe(`${SLIDING_WINDOW} is the same as sliding_window_counter`)
+    .transform((name) => (name === SLIDING_WINDOW ? "sliding_window_counter" : name)),
   burst: whole("1 to 2^53 - 1, or null")
     .nullable()
     .default(null)
     .describe("How many units can be held at once; null: as many as the limit"),
+  anchor: oneOf(ANCHORS)
+    .nullable()
+    .default(null)
+    .describe("Of a fixed_window: whether its windows begin by the clock or with the first request; null: clock"),
+  bucket_width: z
+    .number({ error: told("a number of seconds above 0, or null") })
+    .nullable()
+    .default(null)
+    .describe("Of a bucketed_window: how long a bucket is, in seconds; null: a choice by the window"),
+  exact: z
+    .boolean({ error: told("true, false or null") })
+    .nullable()
+    .default(null)
+    .describe("Of a bucketed_window: whether it counts to the microsecond; null: it does not"),
   tier: text(TIER, "letters, digits, . _ and -, at most 64 of them, or null")
     .nullable()
     .default(null)
@@ -83,6 +108,12 @@ export const ruleInput = fields
     }, refuse);
   })
   .transform((rule): RuleInput => ({ ...rule, rule_id: idOf(rule) }));
+
+/** A pattern as people write it. `*` alone would be every endpoint of one part, which nobody means by it. */
+function patternOf(text: string): string {
+  if (text === "*") return "/**";
+  return text === "" || text.startsWith("/") ? text : `/${text}`;
+}
 
 /** Empty if there is nothing to make it of. */
 function idOf({ rule_id, name }: { readonly rule_id?: string | undefined; readonly name: string }): string {

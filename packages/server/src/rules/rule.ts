@@ -2,6 +2,17 @@
 export const DIMENSIONS = ["user", "ip", "apikey"] as const;
 export type Dimension = (typeof DIMENSIONS)[number];
 
+/** A dimension as a writer may spell it: in any case, and an API key with an underscore. */
+export function dimensionOf(value: unknown): unknown {
+  if (typeof value !== "string") return value;
+  const name = value.toLowerCase();
+  return name === "api_key" ? "apikey" : name;
+}
+
+/** Where the windows of a fixed window begin: at multiples of their length, or with the first request. */
+export const ANCHORS = ["clock", "request"] as const;
+export type Anchor = (typeof ANCHORS)[number];
+
 /** `shadow` decides, is counted and shown, and refuses nothing. */
 export const MODES = ["enforce", "shadow"] as const;
 export type Mode = (typeof MODES)[number];
@@ -25,6 +36,12 @@ export interface RateLimitRule {
   readonly algorithm: string;
   /** How many units can be held at once; null: as many as the limit. */
   readonly burst: number | null;
+  /** Of a fixed window; null: clock. */
+  readonly anchor: Anchor | null;
+  /** Of a bucketed window, in seconds; null: what the library chooses. */
+  readonly bucket_width: number | null;
+  /** Of a bucketed window: whether it counts to the microsecond; null: it does not. */
+  readonly exact: boolean | null;
   /** The tier whose users it is for; null: for those whose tier has no rule of its own. */
   readonly tier: string | null;
   readonly mode: Mode;

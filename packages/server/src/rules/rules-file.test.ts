@@ -94,11 +94,11 @@ describe("a file of rules", () => {
     [6, "    limit: 1_000", "6:12 rules[0].limit: must be a whole number from 1 to 2^53 - 1"],
     [6, "    limit:", "6:11 rules[0].limit: must be a whole number from 1 to 2^53 - 1"],
     [6, "", "3:5 rules[0].limit: is required: a whole number from 1 to 2^53 - 1"],
-    [10, "    endpoint_pattern: orders", "10:23 rules[1].endpoint_pattern: must begin with a slash"],
+    [10, "    endpoint_pattern: ''", "10:23 rules[1].endpoint_pattern: must begin with a slash"],
     [7, "    window: 60", "3:5 rules[0].window_seconds: is required"],
     [7, "    window_seconds: 60\n    windw: 1", "8:12 rules[0].windw: is not known here (known: rule_id, name"],
     [2, "rulez:", "2:1 rules: must be a list of rules"],
-    [9, "    dimension: User", "9:16 rules[1].dimension: must be one of user, ip, apikey"],
+    [9, "    dimension: users", "9:16 rules[1].dimension: must be one of user, ip, apikey"],
     [13, "", "10:23 rules[1].endpoint_pattern: rules[0] has the same dimension, pattern, window and tier"],
     [8, "  - name: orders", "8:5 rules[1].rule_id: orders is that of rules[0] too"],
     [13, "    tier: premium\n    rule_id: orders", "14:14 rules[1].rule_id: orders is that of rules[0] too"],
@@ -110,6 +110,31 @@ describe("a file of rules", () => {
     [6, "    limit: !!js/function 'x'", "6:12 : "],
   ])("is refused with another line %d, %j", (line, text, problem) => {
     expect(problemsOf(withLine(line, text))[0]).toContain(problem);
+  });
+
+  it("may have the fields that the library has for a limit, and aliases", () => {
+    const text = `rules:
+  - name: Orders
+    dimension: API_KEY
+    endpoint_pattern: "*"
+    limit: 10
+    window_seconds: 60
+    algorithm: bucketed_window
+    bucket_width: 0.5
+    exact: false
+  - name: Logins
+    dimension: IP
+    endpoint_pattern: login
+    limit: 10
+    window_seconds: 60
+    algorithm: sliding_window
+`;
+    const rules = parseRules(text, "rules.yaml");
+    expect(rules).toMatchObject([
+      { dimension: "apikey", endpoint_pattern: "/**", bucket_width: 0.5, exact: false, anchor: null },
+      { dimension: "ip", endpoint_pattern: "/login", algorithm: "sliding_window_counter", bucket_width: null },
+    ]);
+    expect(parseRules(rulesText(rules), "again.yaml")).toEqual(rules);
   });
 
   it("is refused with everything that is wrong at once", () => {

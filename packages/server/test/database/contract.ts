@@ -10,6 +10,18 @@ import { admin, aRule, type Place } from "./fixtures.ts";
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
+/** Undoes every migration since version 0.1. */
+const BACK_TO_VERSION_0_1 = [
+  "drop index headgate_audit_by_action_seq",
+  "drop index headgate_rollups_by_period_rule_id_start",
+  "drop index headgate_users_by_tier_user_id",
+  "drop table headgate_top_denied",
+  ...["anchor", "bucket_width", "exact"].map((column) => `alter table headgate_rules drop column ${column}`),
+  "delete from headgate_migrations where name > '0002'",
+]
+  .map((statement) => `${statement};`)
+  .join("\n");
+
 /** What holds on every database. `place` answers where a new and empty one is. */
 export function describeDatabase(name: string, place: () => Promise<Place>): void {
   describe(`the database on ${name}`, () => {
@@ -40,6 +52,26 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
         expect(await database.rules.get("orders")).toEqual(rule);
         expect(await database.rules.all()).toEqual([rule]);
         expect(await database.rules.get("none")).toBe(undefined);
+      });
+
+      it.each([
+        { algorithm: "fixed_window", anchor: "request" },
+        { algorithm: "bucketed_window", bucket_width: 0.25, exact: false },
+        { algorithm: "bucketed_window", exact: true },
+      ] as const)("keeps %j", async (fields) => {
+        const rule = await database.rules.create(aRule(fields), admin);
+        expect(rule).toMatchObject(fields);
+        expect(await database.rules.get("rule")).toEqual(rule);
+        expect(await database.rules.replace([aRule(fields)], admin)).toMatchObject({ unchanged: 1 });
+        for (const other of [
+          { anchor: "clock" },
+          { bucket_width: 0.5 },
+          { exact: !("exact" in fields && fields.exact) },
+        ] as const) {
+          expect(await database.rules.replace([aRule({ ...fields, ...other })], admin)).toMatchObject({ unchanged: 0 });
+          expect(await database.rules.get("rule")).toMatchObject(other);
+          await database.rules.replace([aRule(fields)], admin);
+        }
       });
 
       it("keeps what it was told after it is closed and opened again", async () => {
@@ -964,11 +996,23 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
     });
 
     it("gets the indexes of its history when a newer version opens it", async () => {
-      const drop = "drop index headgate_audit_by_action_seq; drop index headgate_rollups_by_period_rule_id_start;";
-      await here.sql(`${drop} delete from headgate_migrations where name = '0002_indexes_of_history';`);
+      await database.close();
+      await here.sql(BACK_TO_VERSION_0_1);
       await open();
       // It fails if they are not there.
-      await here.sql(drop);
+      await here.sql("drop index headgate_audit_by_action_seq; drop index headgate_rollups_by_period_rule_id_start;");
+    });
+
+    it("takes over the rules of version 0.1, which had fewer fields", async () => {
+      const rule = await database.rules.create(aRule(), admin);
+      await database.close();
+      await here.sql(BACK_TO_VERSION_0_1);
+      const { rules } = await open();
+      expect(await rules.all()).toEqual([rule]);
+      expect(await rules.update(aRule({ algorithm: "fixed_window", anchor: "request" }), admin)).toMatchObject({
+        anchor: "request",
+        version: 2,
+      });
     });
 
     it("is refused by a version that does not know its tables", async () => {

@@ -25,6 +25,22 @@ describe("a rule", () => {
     expect((await service.ask("GET", "/api/v1/rules/search")).body.code).toBe("rule_not_found");
   });
 
+  it("has windows that begin with the first request if it says so", async () => {
+    service = await startService({ rules: [] });
+    const anchored = { ...INPUT, endpoint_pattern: "search", algorithm: "fixed_window", limit: 1, window_seconds: 60 };
+    const body = { ...anchored, dimension: "API_KEY", anchor: "request" };
+    const made = await service.ask("POST", "/api/v1/rules", { body });
+    const stored = { dimension: "apikey", endpoint_pattern: "/search", anchor: "request", exact: null };
+    expect([made.status, made.body]).toMatchObject([201, stored]);
+    expect((await service.ask("GET", "/api/v1/rules/search")).body).toMatchObject(stored);
+    const check = (dimension: string) =>
+      service.ask("POST", "/api/v1/check", { body: { identifier: "k", dimension, endpoint: "/search" } });
+    await eventually(async () => expect((await check("Api_Key")).body.rule_id).toBe("search"));
+    const { body: denied } = await check("apikey");
+    expect([denied.allowed, denied.reset_at_ms]).toEqual([false, Math.ceil(service.clock.now() / 1000) + 60_000]);
+    expect((await check("galaxy")).status).toBe(400);
+  });
+
   it("can be sent back as it was read", async () => {
     service = await startService();
     const { body } = await service.ask("GET", "/api/v1/rules/orders");
@@ -52,7 +68,8 @@ describe("a rule", () => {
   it.each([
     ["a limit of zero", { limit: 0 }, "limit"],
     ["an unknown algorithm", { algorithm: "magic" }, "algorithm"],
-    ["a pattern without a slash", { endpoint_pattern: "orders" }, "endpoint_pattern"],
+    ["a pattern of nothing", { endpoint_pattern: "" }, "endpoint_pattern"],
+    ["an anchor of a token bucket", { anchor: "request" }, "anchor"],
     ["a field that nobody knows", { color: "red" }, "color"],
     ["a field that is ours", { version: 3 }, "version"],
     ["an id that leaves its place", { rule_id: "../x" }, "rule_id"],
