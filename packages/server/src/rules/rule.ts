@@ -1,3 +1,5 @@
+import type { Anchor } from "headgate";
+
 /** Whose requests a rule counts. */
 export const DIMENSIONS = ["user", "ip", "apikey"] as const;
 export type Dimension = (typeof DIMENSIONS)[number];
@@ -10,8 +12,7 @@ export function dimensionOf(value: unknown): unknown {
 }
 
 /** Where the windows of a fixed window begin: at multiples of their length, or with the first request. */
-export const ANCHORS = ["clock", "request"] as const;
-export type Anchor = (typeof ANCHORS)[number];
+export const ANCHORS = ["clock", "request"] as const satisfies readonly Anchor[];
 
 /** `shadow` decides, is counted and shown, and refuses nothing. */
 export const MODES = ["enforce", "shadow"] as const;
