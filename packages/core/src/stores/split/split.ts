@@ -14,9 +14,9 @@ export interface SplitOptions {
   readonly group: string;
   /** What this replica is called in Redis. Default: a random name. */
   readonly id?: string | undefined;
-  /** How often it tells that it is there (default 500). */
+  /** How often it tells that it is there (default 150). */
   readonly beatMs?: number | undefined;
-  /** How long its share is its own after a beat (default 2000); at least three beats. */
+  /** How long its share is its own after a beat (default 600); at least three beats. */
   readonly leaseMs?: number | undefined;
   /** How many keys of each rule are told apart, as for a `MemoryStore`. */
   readonly maxKeys?: number | undefined;
@@ -60,7 +60,7 @@ export class Split implements Store {
   constructor(client: SplitClient, options: SplitOptions) {
     requireOptions(options, OPTIONS);
     requireClient(client);
-    const { group, id = crypto.randomUUID(), beatMs = 500, leaseMs = 2000, clock = new SystemClock() } = options;
+    const { group, id = crypto.randomUUID(), beatMs = 150, leaseMs = 600, clock = new SystemClock() } = options;
     requireName(group, "group");
     requireName(id, "id");
     requireMilliseconds(beatMs, "beatMs");

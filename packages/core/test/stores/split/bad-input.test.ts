@@ -33,7 +33,7 @@ describe("split refuses", () => {
     ["beatMs", { group: "web", beatMs: "500" }],
     ["leaseMs", { group: "web", leaseMs: Number.POSITIVE_INFINITY }],
     ["leaseMs", { group: "web", leaseMs: 86_400_001 }],
-    ["leaseMs", { group: "web", leaseMs: 1499 }],
+    ["leaseMs", { group: "web", leaseMs: 449 }],
     ["leaseMs", { group: "web", beatMs: 1000 }],
     ["maxKeys", { group: "web", maxKeys: 0 }],
     ["clock", { group: "web", clock: {} }],

@@ -31,9 +31,14 @@ function beat({ id, number, held = [0, 0], now = NOW, lease = LEASE }: Beat): Pr
   return redis.eval(lua["stores/split/beat.lua"], 1, KEY, id, number, lease, ...held, now);
 }
 
+/** What the server calls its own run. */
+async function run(): Promise<string> {
+  return /run_id:(\w+)/.exec(await redis.info("server"))?.[1] ?? "";
+}
+
 /** A record that has been whole for long, with these replicas: when heard of, the place held, the place granted. */
-async function record(replicas: Readonly<Record<string, readonly number[]>>): Promise<void> {
-  await redis.hset(KEY, "group", `${NOW - 100 * LEASE} ${NOW - 1} ${LEASE}`);
+async function record(replicas: Readonly<Record<string, readonly number[]>>, ofRun = ""): Promise<void> {
+  await redis.hset(KEY, "group", `${NOW - 100 * LEASE} ${NOW - 1} ${LEASE}${ofRun && ` ${ofRun}`}`);
   for (const [id, [at, ...places]] of Object.entries(replicas)) {
     await redis.hset(KEY, `replica:${id}`, [at, 7, ...places].join(" "));
   }
@@ -86,6 +91,33 @@ describe("a beat", () => {
     expect(await beat({ id: "a", number: 99, held: [1, 3], now: silent + 1.1 * LEASE + 1 })).toEqual([0, 1, 1, LEASE]);
   });
 
+  it("gives each replica its place back after the server stood still, however long", async () => {
+    await record({ a: [NOW - 10, 0, 2, 0, 2], b: [NOW - 20, 1, 2, 1, 2] }, await run());
+    const later = NOW + 100 * LEASE;
+    expect(await beat({ id: "b", number: 8, now: later })).toEqual([1, 2, 2, LEASE]);
+    expect(await beat({ id: "a", number: 8, now: later + 1 })).toEqual([0, 2, 2, LEASE]);
+  });
+
+  it("drops a replica that does not come back after that, as any other", async () => {
+    await record({ a: [NOW - 10, 0, 2, 0, 2], b: [NOW - 20, 1, 2, 1, 2] }, await run());
+    const later = NOW + 100 * LEASE;
+    for (let ms = 0, number = 8; ms <= LEASE; ms += 100, number += 1) {
+      expect(await beat({ id: "b", number, held: [1, 2], now: later + ms })).toEqual([1, 2, 2, LEASE]);
+    }
+    expect(await beat({ id: "b", number: 99, held: [1, 2], now: later + 1.1 * LEASE + 1 })).toEqual([0, 1, 1, LEASE]);
+  });
+
+  it("gives no place back by a record of another run: it may be an old copy", async () => {
+    await record({ a: [NOW - 10, 0, 2, 0, 2], b: [NOW - 20, 1, 2, 1, 2] }, "0123456789abcdef");
+    expect(await beat({ id: "b", number: 8, now: NOW + 100 * LEASE })).toEqual([0, 0, 1, LEASE]);
+  });
+
+  it("that was late on its way does not bring back a place that was given away", async () => {
+    await record({ a: [NOW - 10, 0, 1, 0, 1] }, await run());
+    expect(await beat({ id: "b", number: 8, held: [1, 2] })).toEqual([0, 0, 2, LEASE]);
+    expect(await beat({ id: "b", number: 9 })).toEqual([0, 0, 2, LEASE]);
+  });
+
   it("gives those whom the clock left in the future a lease from now", async () => {
     await record({ a: [NOW + 3_600_000, 1, 2, 1, 2] });
     await beat({ id: "b", number: 1, held: [0, 2] });
@@ -100,7 +132,7 @@ describe("a beat", () => {
     expect(await redis.hgetall(KEY)).toEqual(before);
     const now = NOW + LEASE;
     expect(await beat({ id: "b", number: 2, lease: 3000, now })).toEqual([0, 0, 1, 3000]);
-    expect(await redis.hget(KEY, "group")).toBe(`${now} ${now} 3000`);
+    expect(await redis.hget(KEY, "group")).toBe(`${now} ${now} 3000 ${await run()}`);
   });
 
   it("goes by the server's own time", async () => {
