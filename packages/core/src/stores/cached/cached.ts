@@ -76,10 +76,8 @@ export class CachedStore implements Store {
       flushMs,
       maxPending,
       timers: this.timers,
-      onAnswer: (rule, key, answer) => {
-        if (answer === undefined) this.unchanged(rule)?.quotas.delete(key);
-        else this.learn({ rule, key, cost: 1 }, answer);
-      },
+      onAnswer: (rule, key, answer) => this.learn({ rule, key, cost: 1 }, answer),
+      onFailure: (rule, key) => this.isWholeFailure(rule, key),
       onFlush: () => this.tend(),
     });
   }
@@ -197,10 +195,21 @@ export class CachedStore implements Store {
     options: ApplyOptions | undefined,
     error: StoreError,
   ): readonly Answer[] {
-    if (error.scope !== "key" && !this.link.isPartial) this.link.fail("take", error);
-    // Where only a part of the store fails, its keys are decided here until it is time to ask again.
-    else for (const { rule, key } of operations) this.local(rule).quotas.set(key, UNKNOWABLE, this.timers.now());
+    const isPartial = error.scope === "key" || this.link.isPartial;
+    const isWhole = operations.map(({ rule, key }) => this.isWholeFailure(rule, key, isPartial)).includes(true);
+    if (isWhole) this.link.fail("take", error);
     return this.take(operations, options, this.clock.now(), error.code === "HG_STORE_REFUSED");
+  }
+
+  /** Where only a part of the store fails, its keys are decided here until it is time to ask again. */
+  private isWholeFailure(rule: Rule, key: string, isPartial = this.link.isPartial): boolean {
+    const quotas = this.unchanged(rule)?.quotas;
+    if (this.confirm && isPartial) {
+      quotas?.set(key, UNKNOWABLE, this.timers.now());
+      return false;
+    }
+    quotas?.delete(key);
+    return true;
   }
 
   /** Counts what the store let in. If that does not fit into what was let in here, the key was reset elsewhere. */

@@ -41,8 +41,10 @@ export interface WriteBehindOptions {
   readonly maxPending: number;
   /** For timers, and to measure how late they fire. */
   readonly timers: Clock;
-  /** Called with what the store says to each write; without an answer if it failed. */
-  readonly onAnswer: (rule: Rule, key: string, answer: Answer | undefined) => void;
+  /** Called with what the store says to each write. */
+  readonly onAnswer: (rule: Rule, key: string, answer: Answer) => void;
+  /** Called when a write fails; says whether that concerns the whole store, and not this key only. */
+  readonly onFailure: (rule: Rule, key: string) => boolean;
   /** Called with each flush. */
   readonly onFlush: () => void;
 }
@@ -242,12 +244,11 @@ export class WriteBehind {
       this.options.onAnswer(rule, key, answer);
     } catch (error) {
       land(delta);
-      this.options.onAnswer(rule, key, undefined);
-      await this.notWritten(delta, error);
+      await this.notWritten(delta, error, this.options.onFailure(rule, key));
     }
   }
 
-  private async notWritten(delta: Delta, error: unknown): Promise<void> {
+  private async notWritten(delta: Delta, error: unknown, isWhole: boolean): Promise<void> {
     const { units } = delta;
     const code = error instanceof StoreError ? error.code : undefined;
     if (code === "HG_STORE_TIMEOUT" && this.clock.now() >= delta.closes) {
@@ -263,7 +264,7 @@ export class WriteBehind {
       this.dropped.refused += units;
       return;
     }
-    this.link.fail("penalize", error);
+    if (isWhole) this.link.fail("penalize", error);
     if (code === "HG_STORE_REFUSED") this.putBack(delta);
     else if (code === undefined) this.dropped.refused += units;
     else this.dropped.unconfirmed += units;
