@@ -1,4 +1,4 @@
-// No request waits for Redis: it is told a few milliseconds later, and who is known to be limited is denied here.
+// Most requests do not wait for Redis: it is told a few milliseconds later, and a client known to be limited is denied here.
 import express from "express";
 import { cached, rateLimiter, slidingWindow } from "headgate";
 import { rateLimit } from "headgate/express";

@@ -30,11 +30,12 @@ describe("the example of", () => {
     await redis.restart();
   });
 
-  it("cached answers by itself, and tells Redis afterwards", async () => {
+  it("cached asks Redis about a new client, then answers by itself, and tells Redis afterwards", async () => {
     const example = await started("cached");
-    const calls = await example.callTimes(6);
-    expect(statuses(calls)).toEqual([200, 200, 200, 200, 200, 429]);
-    expect(calls[0].text).toBe("hello, says the cache\n");
+    const calls = await example.callTimes(7);
+    expect(statuses(calls)).toEqual([200, 200, 200, 200, 200, 429, 429]);
+    expect(calls[0].text).toBe("hello, says the store\n");
+    expect(calls[1].text).toBe("hello, says the cache\n");
     const stats = async () => JSON.parse((await example.call("/stats")).text);
     await eventually("Redis knows", async () => (await stats()).pendingUnits === 0);
     expect(await stats()).toMatchObject({ denied: 1, failedFlushes: 0, limitedKeys: 1 });
