@@ -31,7 +31,7 @@ export const HTML = `<!doctype html>
 <p id="key-note" class="note">Sent as a bearer token, and forgotten when this page is closed.</p>
 </form>
 <ol class="steps" aria-label="First steps">
-<li>Put in your key, which the service showed at its first start.</li>
+<li>Enter your key. The service showed it, or the file that holds it, when it was first started.</li>
 <li><a href="#post-api-v1-rules">Make a rule</a> of five a minute.</li>
 <li><a href="#post-api-v1-check">Send checks</a> until one is refused.</li>
 </ol>

@@ -85,7 +85,7 @@ function formOf(method, path, operation) {
     const request = requestOf(method, path, parameters, body);
     try {
       const answered = await send(request);
-      answer.show(answered, curlOf(request, operation.security !== undefined));
+      answer.show(answered, curlOf(request, operation.security?.length > 0));
     } catch (error) {
       answer.fail(error);
     }

@@ -7,7 +7,7 @@ function anchorOf(method, path) {
 
 function summaryOf(method, path, { summary = "", security }) {
   const parts = path.split(/(\{\w+\})/).map((part) => (part.startsWith("{") ? make("i", {}, part) : part));
-  const role = security && security[0].key[0];
+  const role = security?.[0]?.key[0];
   return make(
     "summary",
     {},
