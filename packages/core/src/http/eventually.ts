@@ -19,6 +19,23 @@ export function all<Value>(values: readonly Eventually<Value>[]): Eventually<rea
   return values.every(isThere) ? values : Promise.all(values);
 }
 
+/** What `ask` says of each item. If it throws for one, rejections of those before it are still listened to. */
+export function each<Item, Value>(
+  items: readonly Item[],
+  ask: (item: Item) => Eventually<Value>,
+): Eventually<readonly Value[]> {
+  const values: Eventually<Value>[] = [];
+  for (const item of items) {
+    try {
+      values.push(ask(item));
+    } catch (error) {
+      if (values.every(isThere)) throw error;
+      return Promise.all([...values, Promise.reject(error)]);
+    }
+  }
+  return all(values);
+}
+
 function isThere<Value>(value: Eventually<Value>): value is Value {
   return !isPromise(value);
 }

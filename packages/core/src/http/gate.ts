@@ -10,7 +10,7 @@ import { ClientAddress } from "./address/client-address.ts";
 import type { Admission, Outcome, Passed, Refused } from "./admission.ts";
 import type { Charge } from "./charge.ts";
 import { errorOf } from "./error-of.ts";
-import { after, all, type Eventually, isPromise } from "./eventually.ts";
+import { after, type Eventually, each, isPromise } from "./eventually.ts";
 import type { Face } from "./face.ts";
 import {
   type Asked,
@@ -169,7 +169,7 @@ export class Gate<R extends Rules, Request extends object> {
     request: Request,
   ): Eventually<Admission> {
     const key = identify(request);
-    const units = cost(request);
+    const units = unitsOf(cost, request, key);
     if (isPromise(key) || isPromise(units)) {
       return Promise.all([key, units]).then(([key, cost]) => this.ask(request, [{ rule, key, cost }]));
     }
@@ -186,7 +186,7 @@ export class Gate<R extends Rules, Request extends object> {
   }
 
   private checksOf(request: Request): Eventually<readonly Check<RuleName<R>>[]> {
-    return all(this.limits.map((limit) => checkOf(limit, request)));
+    return each(this.limits, (limit) => checkOf(limit, request));
   }
 
   private ask(request: Request, checks: readonly Check<RuleName<R>>[]): Eventually<Admission> {
@@ -328,7 +328,21 @@ function checkOf<Name extends string, Request>(
   request: Request,
 ): Eventually<Check<Name>> {
   const key = identify(request);
-  const units = cost(request);
+  const units = unitsOf(cost, request, key);
   if (!isPromise(key) && !isPromise(units)) return { rule, key, cost: units };
   return Promise.all([key, units]).then(([key, units]) => ({ rule, key, cost: units }));
+}
+
+/** What a request costs. If that cannot be told, a rejection of its key is still listened to. */
+function unitsOf<Request>(
+  cost: (request: Request) => Eventually<number>,
+  request: Request,
+  key: Eventually<string>,
+): Eventually<number> {
+  try {
+    return cost(request);
+  } catch (error) {
+    if (isPromise(key)) key.catch(() => {});
+    throw error;
+  }
 }

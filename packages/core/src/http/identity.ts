@@ -1,7 +1,7 @@
 import { HeadgateError, shown } from "../errors.ts";
 import { requireOptions } from "../options.ts";
 import type { ClientAddress } from "./address/client-address.ts";
-import { after, all, type Eventually } from "./eventually.ts";
+import { after, type Eventually, each } from "./eventually.ts";
 import type { Face } from "./face.ts";
 import type { Notices } from "./notices.ts";
 
@@ -35,7 +35,11 @@ export function requireBy<Request>(
   if (!isList(by)) return requirePart(by, face, address, notices, field);
   if (by.length === 0) throw new HeadgateError("HG_BAD_OPTION", field, "must have at least one part");
   const parts = by.map((part, i) => requirePart(part, face, address, notices, `${field}[${i}]`));
-  return (request) => after(all(parts.map((identify) => identify(request))), (keys) => JSON.stringify(keys));
+  return (request) =>
+    after(
+      each(parts, (identify) => identify(request)),
+      (keys) => JSON.stringify(keys),
+    );
 }
 
 /** `Array.isArray` does not know lists that are read-only. */

@@ -86,6 +86,8 @@ async function admitted<Name extends string>(
 
 /** Sleeps for a time, or until `wake` resolves if that is earlier. */
 async function sleepUntil(wake: Promise<void>, ms: number, clock: Clock, stop: AbortSignal): Promise<void> {
+  // The signal may have come while the store was deciding: then the listener would never hear of it.
+  stop.throwIfAborted();
   const sleep = new AbortController();
   const end = (): void => sleep.abort();
   void wake.then(end);

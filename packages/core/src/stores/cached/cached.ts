@@ -153,7 +153,8 @@ export class CachedStore implements Store {
       // Timers of a client fire up to a millisecond early: a request that is told when to come again must then pass.
       if (this.denialOf(operation, local, time + TIMER_EARLINESS) !== undefined) return false;
       const left = local.quotas.left(key, time, this.refresh);
-      if (left === undefined || left - cost < NEAR_LIMIT * operation.rule.limit.burst) isKnown = false;
+      if (left === undefined || (left === UNKNOWABLE && !this.link.isPartial)) isKnown = false;
+      else if (left - cost < NEAR_LIMIT * operation.rule.limit.burst) isKnown = false;
       else if (left !== UNKNOWABLE && !local.evaluate(key, cost, now).allowed) isKnown = false;
     }
     return !isKnown;
@@ -290,7 +291,7 @@ export class CachedStore implements Store {
     const { remaining, resetAfter } = local.spend(key, cost, now);
     const known = local.quotas.spend(key, cost);
     const left = this.link.failing ? undefined : known;
-    const isAlone = left === UNKNOWABLE;
+    const isAlone = left === UNKNOWABLE && this.link.isPartial;
     if (cost > 0 && isWritten && !isAlone) this.writeBehind.add(local, key, cost, now);
     else if (cost > 0) this.writeBehind.dropped.unconfirmed += cost;
     return this.answer(operation, now, true, Math.max(0, Math.min(remaining, left ?? remaining)), 0, resetAfter);

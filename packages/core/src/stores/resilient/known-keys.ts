@@ -76,7 +76,7 @@ export class KnownKeys {
    */
   learn({ rule, key }: Operation, cost: number, answer: Answer, at: number, mayBeOld: boolean): void {
     const { allowed, remaining, retryAfter, resetAfter } = answer;
-    const isDenial = !allowed && Number.isFinite(retryAfter);
+    const isDenial = !allowed && retryAfter > 0 && Number.isFinite(retryAfter);
     let row = this.find(rule, key);
     if (row < 0) {
       if (!this.makeRoom(isDenial)) return;

@@ -94,10 +94,11 @@ export class ResilientStore implements Store {
       return fallBack();
     }
     if ("then" in answers) {
-      const learn = (answers: Answers): void => this.standIn.learn(action, operations, answers, now, options);
+      const learn = (answers: Answers): void =>
+        this.standIn.learn(action, operations, answers, now, options, this.clock?.now());
       return this.inTime(answers, now + this.deadline, breaker, era, learn, fallBack);
     }
-    this.standIn.learn(action, operations, answers, now, options);
+    this.standIn.learn(action, operations, answers, now, options, this.clock?.now());
     breaker.succeeded(era);
     return answers;
   }

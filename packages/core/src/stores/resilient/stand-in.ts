@@ -28,20 +28,29 @@ export class StandIn {
     return this.known.size;
   }
 
-  /** Remembers what the store answered to a call that was sent at `at`. */
+  /**
+   * Remembers what the store answered to a call that was sent at `at`. `storeNow` is the time by the store's clock, if
+   * it has one: an answer that repeats an old one counts from when it was given.
+   */
   learn(
     action: Action,
     operations: readonly Operation[],
     answers: readonly Answer[],
     at: number,
     options: ApplyOptions | undefined,
+    storeNow: number | undefined,
   ): void {
+    // Anybody can write a store.
+    if (!Array.isArray(answers)) return;
     const mayBeOld = options?.idempotencyKey !== undefined;
     for (let i = 0; i < operations.length; i += 1) {
       const answer: Answer | undefined = answers[i];
       // What stands in for a store further inside is not the store's word.
       if (answer === undefined || answer.degraded) continue;
-      this.known.learn(operations[i], askedCost(action, operations[i]), answer, at, mayBeOld);
+      // Denials that were learned while the reset was under way end with it, too.
+      if (action === "reset") this.known.forget(operations[i]);
+      const age = mayBeOld && storeNow !== undefined ? Math.max(0, storeNow - answer.time) : 0;
+      this.known.learn(operations[i], askedCost(action, operations[i]), aged(answer, age), at, mayBeOld);
     }
   }
 
@@ -142,6 +151,13 @@ function neverSlept(): Promise<void> {
 
 function told(time: number, allowed: boolean, remaining: number, retryAfter: number, resetAfter: number): Answer {
   return { ...FALLBACK, time, allowed, remaining, retryAfter, resetAfter };
+}
+
+/** An answer as it would be told some microseconds later. */
+function aged(answer: Answer, age: number): Answer {
+  if (age === 0) return answer;
+  const { retryAfter, resetAfter } = answer;
+  return { ...answer, retryAfter: Math.max(0, retryAfter - age), resetAfter: Math.max(0, resetAfter - age) };
 }
 
 /** What an answer is about: corrections are answered as a peek of cost 1 is. */
