@@ -21,12 +21,20 @@ export async function serveNode(options: SettingOptions): Promise<ExitCode> {
   const keep = async (secret: string): Promise<void> => {
     if (!process.stdout.isTTY) firstKeyFile = await keepFirstKey(settings, secret);
   };
-  let node: RunningNode;
+  let started: RunningNode | NodeJS.Signals;
   try {
-    node = await serve(settings, log, { lostLogLines: () => output.lost, keepFirstKey: keep });
+    const starting = serve(settings, log, { lostLogLines: () => output.lost, keepFirstKey: keep });
+    // A start may wait for PostgreSQL for as long as that takes.
+    started = await Promise.race([starting, signals.stop]);
   } catch (error) {
     throw asMissingFile(error);
   }
+  if (typeof started === "string") {
+    log.info({ signal: started }, "stopped before the node was ready");
+    await output.flush();
+    process.exit(exitCodes.done);
+  }
+  const node = started;
   signals.onReload(() => {
     try {
       output.reopen();

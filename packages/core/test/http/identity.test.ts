@@ -28,6 +28,25 @@ describe("a request is counted", () => {
     expect(await left(by, request, key)).toBe(9);
   });
 
+  it("leaves no rejection unheard when one part rejects and a later one throws", async () => {
+    const unheard = vi.fn();
+    process.on("unhandledRejection", unheard);
+    const throwing = (): never => {
+      throw new Error("later");
+    };
+    const { gate } = gateOf({ rules: "day", by: [() => Promise.reject(new Error("earlier")), throwing] });
+    await expect(Promise.resolve().then(() => gate.admit(request))).rejects.toThrow(/earlier|later/);
+    const { gate: costly } = gateOf({
+      rules: "day",
+      by: () => Promise.reject(new Error("earlier")),
+      cost: throwing,
+    });
+    await expect(Promise.resolve().then(() => costly.admit(request))).rejects.toThrow("later");
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off("unhandledRejection", unheard);
+    expect(unheard).not.toHaveBeenCalled();
+  });
+
   it.each<[string, By<TestRequest>]>([
     ["user", "user"],
     ["such header", { header: "x-api-key" }],

@@ -28,6 +28,19 @@ describe("a wait that is aborted", () => {
     expect(second).toMatchObject({ at: 1_000, value: { allowed: true } });
   });
 
+  it("while the store is still deciding rejects as soon as it has, and does not wait for its turn", async () => {
+    const clock = new ManualClock();
+    const limiter = rateLimiter({ api: gcra("1/h") }, { store: new SlowStore(clock, 100), clock });
+    watch(clock, limiter.check("api", "k"));
+    await clock.advance(100);
+    const controller = new AbortController();
+    const waiting = watch(clock, limiter.wait("api", "k", { signal: controller.signal }));
+    await clock.advance(50);
+    controller.abort(reason);
+    await clock.advance(50);
+    expect(waiting).toMatchObject({ error: reason, at: 200 });
+  });
+
   it("while it stands in line rejects at once, and those before and behind it stay", async () => {
     const { limiter, clock } = testLimiter({ api: gcra("1/s") });
     limiter.checkSync("api", "k");

@@ -21,7 +21,7 @@ export function welcome(node: RunningNode, settings: Settings, firstKeyFile?: st
       : []),
     ...firstKeyLines(),
     "",
-    ...(rules > 0 ? ["Try:"] : ["There are no rules yet, so nothing is limited. Make one of 5 a minute, then ask:"]),
+    ...(rules > 0 ? ["Try:"] : ["There are no rules yet, so nothing is limited. Create a rule of 5 requests a minute, then send a check:"]),
     ...(rules > 0 || settings.rules !== undefined
       ? []
       : [`  ${curl("/api/v1/rules", { ...RULE, window_seconds: 60 })}`]),
@@ -40,14 +40,14 @@ export function welcome(node: RunningNode, settings: Settings, firstKeyFile?: st
       return ["", "This key may do everything. It is shown once, so keep it:", `  ${firstKey}`];
     return [
       "",
-      "A key that may do everything is in this file. Store it elsewhere, then remove the file:",
+      "The first admin key is in this file. Store it elsewhere, then remove the file:",
       `  ${firstKeyFile}`,
     ];
   }
 
   /** In words that work when they are pasted, if that can be. */
   function keyText(): string {
-    if (firstKeyFile !== undefined) return `$(cat ${firstKeyFile})`;
+    if (firstKeyFile !== undefined) return `$(cat '${firstKeyFile.replaceAll("'", "'\\''")}')`;
     if (firstKey !== undefined) return firstKey;
     return settings.adminKey === undefined ? "YOUR_KEY" : "$HEADGATE_ADMIN_KEY";
   }

@@ -5,7 +5,7 @@ import type { Operation, Rule } from "../store.ts";
 /**
  * What holds while the store fails.
  * - `local`: this process enforces its share of the limit, by its own memory.
- * - `allow`: everything passes that the limit could ever let pass.
+ * - `allow`: everything passes that the limit could ever let pass, except for keys that the store has just denied.
  * - `deny`: nothing passes.
  */
 export type Policy = "local" | "allow" | "deny";

@@ -253,3 +253,21 @@ describe("a store that fails to confirm", () => {
     expect(await asked).toMatchObject([{ allowed: false, source: "fallback", degraded: true }]);
   });
 });
+
+describe("a store that fails at once for every key", () => {
+  it("is told afterwards of what was let in meanwhile, but for the first moments", async () => {
+    const { clock, store, node, take } = setUp();
+    await take();
+    store.failures = { take: unreachable, peek: unreachable, penalize: unreachable };
+    for (let i = 0; i < 60; i += 1) {
+      await take();
+      await clock.advance(15);
+    }
+    store.failures = {};
+    await clock.advance(2_000);
+    const [{ remaining }] = store.memory.apply("peek", [operation(hundred, "k", 0)]);
+    // 61 were let in. Only within 100 ms of its last answer may the store be taken for one that fails in part.
+    expect(remaining).toBeLessThanOrEqual(100 - 50);
+    expect(node.stats.droppedUnits.unconfirmed).toBeLessThan(10);
+  });
+});

@@ -73,6 +73,26 @@ describe("what the store denied", () => {
     expect(await scene.take("in it", 10)).toMatchObject({ ...FALLBACK, allowed: true });
   });
 
+  it("is forgotten with a reset also if it was learned while the reset was under way", async () => {
+    const scene = context({ onError: "allow" });
+    await scene.take("k", 8);
+    const [denied] = await Promise.all([scene.take("k", 5), scene.ask("reset", operation(ten, "k"))]);
+    expect(denied).toMatchObject({ allowed: false, source: "store" });
+    await giveUp(scene);
+    expect(await scene.take("k", 5)).toMatchObject({ ...FALLBACK, allowed: true });
+  });
+
+  it("is not renewed by a repeated answer", async () => {
+    const scene = context({ onError: "allow" });
+    const once = { idempotencyKey: "once" };
+    await exhaust(scene, "k");
+    const { retryAfter } = await scene.ask("take", operation(ten, "k"), once);
+    await scene.clock.advance(retryAfter / 1000);
+    expect(await scene.ask("take", operation(ten, "k"), once)).toMatchObject({ allowed: false, source: "store" });
+    await giveUp(scene);
+    expect(await scene.take("k")).toMatchObject({ ...FALLBACK, allowed: true });
+  });
+
   it("is over when the store has let as much pass since, and not when it let less pass", async () => {
     const scene = context({ onError: "allow" });
     await scene.take("k", 6);
