@@ -67,7 +67,7 @@ test("validate says at once what a field, a rule and the whole file have wrong, 
     "rules[4].rule_id",
   ]);
   expect(lines[5]).toMatch(/does not apply to fixed_window: leave it out$/);
-  expect(stderr).not.toMatch(/known: limit|anchor/);
+  expect(stderr).not.toMatch(/known: limit|bucketWidth/);
 });
 
 test.each([

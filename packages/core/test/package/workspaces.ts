@@ -33,7 +33,7 @@ export function importsOf(file: string): string[] {
   const text = readFileSync(file, "utf8").replace(/^\s*(\/\/|\*|\/\*).*$/gm, "");
   const forms = [
     /\bfrom\s+["']([^"'\s]+)["']/g,
-    /\bimport\s*["']([^"']+)["']/g,
+    /^\s*import\s*["']([^"'\s]+)["']/gm,
     /\bimport\s*\(\s*["'`]([^"'`]+)["'`]/g,
     /\brequire(?:\.resolve)?\s*\(\s*["'`]([^"'`]+)["'`]/g,
   ];

@@ -106,7 +106,7 @@ describe("a limiter over Redis", () => {
     const limiter = rateLimiter(rules, { store, clock });
     const ranAt: number[] = [];
     const tasks = Array.from({ length: 4 }, () =>
-      limiter.schedule("mail", "ann", () => ranAt.push(clock.now() - 1_700_000_000_000_000)),
+      limiter.schedule("mail", "ann", () => ranAt.push(clock.now() - 1_700_000_000_000_000), { whenFull: "drop" }),
     );
     // It waits for Redis before it waits for the clock.
     await limiter.peek("mail", "ann");
