@@ -71,7 +71,7 @@ function why({ definition, from }: Applied, standing: Standing | undefined, now:
 function reasonOf(rule: RateLimitRule, from: Applied["from"], standing: Standing | undefined, now: number): string {
   const shadow = rule.mode === "shadow" ? "; in shadow, so it refuses nothing" : "";
   if (from === "tier") return `the user's tier is ${rule.tier}${shadow}`;
-  if (from === "custom") return `the user has a limit of his own for it${shadow}`;
+  if (from === "custom") return `the user has a custom limit for this rule${shadow}`;
   if (from === "override") {
     const overrides = standing?.overrides.filter(
       ({ rule_id, expires_at }) => (rule_id === null || rule_id === rule.rule_id) && Date.parse(expires_at) > now,
