@@ -55,7 +55,7 @@ it("says what a tier, a custom limit and an override change", async () => {
   const custom_limits = { "orders-premium": { limit: 5 } };
   await service.ask("PUT", "/api/v1/users/42/limits", { body: { custom_limits } });
   await eventually(async () =>
-    expect(whyOf(await explain())["orders-premium"]).toBe("yes: the user has a limit of his own for it"),
+    expect(whyOf(await explain())["orders-premium"]).toBe("yes: the user has a custom limit for this rule"),
   );
   const body = { limit: 9, reason: "sale", duration_seconds: 60, rule_id: "orders-premium" };
   const { override_id, expires_at } = (await service.ask("POST", "/api/v1/users/42/override", { body })).body;
