@@ -6,6 +6,8 @@ import type { CheckResult, LimitResult, UsageState } from "../check/check.ts";
 const ANY = tokenBucket("1/s");
 /** More than there are rules in most services; beyond it, texts are made anew. */
 const MOST_POLICIES = 10_000;
+/** Most policies in the headers of one answer. Clients refuse answers with more than some 16 kB of headers. */
+const MOST_WRITTEN = 16;
 
 /** A limit as headers state it, and what writes those of a request that has no other. */
 interface Stated {
@@ -22,7 +24,7 @@ export class CheckHeaders {
   write(result: CheckResult): HeaderField[] {
     const { limits, decisive } = result;
     if (decisive === undefined) return [];
-    if (limits.length > 1) return this.several(limits, decisive);
+    if (limits.length > 1) return this.several(written(limits, decisive), decisive);
     const { writer, states } = this.statedOf(decisive);
     const headers = writer.write(standingOf(decisive));
     const state = states[decisive.state];
@@ -57,6 +59,14 @@ export class CheckHeaders {
     this.stated.set(rule_id, stated);
     return stated;
   }
+}
+
+/** The limits that headers state, in the order that they have: the one that decided, and those with the least left. */
+function written(limits: readonly LimitResult[], decisive: LimitResult): readonly LimitResult[] {
+  if (limits.length <= MOST_WRITTEN) return limits;
+  const others = limits.filter((limit) => limit !== decisive).sort((a, b) => a.remaining - b.remaining);
+  const chosen = new Set([decisive, ...others.slice(0, MOST_WRITTEN - 1)]);
+  return limits.filter((limit) => chosen.has(limit));
 }
 
 function writerOf(policies: readonly Policy[]): HeaderWriter {

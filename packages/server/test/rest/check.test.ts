@@ -57,6 +57,20 @@ it("tells limits in the headers that the middleware writes", async () => {
   expect(body).not.toHaveProperty("limits");
 });
 
+it("states 16 of many limits in headers, and all of them in the body", async () => {
+  const rules = Array.from({ length: 400 }, (_, i) =>
+    ruleOf({ rule_id: `orders-${i}`, name: `Orders ${i}`, window_seconds: 60 + i, limit: 1_000 - i }),
+  );
+  await start({ rules });
+  const { status, headers, body } = await check({ with_limits: true });
+  expect(status).toBe(200);
+  const policies = headers.get("ratelimit-policy")?.split(", ") ?? [];
+  const least = Array.from({ length: 16 }, (_, i) => `"orders-${384 + i}"`);
+  expect(policies.map((policy: string) => policy.split(";")[0]).sort()).toEqual(least);
+  expect(headers.get("ratelimit")?.split(", ")).toHaveLength(16);
+  expect(body.limits).toHaveLength(400);
+});
+
 it("lists all limits if asked to", async () => {
   await start({ rules: [ruleOf(), ruleOf({ rule_id: "look", endpoint_pattern: "/**", limit: 1, mode: "shadow" })] });
   await check();
