@@ -308,4 +308,33 @@ describe("an endpoint with many readings", () => {
       expect(matched(catalogueOf("/**", "/*/b", "/a/*/c/**", "/x"), endpoint)).toContain("/**");
     }
   });
+
+  it("is refused if following them takes too many steps under the rules in force", () => {
+    const mixed = (parts: number): string[] =>
+      Array.from({ length: 2 ** parts }, (_, i) =>
+        Array.from({ length: parts }, (_, bit) => ((i >> bit) & 1 ? "/a" : "/*")).join(""),
+      );
+    const many = catalogueOf(...mixed(10));
+    const tricky = `/${"a/..;%2f".repeat(30)}`;
+    const refusal = new RequestError("endpoint", "can be read in too many ways: send a normalized path");
+    expect(() => matched(many, tricky)).toThrow(refusal);
+    expect(matched(many, `${"/x%2f../a".repeat(3)}${"/a".repeat(7)}`)).toHaveLength(1_024);
+    expect(matched(catalogueOf("/a", "/*"), tricky)).toEqual(["/*", "/a"]);
+  });
+
+  it("is refused if it wanders through the parts of ordinary rules", () => {
+    const names = Array.from({ length: 55 }, (_, i) => `users${i}`);
+    const rules = names.flatMap((name, i) => [
+      `/api/v1/${name}/*`,
+      `/api/v1/${name}/*/${names[(i + 1) % names.length]}`,
+    ]);
+    const catalogue = catalogueOf(...rules);
+    const wandering = (count: number): string =>
+      `/api%5cv1%5c${names
+        .slice(0, count)
+        .map((name) => `${name}%5c..;%5c.;%5c..%5c`)
+        .join("")}`;
+    expect(() => matched(catalogue, wandering(14))).toThrow(RequestError);
+    expect(matched(catalogue, `${wandering(3)}users0/7`)).toContain("/api/v1/users0/*");
+  });
 });

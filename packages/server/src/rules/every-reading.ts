@@ -1,5 +1,12 @@
+import { RequestError } from "../check/request-error.ts";
 import type { Meaning, Piece } from "./endpoint.ts";
 import type { PatternTrie, TrieNode } from "./trie.ts";
+
+/**
+ * Most places that the readings of one endpoint may go on from, all pieces taken together. Places multiply with rules
+ * that overlap and with `..`, so that without a bound one short path could occupy the node for seconds.
+ */
+const MOST_STEPS = 50_000;
 
 /** Parts on top of those that patterns know: where `..` leads back from. */
 class Beyond<Value> {
@@ -24,6 +31,7 @@ type Places<Value> = Set<Place<Value>>;
  * The values of the patterns that any reading of a path matches, those with the fewest parts first. Readings choose a
  * meaning for each piece independently. They are not listed, since there may be millions: all of them are followed at
  * once, as the set of places that they have got to, which takes time in the number of pieces times that of places.
+ * Throws a RequestError if that takes too many steps: a path is counted under all its readings, or refused.
  */
 export function matchEveryReading<Value>(trie: PatternTrie<Value>, pieces: readonly Piece[]): Value[] {
   const walk = new Walk(trie.root, pieces);
@@ -38,6 +46,7 @@ class Walk<Value> {
   /** Nodes that a reading has passed for good. */
   private readonly passed = new Set<TrieNode<Value>>();
   private upsLeft: number;
+  private stepsLeft = MOST_STEPS;
   /** Of readings that begin a part with the next piece. */
   private beginning: Places<Value>;
   /** Of those that are within a part that goes on with it: where they were before that part. */
@@ -54,6 +63,7 @@ class Walk<Value> {
   take(piece: Piece): void {
     if (canBeUp(piece)) this.upsLeft -= 1;
     const { beginning, goingOn, ignoring } = this;
+    this.spend(piece);
     const after: Places<Value> = new Set(ignoring);
     this.step(beginning, piece.whole, after);
     for (const place of goingOn) this.push(place, NO_TEXTS, after);
@@ -74,6 +84,14 @@ class Walk<Value> {
     this.beginning = after;
     this.goingOn = piece.mayGoOn ? union(beginning, goingOn) : new Set();
     this.ignoring = piece.mayGoOn ? ignoringNext : new Set();
+  }
+
+  /** One step for each place and each meaning of the piece that is followed from there. */
+  private spend({ withoutParameters, cut }: Piece): void {
+    const meanings = 1 + (withoutParameters === undefined ? 0 : 1) + (cut === undefined ? 0 : 1);
+    this.stepsLeft -= (this.beginning.size + this.goingOn.size) * meanings + this.ignoring.size;
+    if (this.stepsLeft >= 0) return;
+    throw new RequestError("endpoint", "can be read in too many ways: send a normalized path");
   }
 
   found(): Value[] {

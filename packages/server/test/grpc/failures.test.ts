@@ -6,6 +6,7 @@ import {
   CheckRateLimitResponse,
   Dimension,
 } from "../../src/grpc/generated/headgate/v1/rate_limiter.ts";
+import { rule } from "../check/fixtures.ts";
 import { by, call, check, clientOf, served } from "./fixtures.ts";
 import { sendBytes } from "./raw-client.ts";
 
@@ -34,6 +35,22 @@ describe("a wrong check", () => {
     expect(String(details)).toContain("BAD_FIELD");
     const { decisive } = await service.peek({ identifier: "42", dimension: "user", endpoint: "/", cost: 1 });
     expect(decisive).toMatchObject({ current_count: 0 });
+  });
+
+  it("with a path that can be read in too many ways is INVALID_ARGUMENT, alone and in a batch", async () => {
+    const rules = Array.from({ length: 128 }, (_, i) => {
+      const endpoint_pattern = Array.from({ length: 7 }, (_, bit) => ((i >> bit) & 1 ? "/a" : "/*")).join("");
+      return rule({ rule_id: `rule-${i}`, endpoint_pattern });
+    });
+    const { client, service } = await served(rules);
+    const tricky = check({ endpoint: `/${"a/..;%2f".repeat(30)}` });
+    const refused = { code: status.INVALID_ARGUMENT };
+    const details = "endpoint: can be read in too many ways: send a normalized path";
+    await expect(call(client, client.checkRateLimit, tricky)).rejects.toMatchObject({ ...refused, details });
+    const { errors } = await call(client, client.checkRateLimitBatch, { checks: [tricky] });
+    expect(errors).toMatchObject([{ index: 0, field: "endpoint", ...refused }]);
+    const { limits } = await service.peek({ identifier: "42", dimension: "user", endpoint: "/a".repeat(7), cost: 1 });
+    expect(limits.map(({ current_count }) => current_count)).toEqual(Array(128).fill(0));
   });
 
   const GOOD = Buffer.from(CheckRateLimitRequest.encode(check()).finish());

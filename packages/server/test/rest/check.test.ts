@@ -71,6 +71,20 @@ it("states 16 of many limits in headers, and all of them in the body", async () 
   expect(body.limits).toHaveLength(400);
 });
 
+it("refuses an endpoint that can be read in too many ways, and charges nothing", async () => {
+  const rules = Array.from({ length: 128 }, (_, i) => {
+    const endpoint_pattern = Array.from({ length: 7 }, (_, bit) => ((i >> bit) & 1 ? "/a" : "/*")).join("");
+    return ruleOf({ rule_id: `rule-${i}`, name: `Rule ${i}`, endpoint_pattern, limit: 2 });
+  });
+  await start({ rules });
+  const { status, body } = await check({ endpoint: `/${"a/..;%2f".repeat(30)}` });
+  expect(status).toBe(400);
+  expect(body.errors).toEqual([
+    { in: "body", field: "endpoint", problem: "can be read in too many ways: send a normalized path" },
+  ]);
+  expect((await check({ endpoint: "/a".repeat(7), cost: 2 })).body).toMatchObject({ allowed: true, remaining: 0 });
+});
+
 it("lists all limits if asked to", async () => {
   await start({ rules: [ruleOf(), ruleOf({ rule_id: "look", endpoint_pattern: "/**", limit: 1, mode: "shadow" })] });
   await check();
