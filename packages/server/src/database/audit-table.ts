@@ -1,4 +1,4 @@
-import type { Kysely } from "kysely";
+import { type Kysely, sql } from "kysely";
 import type { AuditEntry, AuditEvent, AuditQuery, ChainBreak } from "../audit/audit.ts";
 import { ChainWalk, GENESIS, type Link } from "../audit/chain.ts";
 import { cursorAt, placeOf } from "./cursor.ts";
@@ -10,6 +10,12 @@ import { millisecondsOf } from "./time.ts";
 
 /** How many entries are looked at before others get their turn. */
 const STRIDE = 500;
+
+/** The same for a query that returns few of the entries that it examines. */
+const WINDOW = 5_000;
+
+/** The sum keeps the planner from the index on `at`, by which it would read all entries of a time, then sort them. */
+const AT = sql<number>`at + 0`;
 
 export class SqlAudit implements AuditTable {
   private readonly ledger: Ledger;
@@ -26,18 +32,28 @@ export class SqlAudit implements AuditTable {
   }
 
   async query({ subject, action, from, to, limit, cursor }: AuditQuery): Promise<Paged<AuditEntry>> {
-    const before = cursor === undefined ? undefined : placeOf(cursor, "number");
+    const after = from === undefined ? undefined : millisecondsOf("from", from);
+    const until = to === undefined ? undefined : millisecondsOf("to", to);
+    const filters = [subject, action].filter((filter) => filter !== undefined).length;
+    // One filter by subject or action is answered by an index in the order of `seq`. Times are not in that order, as
+    // clocks may be set back, so every entry that could match has to be examined.
+    const isIndexed = filters <= 1 && after === undefined && until === undefined;
     return this.ledger.read(async (db) => {
-      let query = db.selectFrom("headgate_audit").selectAll();
-      if (subject !== undefined) query = query.where("subject", "=", auditable(subject));
-      if (action !== undefined) query = query.where("action", "=", auditable(action));
-      if (from !== undefined) query = query.where("at", ">=", millisecondsOf("from", from));
-      if (to !== undefined) query = query.where("at", "<", millisecondsOf("to", to));
-      if (before !== undefined) query = query.where("seq", "<", before);
-      const rows = await query
-        .orderBy("seq", "desc")
-        .limit(limit + 1)
-        .execute();
+      const rows: AuditRow[] = [];
+      let before = cursor === undefined ? undefined : placeOf(cursor, "number");
+      for (;;) {
+        const candidates: Candidates = { before, ...(filters === 1 && { subject, action }) };
+        const first = isIndexed ? undefined : await windowStart(db, candidates);
+        let query = entriesOf(db, { subject, action, before }).selectAll();
+        if (after !== undefined) query = query.where(AT, ">=", after);
+        if (until !== undefined) query = query.where(AT, "<", until);
+        if (first !== undefined) query = query.where("seq", ">=", first);
+        const missing = limit + 1 - rows.length;
+        rows.push(...(await query.orderBy("seq", "desc").limit(missing).execute()));
+        if (first === undefined || rows.length > limit) break;
+        before = first;
+        await new Promise(setImmediate);
+      }
       const items = rows.slice(0, limit).map(entryOf);
       return rows.length > limit ? { items, next: cursorAt(items[limit - 1].seq) } : { items };
     });
@@ -82,6 +98,32 @@ export class SqlAudit implements AuditTable {
     walk.end(head);
     return walk;
   }
+}
+
+interface Candidates {
+  readonly subject?: string | undefined;
+  readonly action?: string | undefined;
+  /** Only entries with a lower `seq`. */
+  readonly before: number | undefined;
+}
+
+function entriesOf(db: Kysely<Tables>, { subject, action, before }: Candidates) {
+  let query = db.selectFrom("headgate_audit");
+  if (subject !== undefined) query = query.where("subject", "=", auditable(subject));
+  if (action !== undefined) query = query.where("action", "=", auditable(action));
+  if (before !== undefined) query = query.where("seq", "<", before);
+  return query;
+}
+
+/** The `seq` at which the newest `WINDOW` candidates begin; undefined if there are fewer. Gaps do not count. */
+async function windowStart(db: Kysely<Tables>, candidates: Candidates): Promise<number | undefined> {
+  const row = await entriesOf(db, candidates)
+    .select("seq")
+    .orderBy("seq", "desc")
+    .limit(1)
+    .offset(WINDOW - 1)
+    .executeTakeFirst();
+  return row?.seq;
 }
 
 interface Chain {

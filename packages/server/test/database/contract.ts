@@ -512,6 +512,57 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
         expect((await database.audit.query({ action: "a3", limit: 100 })).items).toHaveLength(5);
       });
 
+      /** Fills the log with an entry a minute, every third one of another subject, and the clock set back for one. */
+      const manyEntries = (count: number) => `insert into headgate_audit
+        with recursive numbers(seq) as (select 1 union all select seq + 1 from numbers where seq < ${count})
+        select seq, ${Date.parse(at(0))} + (case seq when ${count - 1} then 2 else seq end) * 60000,
+          'system', 'system', case when seq % 2 = 0 then 'even' else 'odd' end,
+          case when seq % 3 = 0 then 'user:3' else 'user:u' end, 'null', 'null', '', '' from numbers`;
+
+      it.each<[object, number[]]>([
+        [{}, [11_999, 5, 4, 3, 2, 1]],
+        [{ subject: "user:u" }, [11_999, 5, 4, 2, 1]],
+        [{ action: "odd" }, [11_999, 5, 3, 1]],
+        [{ action: "odd", subject: "user:u" }, [11_999, 5, 1]],
+      ])("finds entries of a time long ago, page by page, with %j", async (filter, expected) => {
+        await here.sql(manyEntries(12_000));
+        for (const limit of [1, 2, 100]) {
+          const found: number[] = [];
+          let cursor: string | undefined;
+          do {
+            const page = await database.audit.query({ ...filter, to: at(6), limit, ...(cursor && { cursor }) });
+            expect(page.items.length).toBeLessThanOrEqual(limit);
+            found.push(...page.items.map(({ seq }) => seq));
+            cursor = page.next;
+          } while (cursor !== undefined);
+          expect(found).toEqual(expected);
+        }
+        expect(await database.audit.query({ ...filter, from: at(20_000), limit: 10 })).toEqual({ items: [] });
+      });
+
+      it("finds entries across a gap in the numbers", async () => {
+        await here.sql(manyEntries(6_000));
+        await here.sql("update headgate_audit set seq = seq + 9000000000000000 where seq > 3");
+        const { items } = await database.audit.query({ to: at(4), limit: 10 });
+        expect(items.map(({ seq }) => seq)).toEqual([9_000_000_000_005_999, 3, 2, 1]);
+      });
+
+      it("lets others have their turn while it examines many entries", async () => {
+        await here.sql(manyEntries(12_000));
+        for (const filter of [{ to: at(3) }, { from: at(20_000) }, { subject: "user:u", action: "none" }]) {
+          let turns = 0;
+          let isOver = false;
+          const count = () => {
+            turns += 1;
+            if (!isOver) setImmediate(count);
+          };
+          setImmediate(count);
+          await database.audit.query({ ...filter, limit: 10 });
+          isOver = true;
+          expect(turns).toBeGreaterThanOrEqual(2);
+        }
+      });
+
       it.each([cursorOf("a"), cursorOf(1.5), cursorOf(1e300)])("refuses the cursor %j", async (cursor) => {
         await expect(database.audit.query({ limit: 1, cursor })).rejects.toMatchObject({
           code: "HG_BAD_OPTION",
