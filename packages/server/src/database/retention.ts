@@ -106,7 +106,7 @@ const removeSome: Record<Retained, Removal> = {
 /**
  * Removes entries from the beginning of the chain up to the first one that is young enough, so that what stays is a
  * chain. How far is recorded in the chain before anything is removed, and each transaction removes a part of it.
- * Where the chain is broken already, nothing is removed: a purge must not hide it.
+ * It stops before the part in which the chain is broken already: a purge must not hide that.
  */
 async function removeAudit(db: Transaction<Tables>, before: number, entry: Entry): Promise<number> {
   const { anchor_seq, head_seq } = await db
@@ -131,12 +131,20 @@ async function removeAudit(db: Transaction<Tables>, before: number, entry: Entry
   const upTo = isDue ? outlived : Math.min(outlived, recorded);
   const last = Math.min(upTo, anchor_seq + ROWS_AT_ONCE);
   if (last <= anchor_seq) return 0;
-  const removed = db.selectFrom("headgate_audit").where("seq", "<=", upTo);
-  const ends = await removed.select(["seq", "hash"]).where("seq", "in", [last, upTo]).execute();
-  const { count } = await removed.select(({ fn }) => fn.countAll().as("count")).executeTakeFirstOrThrow();
-  const anchor = ends.find(({ seq }) => seq === last);
-  const purgedTo = ends.find(({ seq }) => seq === upTo);
-  if (anchor === undefined || purgedTo === undefined || Number(count) !== upTo - anchor_seq) return 0;
+  const hashes = await db
+    .selectFrom("headgate_audit")
+    .select(["seq", "hash"])
+    .where("seq", "in", [last, upTo])
+    .execute();
+  // Only what this transaction removes: counting up to `upTo` each time would take ever longer the more is overdue.
+  const { count } = await db
+    .selectFrom("headgate_audit")
+    .select(({ fn }) => fn.countAll().as("count"))
+    .where("seq", "<=", last)
+    .executeTakeFirstOrThrow();
+  const anchor = hashes.find(({ seq }) => seq === last);
+  const purgedTo = hashes.find(({ seq }) => seq === upTo);
+  if (anchor === undefined || purgedTo === undefined || Number(count) !== last - anchor_seq) return 0;
   if (upTo > recorded) entry.events.push(purgeEvent(entry.at, purgedTo, before));
   await db.updateTable("headgate_audit_chain").set({ anchor_seq: last, anchor_hash: anchor.hash }).execute();
   return counted(db.deleteFrom("headgate_audit").where("seq", "<=", last));

@@ -1029,6 +1029,18 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
         expect((await database.audit.verify()).broken).toMatchObject([{ seq: 3 }]);
       });
 
+      it("removes what comes before a gap, and stops there", async () => {
+        await database.audit.append(Array.from({ length: 2_300 }, () => anEvent({ at: ago(91 * DAY) })));
+        await here.sql("delete from headgate_audit where seq = 1500");
+        expect(await database.purge(now)).toMatchObject({ audit: 1_000 });
+        for (const again of [now, new Date(now.getTime() + 2 * DAY)]) {
+          expect(await database.purge(again)).toMatchObject({ audit: 0 });
+        }
+        const { broken, begins_after } = await database.audit.verify();
+        expect(begins_after.seq).toBe(1_000);
+        expect(broken).toMatchObject([{ seq: 1_500 }]);
+      });
+
       it("does not keep a change from another node", async () => {
         const other = await open();
         const told = listen(other);
