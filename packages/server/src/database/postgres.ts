@@ -15,7 +15,7 @@ const CHANNEL = "headgate_changes";
 const WRITERS_LOCK = 0x6865_6164;
 
 const CONNECT_MS = 5_000;
-/** No question of ours takes nearly as long: who waits longer waits for a lock. */
+/** No statement but those of a migration takes nearly as long: one that does is waiting for a lock. */
 const STATEMENT_MS = 10_000;
 const FAREWELL_MS = 2_000;
 
@@ -23,8 +23,7 @@ const FAREWELL_MS = 2_000;
 export async function openPostgres(url: string): Promise<Engine> {
   const engine = new PostgresEngine(url);
   try {
-    // Only bytes have one order in every locale.
-    await migrate(engine.db, sql`text collate "C"`);
+    await engine.migrate();
     return engine;
   } catch (error) {
     await engine.close();
@@ -50,28 +49,24 @@ class PostgresEngine implements Engine {
       keepAlive: true,
       connectionTimeoutMillis: CONNECT_MS,
     };
-    const pool = new pg.Pool({
+    this.db = databaseOf({
       ...this.#settings,
       max: 10,
       statement_timeout: STATEMENT_MS,
       // A server that is frozen does not stop itself.
       query_timeout: STATEMENT_MS + 2_000,
-      types: {
-        getTypeParser: (oid, format) => (oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format)),
-      },
     });
-    // Who has a question under way on a connection that breaks is told by its answer; nobody else needs to know. Without
-    // these, the process would end: the pool listens only to connections that are idle, and tells what it hears.
-    pool.on("error", () => {});
-    pool.on("connect", (client) => client.on("error", () => {}));
-    this.db = new Kysely<Tables>({
-      dialect: new PostgresDialect({
-        pool: {
-          connect: async () => fragile(await pool.connect()),
-          end: () => pool.end(),
-        },
-      }),
-    });
+  }
+
+  /** On a connection of its own without time limits: an index on a large table takes as long as it takes. */
+  async migrate(): Promise<void> {
+    const db = databaseOf({ ...this.#settings, max: 1 }, "set statement_timeout = 0");
+    try {
+      // Only bytes have one order in every locale.
+      await migrate(db, sql`text collate "C"`);
+    } finally {
+      await farewell(db.destroy());
+    }
   }
 
   transaction<Result>(
@@ -107,10 +102,38 @@ class PostgresEngine implements Engine {
   }
 
   async close(): Promise<void> {
-    const closed = Promise.all([this.listener?.close(), this.db.destroy()]);
-    // A server that is frozen does not say goodbye.
-    await Promise.race([closed, delay(FAREWELL_MS, undefined, { ref: false })]);
+    await farewell(Promise.all([this.listener?.close(), this.db.destroy()]));
   }
+}
+
+/** A server that is frozen does not say goodbye. */
+async function farewell(closed: Promise<unknown>): Promise<void> {
+  await Promise.race([closed, delay(FAREWELL_MS, undefined, { ref: false })]);
+}
+
+/** `first` is run on each connection whenever it is taken from the pool. */
+function databaseOf(settings: pg.PoolConfig, first?: string): Kysely<Tables> {
+  const pool = new pg.Pool({
+    ...settings,
+    types: {
+      getTypeParser: (oid, format) => (oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format)),
+    },
+  });
+  // A connection that breaks fails the query that is running on it; nobody else needs to know. Without these handlers
+  // the process would end: the pool listens only to idle connections, and emits what it hears.
+  pool.on("error", () => {});
+  pool.on("connect", (client) => client.on("error", () => {}));
+  const connect = async () => {
+    const client = fragile(await pool.connect());
+    try {
+      if (first !== undefined) await client.query(first, []);
+      return client;
+    } catch (error) {
+      client.release();
+      throw error;
+    }
+  };
+  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool: { connect, end: () => pool.end() } }) });
 }
 
 /** A connection of the pool that is given up once it has failed: what it is asked then would wait for a dead server again. */

@@ -112,6 +112,27 @@ describe("a database on PostgreSQL", () => {
     expect(order).toEqual(["holder", "writer"]);
   });
 
+  it("limits the time of statements, but not of migrations", async () => {
+    const url = await server.database();
+    await server.ask(`alter database ${new URL(url).pathname.slice(1)} set statement_timeout = '60s'`);
+    const note = "begin insert into limits values (tg_op, current_setting('statement_timeout')); return null; end";
+    const noteDdl = note.replace("tg_op", "'DDL'").replace("return null; ", "");
+    await server.ask(
+      `create table limits (during text, value text);
+       create function note() returns trigger language plpgsql as $$ ${note} $$;
+       create function note_ddl() returns event_trigger language plpgsql as $$ ${noteDdl} $$;
+       create event trigger notes on ddl_command_start when tag in ('CREATE INDEX') execute function note_ddl();`,
+      url,
+    );
+    const database = await opened(url);
+    await server.ask("create trigger notes after insert on headgate_rules execute function note()", url);
+    await database.rules.create(aRule(), admin);
+    expect(await server.ask("select distinct during, value from limits order by during", url)).toEqual([
+      { during: "DDL", value: "0" },
+      { during: "INSERT", value: "10s" },
+    ]);
+  });
+
   it("can be read and not written when the server says so", async () => {
     const url = await server.database();
     await opened(url);
