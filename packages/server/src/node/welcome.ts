@@ -21,7 +21,9 @@ export function welcome(node: RunningNode, settings: Settings, firstKeyFile?: st
       : []),
     ...firstKeyLines(),
     "",
-    ...(rules > 0 ? ["Try:"] : ["There are no rules yet, so nothing is limited. Create a rule of 5 requests a minute, then send a check:"]),
+    ...(rules > 0
+      ? ["Try:"]
+      : ["There are no rules yet, so nothing is limited. Create a rule of 5 requests a minute, then send a check:"]),
     ...(rules > 0 || settings.rules !== undefined
       ? []
       : [`  ${curl("/api/v1/rules", { ...RULE, window_seconds: 60 })}`]),
@@ -38,11 +40,7 @@ export function welcome(node: RunningNode, settings: Settings, firstKeyFile?: st
     if (firstKey === undefined) return [];
     if (firstKeyFile === undefined)
       return ["", "This key may do everything. It is shown once, so keep it:", `  ${firstKey}`];
-    return [
-      "",
-      "The first admin key is in this file. Store it elsewhere, then remove the file:",
-      `  ${firstKeyFile}`,
-    ];
+    return ["", "The first admin key is in this file. Store it elsewhere, then remove the file:", `  ${firstKeyFile}`];
   }
 
   /** In words that work when they are pasted, if that can be. */
