@@ -120,16 +120,24 @@ async function removeAudit(db: Transaction<Tables>, before: number, entry: Entry
     .select("at")
     .where("seq", "=", anchor_seq + 1)
     .executeTakeFirst();
+  // A purge that was interrupted first goes on as far as it is recorded. Then only this step's entries are looked at:
+  // looking for the end of what is overdue each time would take ever longer the more there is.
+  const isUnderway = anchor_seq < recorded;
+  const isDue = oldest !== undefined && oldest.at <= before - PURGE_EVERY_MS;
+  if (!isUnderway && !isDue) return 0;
+  const stepEnd = anchor_seq + ROWS_AT_ONCE;
   const kept = await db
     .selectFrom("headgate_audit")
-    .select(({ fn }) => fn.min("seq").as("seq"))
+    .select("seq")
     .where("at", ">", before)
+    .where("seq", ">", anchor_seq)
+    .where("seq", "<=", isUnderway ? stepEnd : head_seq)
+    .orderBy("seq")
+    .limit(1)
     .executeTakeFirst();
   const outlived = (kept?.seq ?? head_seq + 1) - 1;
-  const isDue = oldest !== undefined && oldest.at <= before - PURGE_EVERY_MS;
-  // A purge that was interrupted goes on as far as it is recorded.
-  const upTo = isDue ? outlived : Math.min(outlived, recorded);
-  const last = Math.min(upTo, anchor_seq + ROWS_AT_ONCE);
+  const upTo = isUnderway ? Math.min(outlived, recorded) : outlived;
+  const last = Math.min(upTo, stepEnd);
   if (last <= anchor_seq) return 0;
   const hashes = await db
     .selectFrom("headgate_audit")
