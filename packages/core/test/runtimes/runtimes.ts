@@ -25,12 +25,17 @@ const DENO_RUN = ["run", "--no-config", "--no-lock", "--node-modules-dir=manual"
 
 const bun: Runtime = {
   name: "Bun",
-  program: programOf(require.resolve("bun/package.json"), "bin/bun", {
-    "linux-x64": "@oven/bun-linux-x64",
-    "linux-arm64": "@oven/bun-linux-aarch64",
-    "darwin-x64": "@oven/bun-darwin-x64",
-    "darwin-arm64": "@oven/bun-darwin-aarch64",
-  }),
+  program: programOf(
+    require.resolve("bun/package.json"),
+    "bin/bun",
+    {
+      "linux-x64": "@oven/bun-linux-x64",
+      "linux-arm64": "@oven/bun-linux-aarch64",
+      "darwin-x64": "@oven/bun-darwin-x64",
+      "darwin-arm64": "@oven/bun-darwin-aarch64",
+    },
+    "bin/bun.exe",
+  ),
   leavesBy: "close",
   prepare: async (folder) => [copied(folder, new URL("bun.mjs", import.meta.url))],
   redis: (folder) => [copied(folder, redisScript)],
@@ -115,14 +120,20 @@ function copied(folder: string, script: URL): string {
 }
 
 /**
- * The program in the package for this platform, on which another package depends. That one would link the program in
- * an install script, and those may be blocked.
+ * The program in the package for this platform, on which another package depends. The install script of the owner may
+ * link to the program or, as Bun's does, move it to a path of its own; where scripts are blocked it stays in place.
  */
-function programOf(owner: string, path: string, packages: Readonly<Record<string, string>>): string | undefined {
+function programOf(
+  owner: string,
+  path: string,
+  packages: Readonly<Record<string, string>>,
+  movedTo?: string,
+): string | undefined {
   const name = packages[`${process.platform}-${process.arch}`];
   try {
     const program = join(dirname(createRequire(owner).resolve(`${name}/package.json`)), path);
-    return existsSync(program) ? program : undefined;
+    if (existsSync(program)) return program;
+    return movedTo === undefined ? undefined : join(dirname(owner), movedTo);
   } catch {
     return undefined;
   }
