@@ -12,6 +12,8 @@ export interface Runtime {
   readonly program: string | undefined;
   /** How to leave so that the runtime notices at once. Workers notice a plain close only when they write. */
   readonly leavesBy: "close" | "reset";
+  /** Whether the handler of a client that has left is stopped where it is. */
+  readonly cancelsHandlers: boolean;
   /** Makes ready to serve the site in a folder where the library is installed. The answer is how to call the program. */
   prepare(folder: string): Promise<readonly string[]>;
   /** How to call the program with a script that uses Redis, if the runtime can. */
@@ -37,6 +39,7 @@ const bun: Runtime = {
     "bin/bun.exe",
   ),
   leavesBy: "close",
+  cancelsHandlers: false,
   prepare: async (folder) => [copied(folder, new URL("bun.mjs", import.meta.url))],
   redis: (folder) => [copied(folder, redisScript)],
 };
@@ -50,6 +53,7 @@ const deno: Runtime = {
     "darwin-arm64": "@deno/darwin-arm64",
   }),
   leavesBy: "close",
+  cancelsHandlers: false,
   prepare: async (folder) => [...DENO_RUN, copied(folder, new URL("deno.mjs", import.meta.url))],
   redis: (folder) => [...DENO_RUN, copied(folder, redisScript)],
 };
@@ -63,6 +67,7 @@ const workers: Runtime = {
     "darwin-arm64": "@cloudflare/workerd-darwin-arm64",
   }),
   leavesBy: "reset",
+  cancelsHandlers: true,
   async prepare(folder) {
     // As Wrangler does it.
     await build({
