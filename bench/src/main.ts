@@ -12,7 +12,7 @@ import { type Budget, isHeadgate, type Suite, type Task } from "./suite.ts";
 import { findSuite, suites } from "./suites.ts";
 import { usage } from "./usage.ts";
 
-const PAGE = new URL("../../docs/benchmarks.md", import.meta.url);
+const PAGE = new URL("../../docs/internals/benchmarks.md", import.meta.url);
 const PACKAGE = new URL("../package.json", import.meta.url);
 /** What subjects stand on, so that its version counts too. */
 const BENEATH = ["@hono/node-server", "express", "fastify", "hono", "ioredis"];

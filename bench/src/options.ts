@@ -20,7 +20,9 @@ export function readOptions(args: readonly string[]): Options {
   if (positionals.length > 1) throw new UsageError(`one suite at a time, got ${positionals.join(", ")}`);
   // The page names the command that made it, and is to hold every suite and subject.
   if (write && (json || positionals.length > 0 || Object.keys(selection).length > 0)) {
-    throw new UsageError("--write runs every suite for docs/benchmarks.md: it takes nothing else but --quick");
+    throw new UsageError(
+      "--write runs every suite for docs/internals/benchmarks.md: it takes nothing else but --quick",
+    );
   }
   return {
     suite: positionals[0],

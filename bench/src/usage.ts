@@ -4,7 +4,7 @@ export function usage(): string {
   const width = Math.max(...suites.map(({ name }) => name.length));
   return [
     "npm run -s bench -- <suite> [--quick] [--json]",
-    "npm run bench -- --write           every suite, into docs/benchmarks.md",
+    "npm run bench -- --write           every suite, into docs/internals/benchmarks.md",
     "",
     "Suites:",
     ...suites.flatMap(({ name, about, workloads }) => [

@@ -1,4 +1,4 @@
-/** What the process answers with; docs/command-line.md lists them. */
+/** What the process answers with; docs/guide/command-line.md lists them. */
 export const exitCodes = { done: 0, invalid: 1, notFound: 2, denied: 3, differs: 3 } as const;
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];

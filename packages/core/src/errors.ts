@@ -1,4 +1,4 @@
-/** Every code that Headgate throws, with what it means. `docs/errors.md` is checked against this table. */
+/** Every code that Headgate throws, with what it means. `docs/guide/errors.md` is checked against this table. */
 export const errorCodes = {
   HG_BAD_RATE: "a rate is not written as in 100/m",
   HG_BAD_LIMIT: "a limit has a field that is missing, unknown or out of range",

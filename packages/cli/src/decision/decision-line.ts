@@ -2,7 +2,7 @@ import type { Decision } from "headgate";
 import { floatText, roundedText } from "./number-text.ts";
 import { stringText } from "./string-text.ts";
 
-/** A decision as one line of JSON, in the fields and the order that docs/command-line.md promises. */
+/** A decision as one line of JSON, in the fields and the order that docs/guide/command-line.md promises. */
 export function decisionLine(user: string, time: number, { allowed, remaining, retryAfterMs }: Decision): string {
   const request = `{"user": ${stringText(user)}, "time": ${floatText(time)}`;
   if (allowed) return `${request}, "decision": "ALLOW", "remaining": ${roundedText(remaining)}}\n`;

@@ -71,7 +71,7 @@ describe("a request is counted", () => {
     gate.admit({ peer: "" });
     expect(limiter.peekSync("day", "ip:unknown").remaining).toBe(8);
     expect(notices.map(({ code }) => code)).toEqual(["HG_NO_CLIENT_ADDRESS"]);
-    expect(notices[0].message).toContain("docs/clients.md#no-address");
+    expect(notices[0].message).toContain("docs/guide/clients.md#no-address");
   });
 });
 
@@ -157,7 +157,7 @@ describe("the user", () => {
     for (let i = 0; i < 3; i += 1) gate.admit({ peer: "1.2.3.4" });
     expect(limiter.peekSync("day", "ip:1.2.3.4").remaining).toBe(7);
     expect(notices.map(({ code }) => code)).toEqual(["HG_NO_USER"]);
-    expect(notices[0].message).toContain("docs/clients.md#users");
+    expect(notices[0].message).toContain("docs/guide/clients.md#users");
   });
 
   it("must be known to the framework", () => {

@@ -43,12 +43,12 @@ describe("a notice", () => {
   });
 });
 
-describe("docs/clients.md", () => {
-  const page = readFileSync(new URL("../../../../docs/clients.md", import.meta.url), "utf8");
+describe("docs/guide/clients.md", () => {
+  const page = readFileSync(new URL("../../../../docs/guide/clients.md", import.meta.url), "utf8");
   const anchors = [...page.matchAll(/^#+ (.+)$/gm)].map(([, title]) => title.toLowerCase().replaceAll(" ", "-"));
 
   it.each(Object.keys(noticeCodes))("explains %s, where the notice says", (code) => {
-    const [, anchor] = /docs\/clients\.md#([\w-]+)$/.exec(noticeCodes[code as NoticeCode]) ?? [];
+    const [, anchor] = /docs\/guide\/clients\.md#([\w-]+)$/.exec(noticeCodes[code as NoticeCode]) ?? [];
     expect(anchors).toContain(anchor);
     expect(page).toContain(`\`${code}\``);
   });

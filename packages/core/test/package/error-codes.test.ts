@@ -14,9 +14,9 @@ import {
 } from "../../src/index.ts";
 import { repository, sourceFiles } from "./workspaces.ts";
 
-describe("docs/errors.md", () => {
+describe("docs/guide/errors.md", () => {
   it("lists every code and no other, with the meaning that the code has", () => {
-    const text = readFileSync(`${repository}/docs/errors.md`, "utf8");
+    const text = readFileSync(`${repository}/docs/guide/errors.md`, "utf8");
     const rows = [...text.matchAll(/^\| `(HG_\w+)` \| (.+?) \| (.+) \|$/gm)];
     expect(rows.map(([, code, meaning]) => [code, meaning])).toEqual(Object.entries(errorCodes));
     for (const [, , , advice] of rows) expect(advice).toMatch(/\w.*\.$/);

@@ -2,7 +2,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { importsOf, manifest, packageOf, repository, sourceFiles } from "./workspaces.ts";
 
-/** The arrows of docs/architecture.md: which of our own packages each may import. A new workspace gets its line here. */
+/** The arrows of docs/internals/architecture.md: which of our own packages each may import. A new workspace gets its line here. */
 const arrows: Readonly<Record<string, readonly string[]>> = {
   headgate: [],
   "headgate-nest-10": [],

@@ -1,4 +1,4 @@
-/** Every way in which the database fails, with what it means. `docs/storage.md` is checked against this table. */
+/** Every way in which the database fails, with what it means. `docs/service/storage.md` is checked against this table. */
 export const databaseErrorCodes = {
   HG_DATABASE_LOCKED: "another process held the database for too long",
   HG_DATABASE_UNREACHABLE: "the database cannot be reached, or its file is gone",

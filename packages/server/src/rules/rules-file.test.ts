@@ -158,7 +158,7 @@ describe("a file of rules", () => {
   });
 
   it("can be as the page on rules shows it", () => {
-    const page = readFileSync(new URL("../../../../docs/rules.md", import.meta.url), "utf8");
+    const page = readFileSync(new URL("../../../../docs/service/rules.md", import.meta.url), "utf8");
     const [, example = ""] = /```yaml\n(.*?)```/s.exec(page) ?? [];
     expect(parseRules(example, "").map(({ rule_id }) => rule_id)).toEqual([
       "everything",

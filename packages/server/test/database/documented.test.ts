@@ -5,8 +5,8 @@ import { RETENTION_MS } from "../../src/database/retention.ts";
 
 const DAY = 86_400_000;
 
-describe("docs/storage.md", () => {
-  const text = documented("storage.md");
+describe("docs/service/storage.md", () => {
+  const text = documented("service/storage.md");
 
   it("lists every code and no other, with the meaning that the code has", () => {
     const rows = [...text.matchAll(/^\| `(HG_\w+)` \| (.+?) \| (.+) \|$/gm)];

@@ -11,18 +11,18 @@ function rows(text: string, form: RegExp): string[][] {
   return [...text.matchAll(form)].map(([, ...cells]) => cells);
 }
 
-it("has every problem in docs/rest.md", () => {
-  const documented = rows(page("rest.md"), /^\| `([a-z_]+)` \| (\d{3}) \|$/gm);
+it("has every problem in docs/service/rest.md", () => {
+  const documented = rows(page("service/rest.md"), /^\| `([a-z_]+)` \| (\d{3}) \|$/gm);
   expect(documented).toEqual(Object.entries(PROBLEMS).map(([code, { status }]) => [code, String(status)]));
 });
 
-it("has every route and its role in docs/access.md", () => {
-  const documented = rows(page("access.md"), /^\| `((?:GET|POST|PUT|DELETE) [^`]*)` \| (\w+) \|$/gm);
+it("has every route and its role in docs/service/access.md", () => {
+  const documented = rows(page("service/access.md"), /^\| `((?:GET|POST|PUT|DELETE) [^`]*)` \| (\w+) \|$/gm);
   expect(documented).toEqual(Object.entries(PERMISSIONS));
 });
 
-it("has every route of the API in docs/rest.md or docs/access.md", () => {
-  const text = page("rest.md") + page("access.md");
+it("has every route of the API in docs/service/rest.md or docs/service/access.md", () => {
+  const text = page("service/rest.md") + page("service/access.md");
   for (const route of Object.keys(PERMISSIONS).filter((route) => route.includes("/api/"))) {
     expect(text).toContain(route.replaceAll(/:(\w+)/g, "{$1}").replace(/^\w+ /, ""));
   }

@@ -84,6 +84,6 @@ describe("the early admissions of a bucketed window", () => {
       `${load} ×`,
       ...[wide.early, wide.extra, narrow.early, narrow.extra].map(percent),
     ]);
-    expect(documented("algorithms.md")).toContain(tableRows(rows));
+    expect(documented("guide/algorithms.md")).toContain(tableRows(rows));
   });
 });

@@ -53,6 +53,6 @@ describe("the estimate of a sliding window counter", () => {
       `${(100 * all).toFixed(1)} %`,
       `${most}`,
     ]);
-    expect(documented("algorithms.md")).toContain(tableRows(rows));
+    expect(documented("guide/algorithms.md")).toContain(tableRows(rows));
   });
 });

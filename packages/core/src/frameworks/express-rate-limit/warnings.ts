@@ -89,7 +89,9 @@ export class Warnings {
   private tell(finding: Finding): boolean {
     if (finding === undefined) return false;
     const [code, problem] = finding;
-    this.logger.error(Object.assign(new Error(`${problem}. See docs/from-express-rate-limit.md#warnings`), { code }));
+    this.logger.error(
+      Object.assign(new Error(`${problem}. See docs/migrate/express-rate-limit.md#warnings`), { code }),
+    );
     return true;
   }
 }

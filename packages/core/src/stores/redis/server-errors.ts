@@ -9,7 +9,7 @@ const advice: Readonly<Record<string, string>> = {
   MISCONF: "the server cannot save its data, and takes no writes",
   NOAUTH: "the server asks for a password: put it in the URL or the client's options",
   WRONGPASS: "the password or the user's name is wrong",
-  NOPERM: "allow EVAL, EVALSHA and what the script does (docs/redis.md) to this user, on the store's prefix",
+  NOPERM: "allow EVAL, EVALSHA and what the script does (docs/stores/redis.md) to this user, on the store's prefix",
   WRONGTYPE: "the key holds something else: give the store a prefix of its own",
   CLUSTERDOWN:
     "the cluster has no master for some slots; set cluster-require-full-coverage to no, so that it keeps serving the others",

@@ -41,7 +41,7 @@ const event = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("release"), who, index: fc.nat({ max: 3 }) }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom("leave", "crash", "pause", "resume"), who }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("flush") }) },
-  // Steps that are shorter than half a lease are not noticed; see docs/split.md.
+  // Steps that are shorter than half a lease are not noticed; see docs/stores/split.md.
   {
     weight: 1,
     arbitrary: fc.record({ kind: fc.constant("clock"), by: fc.integer({ min: LEASE / 2 + 1, max: 20 * LEASE }) }),
