@@ -1,19 +1,7 @@
+export type { Clock } from "./clock/clock.ts";
+export { timeFromSeconds } from "./clock/microseconds.ts";
+export { SystemClock } from "./clock/system-clock.ts";
 export { type ErrorCode, errorCodes, HeadgateError, StoreError, type StoreErrorCode } from "./errors.ts";
-export {
-  type BucketedWindowOptions,
-  type BurstOptions,
-  bucketedWindow,
-  type FixedWindowOptions,
-  fixedWindow,
-  gcra,
-  leakyBucket,
-  slidingWindow,
-  slidingWindowLog,
-  tokenBucket,
-} from "./limit/builders.ts";
-export type { AlgorithmName, Anchor, Limit } from "./limit/limit.ts";
-export type { Rate } from "./limit/rate.ts";
-export { limitFromSpec } from "./limit/spec.ts";
 export type { CheckAllOptions, CheckOptions, CostOptions, NoOptions } from "./limiter/check-options.ts";
 export type { Decision } from "./limiter/decision.ts";
 export type { Explanation } from "./limiter/explain.ts";
@@ -26,6 +14,21 @@ export type { QueueName, RuleName, Rules } from "./limiter/rules.ts";
 export type { Scheduled, ScheduleOptions } from "./limiter/schedule.ts";
 export type { Verdict } from "./limiter/verdict.ts";
 export type { WaitOptions } from "./limiter/wait.ts";
+export {
+  type BucketedWindowOptions,
+  type BurstOptions,
+  bucketedWindow,
+  type FixedWindowOptions,
+  fixedWindow,
+  gcra,
+  leakyBucket,
+  slidingWindow,
+  slidingWindowLog,
+  tokenBucket,
+} from "./limits/builders.ts";
+export type { AlgorithmName, Anchor, Limit } from "./limits/limit.ts";
+export type { Rate } from "./limits/rate.ts";
+export { limitFromSpec } from "./limits/spec.ts";
 export { rateLimiter, type SharedOptions } from "./rate-limiter.ts";
 export type { Bulletin } from "./stores/bulletin.ts";
 export { type CachedStore, cached } from "./stores/cached/cached.ts";
@@ -55,6 +58,3 @@ export type {
   Store,
   StoreNodes,
 } from "./stores/store.ts";
-export type { Clock } from "./time/clock.ts";
-export { timeFromSeconds } from "./time/microseconds.ts";
-export { SystemClock } from "./time/system-clock.ts";

@@ -1,3 +1,5 @@
+import type { Clock } from "./clock/clock.ts";
+import { SystemClock } from "./clock/system-clock.ts";
 import { HeadgateError, shown } from "./errors.ts";
 import { Limiter } from "./limiter/limiter.ts";
 import { MemoryLimiter } from "./limiter/memory-limiter.ts";
@@ -7,8 +9,6 @@ import type { Rules } from "./limiter/rules.ts";
 import { requireOptions } from "./options.ts";
 import { MemoryStore, type MemoryStoreOptions } from "./stores/memory/memory-store.ts";
 import type { Store } from "./stores/store.ts";
-import type { Clock } from "./time/clock.ts";
-import { SystemClock } from "./time/system-clock.ts";
 
 const OPTIONS: ReadonlySet<string> = new Set([
   "maxKeys",

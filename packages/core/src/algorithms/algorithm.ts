@@ -1,4 +1,4 @@
-import type { AlgorithmName, Limit } from "../limit/limit.ts";
+import type { AlgorithmName, Limit } from "../limits/limit.ts";
 
 /**
  * What a transition answers, in units and microseconds. One object is filled again and again,

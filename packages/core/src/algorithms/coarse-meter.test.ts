@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { coarseLimits } from "../../test/algorithms/limits.ts";
 import { Row } from "../../test/algorithms/row.ts";
 import { patience, runs } from "../../test/algorithms/runs.ts";
-import { limitFromSpec } from "../limit/spec.ts";
+import { limitFromSpec } from "../limits/spec.ts";
 
 describe("a coarse limit", patience, () => {
   it("tells waits to the microsecond, though a quotient of doubles slips now and then", () => {

@@ -1,4 +1,4 @@
-import type { Limit } from "../limit/limit.ts";
+import type { Limit } from "../limits/limit.ts";
 import type { Algorithm } from "./algorithm.ts";
 
 /**

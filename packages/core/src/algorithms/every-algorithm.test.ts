@@ -4,7 +4,7 @@ import { isExact, raised, variants } from "../../test/algorithms/limits.ts";
 import { Row } from "../../test/algorithms/row.ts";
 import { patience, runs } from "../../test/algorithms/runs.ts";
 import { dealings, heldBy, play, type Traffic } from "../../test/algorithms/traffic.ts";
-import type { Limit } from "../limit/limit.ts";
+import type { Limit } from "../limits/limit.ts";
 import { algorithms } from "./registry.ts";
 
 it("has every algorithm that is registered", () => {

@@ -8,9 +8,9 @@ import {
   slidingWindow,
   slidingWindowLog,
   tokenBucket,
-} from "../limit/builders.ts";
-import type { Limit } from "../limit/limit.ts";
-import type { Rate } from "../limit/rate.ts";
+} from "../limits/builders.ts";
+import type { Limit } from "../limits/limit.ts";
+import type { Rate } from "../limits/rate.ts";
 
 // What other limiters have got wrong, each tried on every algorithm.
 

@@ -1,4 +1,4 @@
-import type { AlgorithmName, Limit } from "../limit/limit.ts";
+import type { AlgorithmName, Limit } from "../limits/limit.ts";
 import type { Algorithm } from "./algorithm.ts";
 import { coarseMeter } from "./coarse-meter.ts";
 

@@ -1,4 +1,4 @@
-import type { Limit } from "../limit/limit.ts";
+import type { Limit } from "../limits/limit.ts";
 import type { Algorithm, Outcome, Resize } from "./algorithm.ts";
 
 /**

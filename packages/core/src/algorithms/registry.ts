@@ -1,4 +1,4 @@
-import type { AlgorithmName, Limit } from "../limit/limit.ts";
+import type { AlgorithmName, Limit } from "../limits/limit.ts";
 import type { Algorithm } from "./algorithm.ts";
 import { bucketedWindow } from "./bucketed-window/bucketed-window.ts";
 import { fixedWindow } from "./fixed-window/fixed-window.ts";

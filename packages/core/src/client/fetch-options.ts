@@ -1,7 +1,7 @@
+import { type Clock, requireClock } from "../clock/clock.ts";
+import { SystemClock } from "../clock/system-clock.ts";
 import { HeadgateError, shown } from "../errors.ts";
 import { type Complete, requireOptions } from "../options.ts";
-import { type Clock, requireClock } from "../time/clock.ts";
-import { SystemClock } from "../time/system-clock.ts";
 
 export interface FetchOptions {
   /** What sends requests. Default: the global `fetch`. */

@@ -1,8 +1,8 @@
+import type { Clock } from "../clock/clock.ts";
 import { HeadgateError, shown } from "../errors.ts";
-import type { Limit } from "../limit/limit.ts";
 import { isCost } from "../limiter/check-options.ts";
+import type { Limit } from "../limits/limit.ts";
 import { requireOptions } from "../options.ts";
-import type { Clock } from "../time/clock.ts";
 import type { AddressOptions } from "./address/client-address.ts";
 import { after, type Eventually } from "./eventually.ts";
 import type { HeaderForm } from "./headers/response-headers.ts";

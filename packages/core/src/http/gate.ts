@@ -1,11 +1,11 @@
+import { requireClock } from "../clock/clock.ts";
+import { SystemClock } from "../clock/system-clock.ts";
 import { HeadgateError, shown } from "../errors.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import type { MemoryLimiter } from "../limiter/memory-limiter.ts";
 import type { Check } from "../limiter/requests.ts";
 import type { RuleName, Rules } from "../limiter/rules.ts";
 import { failureOf } from "../stores/resilient/failure.ts";
-import { requireClock } from "../time/clock.ts";
-import { SystemClock } from "../time/system-clock.ts";
 import { ClientAddress } from "./address/client-address.ts";
 import type { Admission, Outcome, Passed, Refused } from "./admission.ts";
 import type { Charge } from "./charge.ts";

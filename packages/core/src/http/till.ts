@@ -1,9 +1,9 @@
+import type { Clock } from "../clock/clock.ts";
 import type { RuleWithNames } from "../limiter/decision.ts";
 import { decided, type Limiter } from "../limiter/limiter.ts";
 import type { Check } from "../limiter/requests.ts";
 import { makeRule, type RuleName, type Rules } from "../limiter/rules.ts";
 import { Verdict } from "../limiter/verdict.ts";
-import type { Clock } from "../time/clock.ts";
 import type { Outcome } from "./admission.ts";
 import { Charge, type Taken } from "./charge.ts";
 import { after, type Eventually } from "./eventually.ts";

@@ -1,4 +1,4 @@
-import type { AlgorithmName, Limit } from "../limit/limit.ts";
+import type { AlgorithmName, Limit } from "../limits/limit.ts";
 import type { LeaseView } from "../stores/store.ts";
 
 export interface Explanation {

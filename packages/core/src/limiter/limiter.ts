@@ -1,7 +1,7 @@
+import type { Clock } from "../clock/clock.ts";
 import { HeadgateError, shown } from "../errors.ts";
-import type { Limit } from "../limit/limit.ts";
+import type { Limit } from "../limits/limit.ts";
 import type { Action, Answer, ApplyOptions, Operation, Store } from "../stores/store.ts";
-import type { Clock } from "../time/clock.ts";
 import {
   askedIn,
   type CheckAllOptions,

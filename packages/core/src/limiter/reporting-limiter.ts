@@ -1,6 +1,6 @@
+import type { Clock } from "../clock/clock.ts";
 import type { MemoryStore } from "../stores/memory/memory-store.ts";
 import type { Store } from "../stores/store.ts";
-import type { Clock } from "../time/clock.ts";
 import type { CheckAllOptions, CheckOptions } from "./check-options.ts";
 import type { Decision } from "./decision.ts";
 import { Limiter } from "./limiter.ts";

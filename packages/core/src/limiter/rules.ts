@@ -1,5 +1,5 @@
 import { HeadgateError, shown } from "../errors.ts";
-import type { Limit } from "../limit/limit.ts";
+import type { Limit } from "../limits/limit.ts";
 import type { RuleWithNames } from "./decision.ts";
 
 /** The limits of a limiter, by name. */

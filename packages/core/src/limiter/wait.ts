@@ -1,5 +1,5 @@
+import type { Clock } from "../clock/clock.ts";
 import { HeadgateError, shown } from "../errors.ts";
-import type { Clock } from "../time/clock.ts";
 import type { CostOptions } from "./check-options.ts";
 import { Decision, type RuleWithNames } from "./decision.ts";
 import type { WaitingLine } from "./waiting-line.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../time/clock.ts";
+import type { Clock } from "../clock/clock.ts";
 
 /** Something that must be over at a certain time. */
 export interface Timed {

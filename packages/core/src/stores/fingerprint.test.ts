@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { gcra } from "../limit/builders.ts";
+import { gcra } from "../limits/builders.ts";
 import { fingerprint } from "./fingerprint.ts";
 import type { Action, Operation } from "./store.ts";
 

@@ -1,5 +1,5 @@
-import type { Limit } from "../limit/limit.ts";
-import type { Clock } from "../time/clock.ts";
+import type { Clock } from "../clock/clock.ts";
+import type { Limit } from "../limits/limit.ts";
 import type { Bulletin } from "./bulletin.ts";
 import type { Holds } from "./holds.ts";
 

@@ -1,5 +1,5 @@
 import { type Algorithm, Outcome } from "../algorithms/algorithm.ts";
-import type { Limit } from "../limit/limit.ts";
+import type { Limit } from "../limits/limit.ts";
 import type { Action, Answer, Operation } from "./store.ts";
 
 /** The row of one operation, taken in hand: good until the next one is. */

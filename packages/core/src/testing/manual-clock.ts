@@ -1,5 +1,5 @@
+import type { Clock } from "../clock/clock.ts";
 import { HeadgateError, shown } from "../errors.ts";
-import type { Clock } from "../time/clock.ts";
 
 interface Sleeper {
   readonly until: number;

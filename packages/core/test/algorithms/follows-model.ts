@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect } from "vitest";
-import type { Limit } from "../../src/limit/limit.ts";
+import type { Limit } from "../../src/limits/limit.ts";
 import type { Expected, Model } from "./models/model.ts";
 import { type Answer, Row } from "./row.ts";
 import { runs } from "./runs.ts";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
-import type { AlgorithmName, Anchor, Limit } from "../../src/limit/limit.ts";
-import { makeLimit } from "../../src/limit/limit.ts";
-import { limitFromSpec } from "../../src/limit/spec.ts";
+import type { AlgorithmName, Anchor, Limit } from "../../src/limits/limit.ts";
+import { makeLimit } from "../../src/limits/limit.ts";
+import { limitFromSpec } from "../../src/limits/spec.ts";
 
 const SECOND = 1_000_000;
 const MINUTE = 60 * SECOND;

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import type { Limit } from "../../src/limit/limit.ts";
+import type { Limit } from "../../src/limits/limit.ts";
 import { admitted, expectBound } from "./admitted.ts";
 import { Fraction } from "./fraction.ts";
 import { Row } from "./row.ts";

@@ -1,6 +1,6 @@
 import { type Algorithm, Outcome } from "../../src/algorithms/algorithm.ts";
 import { algorithmOf } from "../../src/algorithms/registry.ts";
-import type { Limit } from "../../src/limit/limit.ts";
+import type { Limit } from "../../src/limits/limit.ts";
 
 export interface Answer {
   readonly allowed: boolean;

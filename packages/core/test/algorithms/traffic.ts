@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import type { Limit } from "../../src/limit/limit.ts";
+import type { Limit } from "../../src/limits/limit.ts";
 import type { Answer, Row } from "./row.ts";
 
 /** Where the clock goes before a request. */

@@ -8,8 +8,8 @@ import { SlidingWindowLogModel } from "../../../test/algorithms/models/sliding-w
 import { Row } from "../../../test/algorithms/row.ts";
 import { patience, runs } from "../../../test/algorithms/runs.ts";
 import { dealings, manyRequests, play } from "../../../test/algorithms/traffic.ts";
-import { bucketedWindow } from "../../limit/builders.ts";
-import { makeLimit } from "../../limit/limit.ts";
+import { bucketedWindow } from "../../limits/builders.ts";
+import { makeLimit } from "../../limits/limit.ts";
 
 describe("bucketed_window", patience, () => {
   it("decides as a list of buckets", () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { poisson } from "../../../test/algorithms/poisson.ts";
 import { Row } from "../../../test/algorithms/row.ts";
 import { documented, percent, tableRows } from "../../../test/documented.ts";
-import { bucketedWindow } from "../../limit/builders.ts";
+import { bucketedWindow } from "../../limits/builders.ts";
 
 const WINDOW = 1_000_000;
 const REQUESTS = 300_000;

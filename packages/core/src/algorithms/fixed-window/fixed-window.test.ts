@@ -7,7 +7,7 @@ import { FixedWindowModel } from "../../../test/algorithms/models/fixed-window.t
 import { Row } from "../../../test/algorithms/row.ts";
 import { patience, runs } from "../../../test/algorithms/runs.ts";
 import { manyRequests } from "../../../test/algorithms/traffic.ts";
-import { fixedWindow } from "../../limit/builders.ts";
+import { fixedWindow } from "../../limits/builders.ts";
 
 describe.each(["clock", "request"] as const)("fixed_window by %s", patience, (anchor) => {
   const limits = windowLimits("fixed_window", anchor);

@@ -7,8 +7,8 @@ import { GcraModel } from "../../../test/algorithms/models/gcra.ts";
 import { Row } from "../../../test/algorithms/row.ts";
 import { patience, runs } from "../../../test/algorithms/runs.ts";
 import { dealings, play } from "../../../test/algorithms/traffic.ts";
-import { gcra } from "../../limit/builders.ts";
-import { makeLimit } from "../../limit/limit.ts";
+import { gcra } from "../../limits/builders.ts";
+import { makeLimit } from "../../limits/limit.ts";
 
 describe("gcra", patience, () => {
   it("decides as theoretical arrival times in exact arithmetic", () => {

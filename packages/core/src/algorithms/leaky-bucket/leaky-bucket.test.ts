@@ -5,7 +5,7 @@ import { isExact, meterLimits } from "../../../test/algorithms/limits.ts";
 import { burstAndRate, keepsMeterBound } from "../../../test/algorithms/meters.ts";
 import { LeakyBucketModel } from "../../../test/algorithms/models/leaky-bucket.ts";
 import { patience, runs } from "../../../test/algorithms/runs.ts";
-import { makeLimit } from "../../limit/limit.ts";
+import { makeLimit } from "../../limits/limit.ts";
 import { testLimiter } from "../../testing/index.ts";
 
 describe("leaky_bucket", patience, () => {

@@ -7,7 +7,7 @@ import { SlidingWindowCounterModel } from "../../../test/algorithms/models/slidi
 import { Row } from "../../../test/algorithms/row.ts";
 import { patience, runs } from "../../../test/algorithms/runs.ts";
 import { manyRequests } from "../../../test/algorithms/traffic.ts";
-import { slidingWindow } from "../../limit/builders.ts";
+import { slidingWindow } from "../../limits/builders.ts";
 
 describe("sliding_window_counter", patience, () => {
   const limits = windowLimits("sliding_window_counter");

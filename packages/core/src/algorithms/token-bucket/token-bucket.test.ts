@@ -8,7 +8,7 @@ import { TokenBucketModel } from "../../../test/algorithms/models/token-bucket.t
 import { Row } from "../../../test/algorithms/row.ts";
 import { patience, runs } from "../../../test/algorithms/runs.ts";
 import { play, requests } from "../../../test/algorithms/traffic.ts";
-import { limitFromSpec } from "../../limit/spec.ts";
+import { limitFromSpec } from "../../limits/spec.ts";
 
 describe("token_bucket", patience, () => {
   it("decides as tokens counted in exact arithmetic", () => {

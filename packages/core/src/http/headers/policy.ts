@@ -1,4 +1,4 @@
-import type { Limit } from "../../limit/limit.ts";
+import type { Limit } from "../../limits/limit.ts";
 import { integerText, printable, stringText } from "./structured-field.ts";
 
 /** A rule as the headers name and state it. Its texts are made once, not for each response. */

@@ -1,5 +1,5 @@
-import type { Limit } from "../../limit/limit.ts";
-import { windowEnd } from "../../stores/cached/window-end.ts";
+import type { Limit } from "../../limits/limit.ts";
+import { windowEnd } from "../../limits/window-end.ts";
 
 /** From when on units that were taken at `time` count no more: given back later, they would be taken from another's use. */
 export function chargedUntil(limit: Limit, time: number): number {

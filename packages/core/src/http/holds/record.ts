@@ -1,5 +1,5 @@
 import { algorithms } from "../../algorithms/registry.ts";
-import type { Limit } from "../../limit/limit.ts";
+import type { Limit } from "../../limits/limit.ts";
 import type { Operation } from "../../stores/store.ts";
 
 /** What a request has taken, as it is written down for those who may have to release it. */

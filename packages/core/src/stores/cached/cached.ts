@@ -1,7 +1,7 @@
+import type { Clock } from "../../clock/clock.ts";
+import { SystemClock } from "../../clock/system-clock.ts";
 import { HeadgateError, StoreError, shown } from "../../errors.ts";
-import { sameLimit } from "../../limit/limit.ts";
-import type { Clock } from "../../time/clock.ts";
-import { SystemClock } from "../../time/system-clock.ts";
+import { sameLimit } from "../../limits/limit.ts";
 import type { Holds } from "../holds.ts";
 import { MemoryStore } from "../memory/memory-store.ts";
 import type { Action, Answer, ApplyOptions, Operation, Rule, Store } from "../store.ts";

@@ -1,6 +1,6 @@
 import { HeadgateError, shown } from "../../errors.ts";
-import type { Limit } from "../../limit/limit.ts";
 import { requireKey } from "../../limiter/requests.ts";
+import type { Limit } from "../../limits/limit.ts";
 import type { Store } from "../store.ts";
 
 /** Counts one request of a key, and says whether to let it in. */

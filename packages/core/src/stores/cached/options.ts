@@ -1,6 +1,6 @@
+import { type Clock, requireClock } from "../../clock/clock.ts";
 import { HeadgateError, shown } from "../../errors.ts";
 import { type Complete, requireOptions } from "../../options.ts";
-import { type Clock, requireClock } from "../../time/clock.ts";
 
 export interface CachedOptions {
   /** How long units wait until they are written to the store, all together (default 10). */

@@ -1,4 +1,4 @@
-import type { Clock } from "../../time/clock.ts";
+import type { Clock } from "../../clock/clock.ts";
 import type { Action, Answer, ApplyOptions, Operation, Store } from "../store.ts";
 import { RecentWorst } from "./recent-worst.ts";
 

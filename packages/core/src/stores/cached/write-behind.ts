@@ -1,9 +1,9 @@
+import type { Clock } from "../../clock/clock.ts";
 import { StoreError } from "../../errors.ts";
-import type { Clock } from "../../time/clock.ts";
+import { windowEnd } from "../../limits/window-end.ts";
 import type { Answer, Rule } from "../store.ts";
 import { RecentWorst } from "./recent-worst.ts";
 import type { StoreLink } from "./store-link.ts";
-import { windowEnd } from "./window-end.ts";
 
 /** Units that were let in here, and that the store has not been told of. */
 export interface Delta {

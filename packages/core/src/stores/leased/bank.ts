@@ -1,5 +1,5 @@
+import type { Clock } from "../../clock/clock.ts";
 import { StoreError } from "../../errors.ts";
-import type { Clock } from "../../time/clock.ts";
 import type { Answer, Operation, Store } from "../store.ts";
 import type { Pool } from "./pool.ts";
 

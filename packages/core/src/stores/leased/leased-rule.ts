@@ -1,4 +1,4 @@
-import { type Limit, sameLimit } from "../../limit/limit.ts";
+import { type Limit, sameLimit } from "../../limits/limit.ts";
 import type { Rule } from "../store.ts";
 import { Heat } from "./heat.ts";
 import type { Lease } from "./lease.ts";

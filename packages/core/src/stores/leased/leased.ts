@@ -1,7 +1,7 @@
+import type { Clock } from "../../clock/clock.ts";
+import { SystemClock } from "../../clock/system-clock.ts";
 import { HeadgateError, StoreError, shown } from "../../errors.ts";
-import type { Limit } from "../../limit/limit.ts";
-import type { Clock } from "../../time/clock.ts";
-import { SystemClock } from "../../time/system-clock.ts";
+import type { Limit } from "../../limits/limit.ts";
 import type { Holds } from "../holds.ts";
 import type { Action, Answer, ApplyOptions, LeaseView, Operation, Rule, Store } from "../store.ts";
 import { Bank } from "./bank.ts";

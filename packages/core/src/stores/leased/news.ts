@@ -1,4 +1,4 @@
-import type { Clock } from "../../time/clock.ts";
+import type { Clock } from "../../clock/clock.ts";
 import type { Bulletin } from "../bulletin.ts";
 import type { Rule, Store } from "../store.ts";
 import type { Lease } from "./lease.ts";

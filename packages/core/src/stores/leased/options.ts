@@ -1,7 +1,7 @@
+import { type Clock, requireClock } from "../../clock/clock.ts";
+import { MonotonicClock } from "../../clock/monotonic-clock.ts";
 import { HeadgateError, shown } from "../../errors.ts";
 import { requireOptions } from "../../options.ts";
-import { type Clock, requireClock } from "../../time/clock.ts";
-import { MonotonicClock } from "../../time/monotonic-clock.ts";
 
 export interface LeasedOptions {
   /** The rules to lease for; the others go to the store (default: all, which must then be of a kind that can be leased). */

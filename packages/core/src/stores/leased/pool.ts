@@ -1,5 +1,5 @@
 import { HeadgateError } from "../../errors.ts";
-import { type Limit, makeLimit, withBurst } from "../../limit/limit.ts";
+import { type Limit, makeLimit, withBurst } from "../../limits/limit.ts";
 import type { Answer, Rule } from "../store.ts";
 import type { Settings } from "./options.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { bucketedWindow, fixedWindow, gcra, slidingWindow, slidingWindowLog } from "../../limit/builders.ts";
-import type { Limit } from "../../limit/limit.ts";
 import type { MemoryLimiter } from "../../limiter/memory-limiter.ts";
+import { bucketedWindow, fixedWindow, gcra, slidingWindow, slidingWindowLog } from "../../limits/builders.ts";
+import type { Limit } from "../../limits/limit.ts";
 import { rateLimiter } from "../../rate-limiter.ts";
 import { ManualClock } from "../../testing/index.ts";
 

@@ -1,6 +1,6 @@
 import type { Algorithm, Outcome } from "../../algorithms/algorithm.ts";
 import { algorithmOf } from "../../algorithms/registry.ts";
-import type { Limit } from "../../limit/limit.ts";
+import type { Limit } from "../../limits/limit.ts";
 import { evaluateRow, type Row } from "../transact.ts";
 import type { KeyHash } from "./key-hash.ts";
 import { KeyTable } from "./key-table.ts";

@@ -1,5 +1,5 @@
 import { algorithmOf } from "../../algorithms/registry.ts";
-import type { Limit } from "../../limit/limit.ts";
+import type { Limit } from "../../limits/limit.ts";
 
 /** Of some limits of one algorithm: a row that is blank under these two is blank under all. */
 interface Extremes {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { SystemClock } from "../../clock/system-clock.ts";
 import { HeadgateError } from "../../errors.ts";
-import { fixedWindow, gcra, slidingWindow, slidingWindowLog } from "../../limit/builders.ts";
+import { fixedWindow, gcra, slidingWindow, slidingWindowLog } from "../../limits/builders.ts";
 import { ManualClock } from "../../testing/index.ts";
-import { SystemClock } from "../../time/system-clock.ts";
 import { MemoryStore } from "./memory-store.ts";
 
 describe("a memory store", () => {

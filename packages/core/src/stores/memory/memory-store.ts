@@ -1,9 +1,9 @@
 import { Outcome } from "../../algorithms/algorithm.ts";
+import { type Clock, requireClock } from "../../clock/clock.ts";
+import { SystemClock } from "../../clock/system-clock.ts";
 import { HeadgateError, StoreError, shown } from "../../errors.ts";
-import { type Limit, sameLimit } from "../../limit/limit.ts";
+import { type Limit, sameLimit } from "../../limits/limit.ts";
 import { requireOptions } from "../../options.ts";
-import { type Clock, requireClock } from "../../time/clock.ts";
-import { SystemClock } from "../../time/system-clock.ts";
 import { fingerprint, IDEMPOTENCY_WINDOW } from "../fingerprint.ts";
 import type { Action, Answer, ApplyOptions, Operation, Rule, Store } from "../store.ts";
 import { transact } from "../transact.ts";

@@ -1,8 +1,8 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
-import { gcra, slidingWindowLog } from "../../limit/builders.ts";
-import type { Limit } from "../../limit/limit.ts";
+import { gcra, slidingWindowLog } from "../../limits/builders.ts";
+import type { Limit } from "../../limits/limit.ts";
 import { testLimiter } from "../../testing/index.ts";
 
 const MEGABYTE = 2 ** 20;

@@ -8,7 +8,7 @@ import {
   slidingWindow,
   slidingWindowLog,
   tokenBucket,
-} from "../../limit/builders.ts";
+} from "../../limits/builders.ts";
 import { ManualClock } from "../../testing/index.ts";
 import { MemoryStore } from "./memory-store.ts";
 

@@ -8,8 +8,8 @@ import {
   slidingWindow,
   slidingWindowLog,
   tokenBucket,
-} from "../../limit/builders.ts";
-import type { Limit } from "../../limit/limit.ts";
+} from "../../limits/builders.ts";
+import type { Limit } from "../../limits/limit.ts";
 import { rateLimiter } from "../../rate-limiter.ts";
 import { ManualClock, testLimiter } from "../../testing/index.ts";
 

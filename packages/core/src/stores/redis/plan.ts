@@ -1,5 +1,5 @@
 import { algorithmOf } from "../../algorithms/registry.ts";
-import type { Limit } from "../../limit/limit.ts";
+import type { Limit } from "../../limits/limit.ts";
 import { fingerprint, IDEMPOTENCY_WINDOW } from "../fingerprint.ts";
 import type { Action, Answer, ApplyOptions, Operation, Rule } from "../store.ts";
 import { digest, escaped, tagOf } from "./key-names.ts";

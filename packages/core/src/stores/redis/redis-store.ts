@@ -1,6 +1,6 @@
+import { type Clock, requireClock } from "../../clock/clock.ts";
 import { HeadgateError, StoreError, shown } from "../../errors.ts";
 import { requireOptions } from "../../options.ts";
-import { type Clock, requireClock } from "../../time/clock.ts";
 import { Deadlines, type Timed } from "../deadlines.ts";
 import type { Holds } from "../holds.ts";
 import { localClock, localTime, type ServerClock } from "../server-clock.ts";

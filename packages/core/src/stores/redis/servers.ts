@@ -1,5 +1,5 @@
-import type { Clock } from "../../time/clock.ts";
-import { SystemClock } from "../../time/system-clock.ts";
+import type { Clock } from "../../clock/clock.ts";
+import { SystemClock } from "../../clock/system-clock.ts";
 import { ServerClock } from "../server-clock.ts";
 import {
   asCluster,

@@ -1,4 +1,4 @@
-import type { Clock } from "../../time/clock.ts";
+import type { Clock } from "../../clock/clock.ts";
 
 /** The store is given up, and what it failed with last; or it is back, and how long it was away. */
 export type DegradedChange = (

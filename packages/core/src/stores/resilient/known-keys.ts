@@ -1,5 +1,5 @@
-import { type Limit, sameLimit } from "../../limit/limit.ts";
-import type { Clock } from "../../time/clock.ts";
+import type { Clock } from "../../clock/clock.ts";
+import { type Limit, sameLimit } from "../../limits/limit.ts";
 import { KeyHash } from "../memory/key-hash.ts";
 import { KeyTable } from "../memory/key-table.ts";
 import type { Answer, Operation, Rule } from "../store.ts";

@@ -1,7 +1,7 @@
+import { type Clock, requireClock } from "../../clock/clock.ts";
+import { SystemClock } from "../../clock/system-clock.ts";
 import { HeadgateError, shown } from "../../errors.ts";
 import { requireOptions } from "../../options.ts";
-import { type Clock, requireClock } from "../../time/clock.ts";
-import { SystemClock } from "../../time/system-clock.ts";
 import type { DegradedChange } from "./breaker.ts";
 import type { Failure } from "./failure.ts";
 import { type OnError, Policies } from "./policy.ts";

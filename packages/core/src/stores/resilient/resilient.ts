@@ -1,5 +1,5 @@
+import type { Clock } from "../../clock/clock.ts";
 import { HeadgateError, StoreError, shown } from "../../errors.ts";
-import type { Clock } from "../../time/clock.ts";
 import type { Bulletin } from "../bulletin.ts";
 import { Deadlines, type Timed } from "../deadlines.ts";
 import type { Holds } from "../holds.ts";

@@ -1,4 +1,4 @@
-import { type Limit, LONGEST_WINDOW, makeLimit } from "../../limit/limit.ts";
+import { type Limit, LONGEST_WINDOW, makeLimit } from "../../limits/limit.ts";
 
 /**
  * What each of `nodes` processes may pass so that together they keep a limit. A limit that has less than

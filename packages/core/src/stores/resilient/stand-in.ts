@@ -1,5 +1,5 @@
-import type { Limit } from "../../limit/limit.ts";
-import type { Clock } from "../../time/clock.ts";
+import type { Clock } from "../../clock/clock.ts";
+import type { Limit } from "../../limits/limit.ts";
 import { MemoryStore } from "../memory/memory-store.ts";
 import type { Action, Answer, ApplyOptions, Operation } from "../store.ts";
 import { KnownKeys, type Report, type StandingDenial } from "./known-keys.ts";

@@ -1,6 +1,6 @@
+import type { Clock } from "../../clock/clock.ts";
 import { HeadgateError, StoreError } from "../../errors.ts";
 import { lua } from "../../lua.generated.ts";
-import type { Clock } from "../../time/clock.ts";
 import { tagOf } from "../redis/key-names.ts";
 import { storeError } from "../redis/server-errors.ts";
 import type { Place } from "./share.ts";

@@ -1,4 +1,4 @@
-import { type Limit, LONGEST_WINDOW, makeLimit } from "../../limit/limit.ts";
+import { type Limit, LONGEST_WINDOW, makeLimit } from "../../limits/limit.ts";
 
 /** A place among the replicas that share a limit: `rank` counts from 0. */
 export interface Place {

@@ -1,8 +1,8 @@
+import { type Clock, requireClock } from "../../clock/clock.ts";
+import { SystemClock } from "../../clock/system-clock.ts";
 import { HeadgateError, shown } from "../../errors.ts";
-import type { Limit } from "../../limit/limit.ts";
+import type { Limit } from "../../limits/limit.ts";
 import { requireOptions } from "../../options.ts";
-import { type Clock, requireClock } from "../../time/clock.ts";
-import { SystemClock } from "../../time/system-clock.ts";
 import { MemoryStore } from "../memory/memory-store.ts";
 import { queueRoom } from "../resilient/share.ts";
 import type { Action, Answer, ApplyOptions, Operation, Rule, Store } from "../store.ts";

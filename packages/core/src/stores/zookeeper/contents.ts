@@ -1,5 +1,5 @@
 import type { Stat } from "node-zookeeper-client";
-import type { Limit } from "../../limit/limit.ts";
+import type { Limit } from "../../limits/limit.ts";
 import { IDEMPOTENCY_WINDOW } from "../fingerprint.ts";
 import type { Answer } from "../store.ts";
 import type { LeaderTime } from "./leader-time.ts";

@@ -1,7 +1,7 @@
 import { Outcome } from "../../algorithms/algorithm.ts";
 import { algorithmOf } from "../../algorithms/registry.ts";
 import { HeadgateError } from "../../errors.ts";
-import type { Limit } from "../../limit/limit.ts";
+import type { Limit } from "../../limits/limit.ts";
 import type { Answer, Operation } from "../store.ts";
 import { type Row, transact } from "../transact.ts";
 import type { Question } from "./asked.ts";

@@ -1,5 +1,5 @@
 import type { Stat } from "node-zookeeper-client";
-import type { Clock } from "../../time/clock.ts";
+import type { Clock } from "../../clock/clock.ts";
 import { localTime, ServerClock } from "../server-clock.ts";
 
 /** ZooKeeper tells time in milliseconds. */

@@ -1,6 +1,6 @@
+import { type Clock, requireClock } from "../../clock/clock.ts";
 import { HeadgateError, shown } from "../../errors.ts";
 import { requireOptions } from "../../options.ts";
-import { type Clock, requireClock } from "../../time/clock.ts";
 
 export interface ZooKeeperStoreOptions {
   /** The znode under which all others are (default `/headgate`); it is made if it is missing. */

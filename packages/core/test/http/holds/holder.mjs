@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import { rateLimit } from "../../../dist/esm/frameworks/express.js";
 import { rateLimiter } from "../../../dist/esm/index.js";
-import { limitFromSpec } from "../../../dist/esm/limit/spec.js";
+import { limitFromSpec } from "../../../dist/esm/limits/spec.js";
 import { RedisStore } from "../../../dist/esm/redis.js";
 
 const [url, prefix, specs, options] = process.argv.slice(2);

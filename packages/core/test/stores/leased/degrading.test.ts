@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { StoreError } from "../../../src/errors.ts";
-import { fixedWindow } from "../../../src/limit/builders.ts";
+import { fixedWindow } from "../../../src/limits/builders.ts";
 import { LeasedStore } from "../../../src/stores/leased/leased.ts";
 import { resilient } from "../../../src/stores/resilient/resilient.ts";
 import { ManualClock } from "../../../src/testing/manual-clock.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fixedWindow } from "../../../src/limit/builders.ts";
+import { fixedWindow } from "../../../src/limits/builders.ts";
 import { rateLimiter } from "../../../src/rate-limiter.ts";
 import { leased } from "../../../src/stores/leased/leased.ts";
 import { MemoryStore } from "../../../src/stores/memory/memory-store.ts";

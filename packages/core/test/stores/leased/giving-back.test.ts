@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fixedWindow } from "../../../src/limit/builders.ts";
+import { fixedWindow } from "../../../src/limits/builders.ts";
 import type { Rule } from "../../../src/stores/store.ts";
 import { KEY, LeasedNode } from "./leased-node.ts";
 

@@ -7,7 +7,7 @@ import {
   slidingWindow,
   slidingWindowLog,
   tokenBucket,
-} from "../../../src/limit/builders.ts";
+} from "../../../src/limits/builders.ts";
 import { rateLimiter } from "../../../src/rate-limiter.ts";
 import { leased } from "../../../src/stores/leased/leased.ts";
 import { MemoryStore } from "../../../src/stores/memory/memory-store.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fixedWindow, slidingWindow } from "../../../src/limit/builders.ts";
+import { fixedWindow, slidingWindow } from "../../../src/limits/builders.ts";
 import type { Answer } from "../../../src/stores/store.ts";
 import { KEY, LeasedNode } from "./leased-node.ts";
 

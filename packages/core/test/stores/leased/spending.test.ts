@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fixedWindow } from "../../../src/limit/builders.ts";
+import { fixedWindow } from "../../../src/limits/builders.ts";
 import { ManualClock } from "../../../src/testing/manual-clock.ts";
 import { KEY, LeasedNode, WatchedStore } from "./leased-node.ts";
 

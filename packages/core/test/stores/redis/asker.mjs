@@ -1,6 +1,6 @@
 // A process of its own that asks a Redis as it is told, and tells what it was answered and when.
 import { Redis } from "ioredis";
-import { limitFromSpec } from "../../../dist/esm/limit/spec.js";
+import { limitFromSpec } from "../../../dist/esm/limits/spec.js";
 import { RedisStore, redisOptions } from "../../../dist/esm/redis.js";
 
 const PATIENCE_MS = 60_000;

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { algorithms } from "../../../src/algorithms/registry.ts";
 import type { AlgorithmName, Answer, Limit, Operation, Rule } from "../../../src/index.ts";
-import { makeLimit } from "../../../src/limit/limit.ts";
+import { makeLimit } from "../../../src/limits/limit.ts";
 import { patience, runs } from "../../algorithms/runs.ts";
 import { Differential } from "./differential.ts";
 import { useRedis } from "./redis.ts";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Action, gcra, type Limit } from "../../../src/index.ts";
-import { limitFromSpec } from "../../../src/limit/spec.ts";
+import { limitFromSpec } from "../../../src/limits/spec.ts";
 import type { RedisStore } from "../../../src/redis.ts";
 import { runs } from "../../algorithms/runs.ts";
 import { ask } from "../conformance/context.ts";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, it } from "vitest";
 import type { Action, Limit, Rule } from "../../../src/index.ts";
-import { makeLimit } from "../../../src/limit/limit.ts";
+import { makeLimit } from "../../../src/limits/limit.ts";
 import { patience, runs } from "../../algorithms/runs.ts";
 import { Differential } from "./differential.ts";
 import { useRedis } from "./redis.ts";

@@ -1,3 +1,4 @@
+import type { Clock } from "../../../src/clock/clock.ts";
 import {
   type Action,
   type AlgorithmName,
@@ -6,7 +7,6 @@ import {
   type Operation,
   type Rule,
 } from "../../../src/index.ts";
-import type { Clock } from "../../../src/time/clock.ts";
 import { Row } from "../../algorithms/row.ts";
 
 /** What Redis should answer and keep: the store in memory, and beside it the row of each key. */

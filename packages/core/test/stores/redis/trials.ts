@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import type { Action, AlgorithmName, Limit } from "../../../src/index.ts";
-import { makeLimit } from "../../../src/limit/limit.ts";
+import { makeLimit } from "../../../src/limits/limit.ts";
 import { coarseLimits, variants } from "../../algorithms/limits.ts";
 
 const HOUR = 3_600_000_000;

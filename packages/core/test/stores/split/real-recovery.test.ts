@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Redis } from "ioredis";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { fixedWindow } from "../../../src/limit/builders.ts";
+import { fixedWindow } from "../../../src/limits/builders.ts";
 import { redisOptions } from "../../../src/redis.ts";
 import { type Split, split } from "../../../src/stores/split/split.ts";
 import { eventually } from "../../servers/eventually.ts";

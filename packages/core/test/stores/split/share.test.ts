@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { fixedWindow, gcra, leakyBucket, slidingWindow, tokenBucket } from "../../../src/limit/builders.ts";
-import { type AlgorithmName, type Limit, LONGEST_WINDOW, makeLimit } from "../../../src/limit/limit.ts";
-import { limitFromSpec } from "../../../src/limit/spec.ts";
+import { fixedWindow, gcra, leakyBucket, slidingWindow, tokenBucket } from "../../../src/limits/builders.ts";
+import { type AlgorithmName, type Limit, LONGEST_WINDOW, makeLimit } from "../../../src/limits/limit.ts";
+import { limitFromSpec } from "../../../src/limits/spec.ts";
 import { shareOf } from "../../../src/stores/split/share.ts";
 
 const meters: AlgorithmName[] = ["token_bucket", "leaky_bucket", "gcra"];

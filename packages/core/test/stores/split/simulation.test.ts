@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { fixedWindow, gcra } from "../../../src/limit/builders.ts";
+import { fixedWindow, gcra } from "../../../src/limits/builders.ts";
 import { type RedisServer, startRedis } from "../../servers/redis-server.ts";
 import { BEAT, type Fault, LEASE, sums, World } from "./world.ts";
 

@@ -1,8 +1,8 @@
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { StoreError } from "../../../src/errors.ts";
-import { fixedWindow, gcra, leakyBucket } from "../../../src/limit/builders.ts";
-import type { Limit } from "../../../src/limit/limit.ts";
+import { fixedWindow, gcra, leakyBucket } from "../../../src/limits/builders.ts";
+import type { Limit } from "../../../src/limits/limit.ts";
 import { rateLimiter } from "../../../src/rate-limiter.ts";
 import { resilient } from "../../../src/stores/resilient/resilient.ts";
 import type { Split } from "../../../src/stores/split/split.ts";

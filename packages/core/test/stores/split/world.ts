@@ -1,6 +1,6 @@
 import type { Redis } from "ioredis";
 import { StoreError } from "../../../src/errors.ts";
-import type { Limit } from "../../../src/limit/limit.ts";
+import type { Limit } from "../../../src/limits/limit.ts";
 import { type Split, type SplitOptions, split } from "../../../src/stores/split/split.ts";
 import type { Operation } from "../../../src/stores/store.ts";
 import { ManualClock } from "../../../src/testing/index.ts";

@@ -6,7 +6,7 @@ const { now } = Date;
 Date.now = () => now() + Number(aheadMs);
 Object.defineProperty(performance, "timeOrigin", { value: performance.timeOrigin + Number(aheadMs) });
 
-const { limitFromSpec } = await import("../../../dist/esm/limit/spec.js");
+const { limitFromSpec } = await import("../../../dist/esm/limits/spec.js");
 const { ZooKeeperStore } = await import("../../../dist/esm/zookeeper.js");
 
 const store = new ZooKeeperStore(address, { root, timeoutMs: 5_000, sessionTimeoutMs: Number(sessionTimeoutMs) });

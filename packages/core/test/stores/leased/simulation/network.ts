@@ -1,8 +1,8 @@
+import type { Clock } from "../../../../src/clock/clock.ts";
 import { StoreError } from "../../../../src/errors.ts";
 import type { Bulletin } from "../../../../src/stores/bulletin.ts";
 import { MemoryStore } from "../../../../src/stores/memory/memory-store.ts";
 import type { Action, Answer, ApplyOptions, Operation, Store } from "../../../../src/stores/store.ts";
-import type { Clock } from "../../../../src/time/clock.ts";
 import type { SimulatedNode } from "./node.ts";
 import type { Random } from "./random.ts";
 import type { VirtualTime } from "./virtual-time.ts";

@@ -1,6 +1,6 @@
+import type { Clock } from "../../../../src/clock/clock.ts";
 import { LeasedStore } from "../../../../src/stores/leased/leased.ts";
 import type { LeasedOptions } from "../../../../src/stores/leased/options.ts";
-import type { Clock } from "../../../../src/time/clock.ts";
 import type { Network } from "./network.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 

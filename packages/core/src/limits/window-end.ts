@@ -1,4 +1,4 @@
-import type { Limit } from "../../limit/limit.ts";
+import type { Limit } from "./limit.ts";
 
 /** When a unit taken at `time` no longer counts: with windows that are aligned to the clock that is the end of its own. */
 export function windowEnd(limit: Limit, time: number): number {
