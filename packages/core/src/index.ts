@@ -6,6 +6,7 @@ export type { CheckAllOptions, CheckOptions, CostOptions, NoOptions } from "./li
 export type { Decision } from "./limiter/decision.ts";
 export type { Explanation } from "./limiter/explain.ts";
 export { IDEMPOTENCY_KEY_FORM, isIdempotencyKey } from "./limiter/idempotency-key.ts";
+export { type LimitCheck, limitCheck } from "./limiter/limit-check.ts";
 export type { Limiter } from "./limiter/limiter.ts";
 export type { MemoryLimiter } from "./limiter/memory-limiter.ts";
 export type { DecisionContext, LimiterOptions, OnDecision } from "./limiter/on-decision.ts";
@@ -31,22 +32,8 @@ export type { Rate } from "./limits/rate.ts";
 export { limitFromSpec } from "./limits/spec.ts";
 export { rateLimiter, type SharedOptions } from "./rate-limiter.ts";
 export type { Bulletin } from "./stores/bulletin.ts";
-export { type CachedStore, cached } from "./stores/cached/cached.ts";
-export { type LimitCheck, limitCheck } from "./stores/cached/limit-check.ts";
-export type { CachedOptions } from "./stores/cached/options.ts";
-export type { CachedStats } from "./stores/cached/stats.ts";
-export type { DroppedUnits } from "./stores/cached/write-behind.ts";
 export type { Hold, Holds } from "./stores/holds.ts";
-export { type LeasedStore, leased } from "./stores/leased/leased.ts";
-export type { LeasedOptions } from "./stores/leased/options.ts";
-export { isLeasable } from "./stores/leased/pool.ts";
-export type { LeasedStats } from "./stores/leased/stats.ts";
 export { MemoryStore, type MemoryStoreOptions } from "./stores/memory/memory-store.ts";
-export type { DegradedChange } from "./stores/resilient/breaker.ts";
-export type { BreakerOptions, ResilientOptions } from "./stores/resilient/options.ts";
-export type { OnError, Policy } from "./stores/resilient/policy.ts";
-export { type ResilientStore, resilient } from "./stores/resilient/resilient.ts";
-export type { ResilientStats } from "./stores/resilient/stats.ts";
 export type {
   Action,
   Answer,
@@ -58,3 +45,16 @@ export type {
   Store,
   StoreNodes,
 } from "./stores/store.ts";
+export { type CachedStore, cached } from "./wrappers/cached/cached.ts";
+export type { CachedOptions } from "./wrappers/cached/cached-options.ts";
+export type { CachedStats } from "./wrappers/cached/cached-stats.ts";
+export type { DroppedUnits } from "./wrappers/cached/write-behind.ts";
+export { type LeasedStore, leased } from "./wrappers/leased/leased.ts";
+export type { LeasedOptions } from "./wrappers/leased/leased-options.ts";
+export type { LeasedStats } from "./wrappers/leased/leased-stats.ts";
+export { isLeasable } from "./wrappers/leased/pool.ts";
+export type { DegradedChange } from "./wrappers/resilient/breaker.ts";
+export type { OnError, Policy } from "./wrappers/resilient/on-error.ts";
+export { type ResilientStore, resilient } from "./wrappers/resilient/resilient.ts";
+export type { BreakerOptions, ResilientOptions } from "./wrappers/resilient/resilient-options.ts";
+export type { ResilientStats } from "./wrappers/resilient/resilient-stats.ts";

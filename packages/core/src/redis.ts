@@ -1,5 +1,5 @@
 export { clusterOptions, connect as connectRedis, type RedisClient, redisOptions } from "./stores/redis/connection.ts";
 export { parseRedisAddress, type RedisAddress, type RedisHost, redactRedisUrl } from "./stores/redis/redis-address.ts";
 export { RedisStore, type RedisStoreOptions } from "./stores/redis/redis-store.ts";
-export type { SplitClient } from "./stores/split/membership.ts";
-export { type Split, type SplitOptions, type SplitStats, split } from "./stores/split/split.ts";
+export type { SplitClient } from "./wrappers/split/membership.ts";
+export { type Split, type SplitOptions, type SplitStats, split } from "./wrappers/split/split.ts";

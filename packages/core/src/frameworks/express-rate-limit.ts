@@ -1,6 +1,6 @@
 import type { NextFunction, Request, Response } from "express";
 import { HeadgateError, shown } from "../errors.ts";
-import { failureOf } from "../stores/resilient/failure.ts";
+import { failureOf } from "../wrappers/resilient/store-failure.ts";
 import { addressKey, requireConfig, requireLimit, told } from "./express-rate-limit/config.ts";
 import {
   type Counter,

@@ -2,7 +2,7 @@ import { requireCost } from "../limiter/check-options.ts";
 import type { RuleWithNames } from "../limiter/decision.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import type { RuleName, Rules } from "../limiter/rules.ts";
-import { failureOf } from "../stores/resilient/failure.ts";
+import { failureOf } from "../wrappers/resilient/store-failure.ts";
 import { chargedUntil } from "./holds/charged-until.ts";
 import type { Held } from "./holds/held.ts";
 import type { Keeper } from "./holds/keeper.ts";

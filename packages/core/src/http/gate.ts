@@ -5,7 +5,7 @@ import type { Limiter } from "../limiter/limiter.ts";
 import type { MemoryLimiter } from "../limiter/memory-limiter.ts";
 import type { Check } from "../limiter/requests.ts";
 import type { RuleName, Rules } from "../limiter/rules.ts";
-import { failureOf } from "../stores/resilient/failure.ts";
+import { failureOf } from "../wrappers/resilient/store-failure.ts";
 import { ClientAddress } from "./address/client-address.ts";
 import type { Admission, Outcome, Passed, Refused } from "./admission.ts";
 import type { Charge } from "./charge.ts";

@@ -1,8 +1,8 @@
 import type { Clock } from "../../clock/clock.ts";
 import { SystemClock } from "../../clock/system-clock.ts";
 import type { Holds } from "../../stores/holds.ts";
-import { failureOf } from "../../stores/resilient/failure.ts";
 import type { Store } from "../../stores/store.ts";
+import { failureOf } from "../../wrappers/resilient/store-failure.ts";
 import type { Notices } from "../notices.ts";
 import { Held } from "./held.ts";
 import { type HeldOperation, writeRecord } from "./record.ts";

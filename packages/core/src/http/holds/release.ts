@@ -1,6 +1,6 @@
 import type { Hold } from "../../stores/holds.ts";
-import { failureOf } from "../../stores/resilient/failure.ts";
 import type { Store } from "../../stores/store.ts";
+import { failureOf } from "../../wrappers/resilient/store-failure.ts";
 import { endOnce, takeOnce, unlessEnded } from "./once.ts";
 import { type HoldRecord, readRecord } from "./record.ts";
 

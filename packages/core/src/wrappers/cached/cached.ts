@@ -1,0 +1,442 @@
+import type { Clock } from "../../clock/clock.ts";
+import { SystemClock } from "../../clock/system-clock.ts";
+import { HeadgateError, StoreError, shown } from "../../errors.ts";
+import { sameLimit } from "../../limits/limit.ts";
+import type { Holds } from "../../stores/holds.ts";
+import { MemoryStore } from "../../stores/memory/memory-store.ts";
+import type { Action, Answer, ApplyOptions, Operation, Rule, Store } from "../../stores/store.ts";
+import { ArrivalRate } from "./arrival-rate.ts";
+import { type CachedOptions, readCachedOptions } from "./cached-options.ts";
+import { LocalRule } from "./cached-rule.ts";
+import type { CachedStats } from "./cached-stats.ts";
+import type { Denial } from "./remembered-denials.ts";
+import { StoreLink } from "./timed-store.ts";
+import { land, takeOff, WriteBehind } from "./write-behind.ts";
+
+/** How many denials each flush looks at, to forget those that are over. */
+const STEPS_PER_FLUSH = 64;
+/** Of a key that has less than this part of its limit left, the store decides. */
+const NEAR_LIMIT = 0.2;
+/** What is left of a key about which the store cannot be asked: as much as this process's own use allows. */
+const UNKNOWABLE = Number.POSITIVE_INFINITY;
+/** In microseconds. */
+const TIMER_EARLINESS = 1_000;
+
+/**
+ * Answers most requests without a round trip: a request is decided by what this process knows, and the store is told a
+ * little later, in batches. The store decides about keys that this process knows nothing about and about those near
+ * their limit, and a key that it denies is denied here until its time has come.
+ */
+export function cached(store: Store, options: CachedOptions = {}): CachedStore {
+  if (typeof store?.apply !== "function") {
+    throw new HeadgateError("HG_BAD_OPTION", "store", `must be a store such as a RedisStore, got ${shown(store)}`);
+  }
+  return new CachedStore(store, options);
+}
+
+export class CachedStore implements Store {
+  readonly clock: Clock;
+  /** Denials and delays go by this process's time: the store's may be corrected, and what was told must hold. */
+  private readonly timers: Clock;
+  /** Those of the store: what is reserved has an idempotency key, and goes there at once. */
+  readonly holds?: Holds;
+  private readonly store: Store;
+  private readonly flushMs: number;
+  private readonly refresh: number;
+  private readonly confirm: boolean;
+  private readonly maxKeys: number;
+  private readonly read: boolean;
+  private readonly link: StoreLink;
+  private readonly writeBehind: WriteBehind;
+  /** What this process let in itself: that alone must fit into the limit, whatever the store will say. */
+  private readonly own: MemoryStore;
+  private readonly rules = new Map<string, LocalRule>();
+  private readonly arrivals: ArrivalRate;
+  /** Of the arrivals, those that the store did not decide. */
+  private readonly decidedHere: ArrivalRate;
+  private denied = 0;
+  private confirmed = 0;
+
+  constructor(store: Store, options: CachedOptions) {
+    const { flushMs, refreshMs, confirm, maxPending, maxKeys, read, clock } = readCachedOptions(options);
+    this.store = store;
+    if (store.holds !== undefined) this.holds = store.holds;
+    this.clock = store.clock ?? clock ?? new SystemClock();
+    this.timers = clock ?? quietClock();
+    this.flushMs = flushMs;
+    this.confirm = confirm && !read;
+    this.refresh = refreshMs * 1000;
+    this.maxKeys = maxKeys;
+    this.read = read;
+    this.link = new StoreLink(store, this.timers);
+    this.own = new MemoryStore({ clock: this.clock, maxKeys });
+    this.arrivals = new ArrivalRate(this.timers.now());
+    this.decidedHere = new ArrivalRate(this.timers.now());
+    this.writeBehind = new WriteBehind(this.link, this.clock, {
+      flushMs,
+      maxPending,
+      timers: this.timers,
+      onAnswer: (rule, key, answer) => this.learn({ rule, key, cost: 1 }, answer),
+      onFailure: (rule, key) => this.isWholeFailure(rule, key),
+      onFlush: () => this.tend(),
+    });
+  }
+
+  get stats(): CachedStats {
+    const { link, writeBehind } = this;
+    const now = this.timers.now();
+    return {
+      pendingUnits: writeBehind.pendingUnits,
+      limitedKeys: [...this.rules.values()].reduce((keys, { denials }) => keys + denials.size, 0),
+      denied: this.denied,
+      confirmed: this.confirmed,
+      flushes: writeBehind.flushes,
+      failedFlushes: writeBehind.failedFlushes,
+      roundTripMs: link.roundTrip / 1000,
+      meanRoundTripMs: (link.meanRoundTrip ?? 0) / 1000,
+      worstRoundTripMs: link.worstRoundTrip.value(now) / 1000,
+      timerLagMs: writeBehind.timerLag / 1000,
+      worstTimerLagMs: writeBehind.worstTimerLag.value(now) / 1000,
+      arrivalsPerSecond: this.arrivals.perSecond(now),
+      overAdmissionBound: (this.decidedHere.perSecond(now) * this.unwrittenMs(now)) / 1000,
+      droppedUnits: { ...writeBehind.dropped },
+    };
+  }
+
+  apply(
+    action: Action,
+    operations: readonly Operation[],
+    options?: ApplyOptions,
+  ): readonly Answer[] | Promise<readonly Answer[]> {
+    // Only the store remembers requests by their idempotency keys.
+    if (action !== "take" || options?.idempotencyKey !== undefined) return this.handOn(action, operations, options);
+    const now = this.clock.now();
+    if (this.read && !this.link.failing && !this.refuses(operations, now)) return this.readAndTake(operations, options);
+    if (this.confirm && !this.link.failing && this.mustConfirm(operations, now)) {
+      return this.confirmTake(operations, options);
+    }
+    return this.take(operations, options, now);
+  }
+
+  /** Writes what is pending, and closes the store if it can be closed. */
+  async close(): Promise<void> {
+    await this.writeBehind.end();
+    if ("close" in this.store && typeof this.store.close === "function") await this.store.close();
+  }
+
+  /** Decides here. `isWritten`: whether the store is told of what is let in. */
+  private take(
+    operations: readonly Operation[],
+    options: ApplyOptions | undefined,
+    now: number,
+    isWritten = true,
+  ): readonly Answer[] {
+    if (options?.voidFrom !== undefined && now >= options.voidFrom) {
+      throw new StoreError("HG_STORE_TIMEOUT", "was asked too late: the time that the request had is over");
+    }
+    for (const { cost } of operations) {
+      this.arrivals.add(cost);
+      this.decidedHere.add(cost);
+    }
+    if (!this.refuses(operations, now)) return operations.map((operation) => this.admit(operation, now, isWritten));
+    this.denied += 1;
+    return operations.map((operation) => this.standing(operation, now));
+  }
+
+  /** Whether too little is known here to decide a request: it is not known to be denied, and not known to be well within its limits. */
+  private mustConfirm(operations: readonly Operation[], now: number): boolean {
+    const time = this.timers.now();
+    let isKnown = true;
+    for (const operation of operations) {
+      const { key, cost } = operation;
+      const local = this.local(operation.rule);
+      // Timers of a client fire up to a millisecond early: a request that is told when to come again must then pass.
+      if (this.denialOf(operation, local, time + TIMER_EARLINESS) !== undefined) return false;
+      const left = local.quotas.left(key, time, this.refresh);
+      if (left === undefined || (left === UNKNOWABLE && !this.link.isPartial)) isKnown = false;
+      else if (left - cost < NEAR_LIMIT * operation.rule.limit.burst) isKnown = false;
+      else if (left !== UNKNOWABLE && !local.evaluate(key, cost, now).allowed) isKnown = false;
+    }
+    return !isKnown;
+  }
+
+  /** Lets the store decide, which is told first of what is pending for the keys: both travel together. */
+  private async confirmTake(
+    operations: readonly Operation[],
+    options: ApplyOptions | undefined,
+  ): Promise<readonly Answer[]> {
+    const sent = operations.map(({ rule, key, cost }) => ({ home: this.local(rule), key, units: cost }));
+    for (const { home, key } of sent) this.writeBehind.writeNow(home, key);
+    for (const units of sent) {
+      takeOff(units);
+      units.home.quotas.spend(units.key, units.units);
+    }
+    let answers: readonly Answer[];
+    try {
+      answers = await this.link.ask("take", operations, options);
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      return this.takeUnconfirmed(operations, options, error);
+    } finally {
+      sent.forEach(land);
+    }
+    this.confirmed += 1;
+    for (const { cost } of operations) this.arrivals.add(cost);
+    const isCharged = answers.every(({ allowed }) => allowed);
+    for (const [i, operation] of operations.entries()) {
+      if (isCharged) this.charge(operation);
+      this.learn(operation, answers[i]);
+    }
+    return answers;
+  }
+
+  /** The store did not answer: this process decides. What may have been charged is not written again. */
+  private takeUnconfirmed(
+    operations: readonly Operation[],
+    options: ApplyOptions | undefined,
+    error: StoreError,
+  ): readonly Answer[] {
+    const isPartial = error.scope === "key" || this.link.isPartial;
+    const isWhole = operations.map(({ rule, key }) => this.isWholeFailure(rule, key, isPartial)).includes(true);
+    if (isWhole) this.link.fail("take", error);
+    return this.take(operations, options, this.clock.now(), error.code === "HG_STORE_REFUSED");
+  }
+
+  /** Where only a part of the store fails, its keys are decided here until it is time to ask again. */
+  private isWholeFailure(rule: Rule, key: string, isPartial = this.link.isPartial): boolean {
+    const quotas = this.unchanged(rule)?.quotas;
+    if (this.confirm && isPartial) {
+      quotas?.set(key, UNKNOWABLE, this.timers.now());
+      return false;
+    }
+    quotas?.delete(key);
+    return true;
+  }
+
+  /** Counts what the store let in. If that does not fit into what was let in here, the key was reset elsewhere. */
+  private charge(operation: Operation): void {
+    const { rule, key, cost } = operation;
+    const local = this.local(rule);
+    if (!local.evaluate(key, cost, this.clock.now()).allowed) this.forget(operation, local);
+    this.own.apply("penalize", [{ rule, key, cost }]);
+    const denial = local.denials.get(key, this.timers.now());
+    if (denial !== undefined && denial.cost <= cost) local.denials.delete(key);
+  }
+
+  private async readAndTake(
+    operations: readonly Operation[],
+    options: ApplyOptions | undefined,
+  ): Promise<readonly Answer[]> {
+    try {
+      const answers = await this.link.ask("peek", operations);
+      if (answers.some(({ allowed }) => !allowed)) {
+        for (const [i, answer] of answers.entries()) this.learn(operations[i], answer);
+        return answers;
+      }
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      this.link.fail("peek", error);
+    }
+    return this.take(operations, options, this.clock.now());
+  }
+
+  /** Asks the store, which must have been told before of what is pending. */
+  private async handOn(
+    action: Action,
+    operations: readonly Operation[],
+    options: ApplyOptions | undefined,
+  ): Promise<readonly Answer[]> {
+    const locals = operations.map(({ rule }) => this.local(rule));
+    await Promise.all(operations.map(({ key }, i) => this.writeBehind.settle(locals[i], key)));
+    // The answer to a repeated request is an old one: nothing can be learned from it.
+    if (options?.idempotencyKey !== undefined) return this.store.apply(action, operations, options);
+    const denials = operations.map(({ key }, i) => locals[i].denials.get(key, this.timers.now()));
+    const forgotten = action === "reset" ? operations.map(({ key }, i) => this.writeBehind.take(locals[i], key)) : [];
+    let answers: readonly Answer[];
+    try {
+      answers = await this.store.apply(action, operations, options);
+    } catch (error) {
+      for (const delta of forgotten) if (delta !== undefined) this.writeBehind.putBack(delta);
+      throw error;
+    }
+    if (action === "penalize" || action === "refund") this.own.apply(action, operations);
+    for (const [i, operation] of operations.entries()) {
+      if (action === "reset") this.forget(operation, locals[i]);
+      this.learn({ ...operation, cost: action === "peek" ? operation.cost : 1 }, answers[i]);
+      this.lift(operation, answers[i], denials[i]);
+    }
+    return answers;
+  }
+
+  /** Whether a request is known to be over a limit. */
+  private refuses(operations: readonly Operation[], now: number): boolean {
+    const time = this.timers.now();
+    for (const operation of operations) {
+      const local = this.local(operation.rule);
+      if (this.denialOf(operation, local, time) !== undefined) return true;
+      if (!local.evaluate(operation.key, operation.cost, now).allowed) return true;
+    }
+    return false;
+  }
+
+  private denialOf({ key, cost }: Operation, local: LocalRule, time: number): Denial | undefined {
+    const denial = local.denials.get(key, time);
+    return denial !== undefined && cost >= denial.cost ? denial : undefined;
+  }
+
+  /** Lets a request in, which must fit. */
+  private admit(operation: Operation, now: number, isWritten: boolean): Answer {
+    const { key, cost } = operation;
+    const local = this.local(operation.rule);
+    const { remaining, resetAfter } = local.spend(key, cost, now);
+    const known = local.quotas.spend(key, cost);
+    const left = this.link.failing ? undefined : known;
+    const isAlone = left === UNKNOWABLE && this.link.isPartial;
+    if (cost > 0 && isWritten && !isAlone) this.writeBehind.add(local, key, cost, now);
+    else if (cost > 0) this.writeBehind.dropped.unconfirmed += cost;
+    return this.answer(operation, now, true, Math.max(0, Math.min(remaining, left ?? remaining)), 0, resetAfter);
+  }
+
+  /** How one of the operations of a denied request stands; it may not be the one that refused. */
+  private standing(operation: Operation, now: number): Answer {
+    const { key, cost } = operation;
+    const local = this.local(operation.rule);
+    const time = this.timers.now();
+    const denial = this.denialOf(operation, local, time);
+    if (denial !== undefined) return this.denial(operation, local, denial, now);
+    const { allowed, retryAfter } = local.evaluate(key, cost, now);
+    const { remaining, resetAfter } = local.evaluate(key, 0, now);
+    if (allowed || retryAfter === Number.POSITIVE_INFINITY) {
+      return this.answer(operation, now, allowed, remaining, retryAfter, resetAfter);
+    }
+    const late = this.lateness(time);
+    // This process's own use is over the limit: that holds unless somebody has reset the key elsewhere.
+    const until = time + retryAfter + late;
+    const own = { cost, until, fullAt: time + resetAfter + late, ahead: now - time, askedAt: time };
+    local.denials.set(key, own, time);
+    void this.verify(operation, local, own);
+    return this.answer(operation, now, false, remaining, retryAfter + late, resetAfter + late);
+  }
+
+  private denial(operation: Operation, local: LocalRule, denial: Denial, now: number): Answer {
+    const { key, cost } = operation;
+    const time = this.timers.now();
+    if (Math.abs(time - denial.askedAt) >= this.refresh) {
+      denial.askedAt = time;
+      void this.verify(operation, local, denial);
+    }
+    const left = denial.until - time;
+    const own = cost === denial.cost ? 0 : local.evaluate(key, cost, now).retryAfter;
+    const retryAfter = Math.max(left, own > 0 ? own + this.lateness(time) : 0);
+    const remaining = denial.cost === 1 ? 0 : local.evaluate(key, 0, now).remaining;
+    return this.answer(operation, time + denial.ahead, false, remaining, retryAfter, Math.max(0, denial.fullAt - time));
+  }
+
+  private answer(
+    { rule, key }: Operation,
+    time: number,
+    allowed: boolean,
+    remaining: number,
+    retryAfter: number,
+    resetAfter: number,
+  ): Answer {
+    const isAlone = this.local(rule).quotas.left(key, this.timers.now(), this.refresh) === UNKNOWABLE;
+    const degraded = this.link.degraded || isAlone;
+    return { time, allowed, remaining, retryAfter, resetAfter, source: "cache", degraded };
+  }
+
+  /** Asks the store whether a denial still holds, unless it says so by itself when it is told what is pending. */
+  private async verify({ rule, key }: Operation, local: LocalRule, denial: Denial): Promise<void> {
+    await this.writeBehind.settle(local, key);
+    if (local.denials.get(key, this.timers.now()) !== denial) return;
+    const operation = { rule, key, cost: 1 };
+    try {
+      const [answer] = await this.link.ask("peek", [operation]);
+      this.learn(operation, answer);
+      this.lift(operation, answer, denial);
+    } catch (error) {
+      if (!this.link.isPartial) this.link.fail("peek", error);
+    }
+  }
+
+  /** Remembers what the store said: how much is left of a quota, and until when a request is denied. */
+  private learn({ rule, key, cost }: Operation, answer: Answer): void {
+    const local = this.unchanged(rule);
+    if (local === undefined) return;
+    const { allowed, remaining, retryAfter, resetAfter } = answer;
+    const time = this.timers.now();
+    // What stands in for the store inside does not know.
+    if (answer.degraded) local.quotas.delete(key);
+    else if (this.confirm) local.quotas.set(key, remaining - this.writeBehind.unwritten(local, key), time);
+    if (allowed || cost === 0 || retryAfter === Number.POSITIVE_INFINITY) return;
+    const known = local.denials.get(key, time);
+    if (known !== undefined && known.cost < cost) return;
+    const ahead = answer.time - time;
+    local.denials.set(key, { cost, until: time + retryAfter, fullAt: time + resetAfter, ahead, askedAt: time }, time);
+  }
+
+  /** Lifts a denial for which the store has room: it was asked after it had been told of all that led to the denial. */
+  private lift(operation: Operation, { remaining }: Answer, denial: Denial | undefined): void {
+    const { rule, key } = operation;
+    const local = this.unchanged(rule);
+    if (local === undefined || denial === undefined || local.denials.get(key, this.timers.now()) !== denial) return;
+    if (remaining - this.writeBehind.unwritten(local, key) < denial.cost) return;
+    if (local.evaluate(key, denial.cost, this.clock.now()).allowed) local.denials.delete(key);
+    else this.forget(operation, local);
+  }
+
+  /** A key starts anew, but for what the store is still to be told. */
+  private forget({ rule, key }: Operation, local: LocalRule): void {
+    local.denials.delete(key);
+    this.own.apply("reset", [{ rule, key, cost: 1 }]);
+    this.own.apply("penalize", [{ rule, key, cost: this.writeBehind.unwritten(local, key) }]);
+  }
+
+  /** What is known of a rule, unless its limit has changed since the store was asked. */
+  private unchanged(rule: Rule): LocalRule | undefined {
+    const known = this.rules.get(rule.name);
+    return known === undefined || sameLimit(known.rule.limit, rule.limit) ? this.local(rule) : undefined;
+  }
+
+  private local(rule: Rule): LocalRule {
+    const known = this.rules.get(rule.name);
+    if (known === undefined) {
+      const local = new LocalRule(rule, this.own.ledger(rule), this.maxKeys);
+      this.rules.set(rule.name, local);
+      return local;
+    }
+    if (known.rule.limit !== rule.limit && !sameLimit(known.rule.limit, rule.limit)) {
+      known.use(rule, this.own.ledger(rule));
+    }
+    return known;
+  }
+
+  /** How long after it was let in a unit may be unknown here to be too many: it waits, its timer is late, it travels. */
+  private unwrittenMs(time: number): number {
+    return this.flushMs + (this.writeBehind.worstTimerLag.value(time) + this.link.worstRoundTrip.value(time)) / 1000;
+  }
+
+  /** By how much later than this process the store is charged, and so has room, in microseconds. */
+  private lateness(time: number): number {
+    return this.link.failing ? 0 : this.unwrittenMs(time) * 1000;
+  }
+
+  private tend(): void {
+    const now = this.timers.now();
+    this.arrivals.perSecond(now);
+    this.decidedHere.perSecond(now);
+    for (const { denials } of this.rules.values()) denials.sweep(STEPS_PER_FLUSH, now);
+  }
+}
+
+/** The system's clock, with timers that do not keep the process alive. */
+function quietClock(): Clock {
+  const system = new SystemClock();
+  return {
+    now: () => system.now(),
+    sleep: (ms) =>
+      new Promise((resolve) => {
+        setTimeout(resolve, ms).unref();
+      }),
+  };
+}

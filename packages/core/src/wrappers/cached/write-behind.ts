@@ -1,0 +1,301 @@
+import type { Clock } from "../../clock/clock.ts";
+import { StoreError } from "../../errors.ts";
+import { windowEnd } from "../../limits/window-end.ts";
+import type { Answer, Rule } from "../../stores/store.ts";
+import { RecentWorst } from "./recent-maximum.ts";
+import type { StoreLink } from "./timed-store.ts";
+
+/** Units that were let in here, and that the store has not been told of. */
+export interface Delta {
+  readonly home: DeltaHome;
+  readonly key: string;
+  units: number;
+  /** From when on they count no longer: later than that they are charged to nobody. */
+  closes: number;
+}
+
+/** The deltas of one rule, by key; and the rule as it is now. */
+export interface DeltaHome {
+  readonly rule: Rule;
+  readonly deltas: Map<string, Delta>;
+  /** Units that were sent and not answered yet, by key. */
+  readonly inFlight: Map<string, number>;
+}
+
+/** Units that were let in and will not be written, by reason. */
+export interface DroppedUnits {
+  /** Their window closed before they could be written. */
+  readonly closed: number;
+  /** Their write got no answer: it may have been charged. Sent again, it might be charged twice. */
+  readonly unconfirmed: number;
+  /** More than `maxPending` waited for a store that was gone. */
+  readonly overflow: number;
+  /** The store would not have them, and that was no failure of its own. */
+  readonly refused: number;
+  /** They were left when the store was closed, and could not be written. */
+  readonly unwritten: number;
+}
+
+export interface WriteBehindOptions {
+  readonly flushMs: number;
+  readonly maxPending: number;
+  /** For timers, and to measure how late they fire. */
+  readonly timers: Clock;
+  /** Called with what the store says to each write. */
+  readonly onAnswer: (rule: Rule, key: string, answer: Answer) => void;
+  /** Called when a write fails; says whether that concerns the whole store, and not this key only. */
+  readonly onFailure: (rule: Rule, key: string) => boolean;
+  /** Called with each flush. */
+  readonly onFlush: () => void;
+}
+
+/**
+ * Tells the store, a little later and in batches, what was let in without asking it. While it works, a write
+ * does not wait for the one before it: every unit is sent within `flushMs`. While it fails, one question at a
+ * time finds out whether it is back.
+ */
+export class WriteBehind {
+  flushes = 0;
+  failedFlushes = 0;
+  /** By how much the latest timer fired late, in microseconds; and the recent ones at worst. */
+  timerLag = 0;
+  readonly worstTimerLag: RecentWorst;
+  readonly dropped: { -readonly [Reason in keyof DroppedUnits]: number } = {
+    closed: 0,
+    unconfirmed: 0,
+    overflow: 0,
+    refused: 0,
+    unwritten: 0,
+  };
+  private readonly link: StoreLink;
+  private readonly clock: Clock;
+  private readonly options: WriteBehindOptions;
+  private readonly waiting = new Set<Delta>();
+  private readonly sent = new Map<Delta, Promise<void>>();
+  private armed = false;
+  private retrying: Promise<void> | undefined;
+  private probing: Promise<boolean> | undefined;
+  private ended = false;
+
+  constructor(link: StoreLink, clock: Clock, options: WriteBehindOptions) {
+    this.link = link;
+    this.clock = clock;
+    this.options = options;
+    this.worstTimerLag = new RecentWorst(options.timers.now());
+  }
+
+  get pendingUnits(): number {
+    let units = 0;
+    for (const delta of this.waiting) units += delta.units;
+    for (const delta of this.sent.keys()) units += delta.units;
+    return units;
+  }
+
+  /** Units of a key that the store may not know of. */
+  unwritten(home: DeltaHome, key: string): number {
+    return (home.deltas.get(key)?.units ?? 0) + (home.inFlight.get(key) ?? 0);
+  }
+
+  /** Takes note of a request that was let in. */
+  add(home: DeltaHome, key: string, cost: number, now: number): void {
+    const delta = home.deltas.get(key);
+    if (delta !== undefined && now < delta.closes) {
+      delta.units += cost;
+      return;
+    }
+    if (delta !== undefined) this.drop(delta, "closed");
+    this.wait({ home, key, units: cost, closes: windowEnd(home.rule.limit, now) });
+  }
+
+  /** Takes a key's delta out, if it has one. */
+  take(home: DeltaHome, key: string): Delta | undefined {
+    const delta = home.deltas.get(key);
+    if (delta !== undefined) this.remove(delta);
+    return delta;
+  }
+
+  /** Puts back what was taken out and not written. */
+  putBack(delta: Delta): void {
+    const newer = delta.home.deltas.get(delta.key);
+    if (this.clock.now() >= delta.closes) {
+      this.dropped.closed += delta.units;
+    } else if (newer === undefined) {
+      this.wait(delta);
+    } else {
+      newer.units += delta.units;
+      newer.closes = Math.min(newer.closes, delta.closes);
+    }
+  }
+
+  /** Writes a key's delta now: a request that is sent next finds it charged. */
+  writeNow(home: DeltaHome, key: string): void {
+    const delta = home.deltas.get(key);
+    if (delta !== undefined && this.clock.now() >= delta.closes) this.drop(delta, "closed");
+    else if (delta !== undefined && !this.link.failing) void this.write(delta);
+  }
+
+  /** Writes a key's delta, and waits until the store has answered to all that was sent for the key. */
+  async settle(home: DeltaHome, key: string): Promise<void> {
+    this.writeNow(home, key);
+    const written: Promise<void>[] = [];
+    for (const [delta, sent] of this.sent) if (delta.key === key && delta.home === home) written.push(sent);
+    await Promise.all(written);
+  }
+
+  /** Writes all that waits. The calls are made in one tick, so that a store can send them together. */
+  async flush(): Promise<void> {
+    this.options.onFlush();
+    this.dropClosed();
+    if (this.link.failing) await this.retryAlone();
+    else if (this.sent.size < this.options.maxPending) await this.writeAll();
+    if (this.waiting.size > 0) this.arm();
+  }
+
+  /** Writes what it can, and from then on nothing by itself. */
+  async end(): Promise<void> {
+    this.ended = true;
+    // Twice: at first as much as it holds may be under way.
+    for (let i = 0; i < 2; i += 1) {
+      await this.flush();
+      await Promise.all(this.sent.values());
+    }
+    for (const delta of this.waiting) this.drop(delta, "unwritten");
+  }
+
+  private wait(delta: Delta): void {
+    const { maxPending } = this.options;
+    if (this.waiting.size >= maxPending) {
+      const [oldest] = this.waiting;
+      this.drop(oldest, "overflow");
+    }
+    delta.home.deltas.set(delta.key, delta);
+    this.waiting.add(delta);
+    if (this.waiting.size >= maxPending && !this.link.failing) void this.flush();
+    else this.arm();
+  }
+
+  private arm(): void {
+    if (this.armed) return;
+    this.armed = true;
+    const { flushMs, maxPending, timers } = this.options;
+    // To try a store that cannot take it again and again without a pause would leave no time for anything else.
+    const ms = this.link.failing || this.sent.size >= maxPending ? Math.max(1, flushMs) : flushMs;
+    const due = timers.now() + ms * 1000;
+    void timers.sleep(ms).then(() => {
+      this.armed = false;
+      const now = timers.now();
+      this.timerLag = Math.max(0, now - due);
+      this.worstTimerLag.add(this.timerLag, now);
+      if (!this.ended) void this.flush();
+    });
+  }
+
+  private async writeAll(): Promise<void> {
+    if (this.waiting.size === 0) return;
+    this.flushes += 1;
+    await Promise.all([...this.waiting].map((delta) => this.write(delta)));
+    if (this.link.failing) this.failedFlushes += 1;
+  }
+
+  private retryAlone(): Promise<void> {
+    this.retrying ??= this.retry().finally(() => {
+      this.retrying = undefined;
+    });
+    return this.retrying;
+  }
+
+  /** A peek charges nothing if its answer is lost; then one delta is risked; then all go. */
+  private async retry(): Promise<void> {
+    const [oldest] = this.waiting;
+    if (oldest === undefined) return;
+    // Next time another one: a store may fail for some keys only.
+    this.waiting.delete(oldest);
+    this.waiting.add(oldest);
+    if ((await this.answers(oldest)) && this.waiting.has(oldest)) await this.write(oldest);
+    if (this.link.failing) this.failedFlushes += 1;
+    else await this.writeAll();
+  }
+
+  /** Whether the store answers a peek. */
+  private async answers({ home, key }: Delta): Promise<boolean> {
+    try {
+      await this.link.ask("peek", [{ rule: home.rule, key, cost: 1 }]);
+      return true;
+    } catch (error) {
+      this.link.fail("peek", error);
+      return false;
+    }
+  }
+
+  private write(delta: Delta): Promise<void> {
+    this.remove(delta);
+    takeOff(delta);
+    const written = this.send(delta).finally(() => this.sent.delete(delta));
+    this.sent.set(delta, written);
+    return written;
+  }
+
+  private async send(delta: Delta): Promise<void> {
+    const { key, units, closes } = delta;
+    const { rule } = delta.home;
+    try {
+      const [answer] = await this.link.ask("penalize", [{ rule, key, cost: units }], { voidFrom: closes });
+      land(delta);
+      this.options.onAnswer(rule, key, answer);
+    } catch (error) {
+      land(delta);
+      await this.notWritten(delta, error, this.options.onFailure(rule, key));
+    }
+  }
+
+  private async notWritten(delta: Delta, error: unknown, isWhole: boolean): Promise<void> {
+    const { units } = delta;
+    const code = error instanceof StoreError ? error.code : undefined;
+    if (code === "HG_STORE_TIMEOUT" && this.clock.now() >= delta.closes) {
+      this.dropped.closed += units;
+      // The writes came too late, or the store is gone: one peek tells for all.
+      this.probing ??= this.answers(delta).finally(() => {
+        this.probing = undefined;
+      });
+      await this.probing;
+      return;
+    }
+    if (error instanceof StoreError && error.scope === "key") {
+      this.dropped.refused += units;
+      return;
+    }
+    if (isWhole) this.link.fail("penalize", error);
+    if (code === "HG_STORE_REFUSED") this.putBack(delta);
+    else if (code === undefined) this.dropped.refused += units;
+    else this.dropped.unconfirmed += units;
+  }
+
+  private dropClosed(): void {
+    const now = this.clock.now();
+    for (const delta of this.waiting) if (now >= delta.closes) this.drop(delta, "closed");
+  }
+
+  private drop(delta: Delta, reason: keyof DroppedUnits): void {
+    this.remove(delta);
+    this.dropped[reason] += delta.units;
+  }
+
+  private remove(delta: Delta): void {
+    this.waiting.delete(delta);
+    delta.home.deltas.delete(delta.key);
+  }
+}
+
+type Units = Pick<Delta, "home" | "key" | "units">;
+
+/** Units are on their way to the store: what it said before does not know of them. */
+export function takeOff({ home, key, units }: Units): void {
+  home.inFlight.set(key, (home.inFlight.get(key) ?? 0) + units);
+}
+
+/** The store has answered to them, or will not. */
+export function land({ home, key, units }: Units): void {
+  const left = (home.inFlight.get(key) ?? 0) - units;
+  if (left > 0) home.inFlight.set(key, left);
+  else home.inFlight.delete(key);
+}

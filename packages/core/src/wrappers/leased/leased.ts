@@ -1,0 +1,307 @@
+import type { Clock } from "../../clock/clock.ts";
+import { SystemClock } from "../../clock/system-clock.ts";
+import { HeadgateError, StoreError, shown } from "../../errors.ts";
+import type { Limit } from "../../limits/limit.ts";
+import type { Holds } from "../../stores/holds.ts";
+import type { Action, Answer, ApplyOptions, LeaseView, Operation, Rule, Store } from "../../stores/store.ts";
+import { BatchSize } from "./batch-size.ts";
+import { Lease } from "./lease.ts";
+import { type LeasedOptions, readLeasedOptions, type Settings } from "./leased-options.ts";
+import { type LeasedRule, LeasedRules } from "./leased-rule.ts";
+import { type Counts, type LeasedStats, noCounts } from "./leased-stats.ts";
+import { requireLeasable } from "./pool.ts";
+import { Bank } from "./pool-client.ts";
+import { News } from "./pool-notifications.ts";
+import { Tempo } from "./store-latency.ts";
+
+type Answers = readonly Answer[];
+
+interface Closable {
+  close?(): void | Promise<void>;
+}
+
+/**
+ * Makes of any store one that takes quota in batches and spends it in this process: keys that come often are
+ * decided at once, without a round trip, and a window still admits no more than its total.
+ */
+export function leased(store: Store & Closable, options: LeasedOptions = {}): LeasedStore {
+  if (typeof store?.apply !== "function") {
+    throw new HeadgateError("HG_BAD_OPTION", "store", `must be a store such as a RedisStore, got ${shown(store)}`);
+  }
+  return new LeasedStore(store, options);
+}
+
+export class LeasedStore implements Store {
+  /** The time of the store inside, if it tells one. */
+  readonly clock?: Clock;
+  readonly holds?: Holds;
+  private readonly store: Store & Closable;
+  private readonly settings: Settings;
+  private readonly time: Clock;
+  /** The store's time, or a guess at it where the store tells none. */
+  private readonly storeTime: Clock;
+  private readonly tempo = new Tempo();
+  private readonly rules: LeasedRules;
+  private readonly counts: Counts = noCounts();
+  private readonly news: News;
+  /** What the ids of this node's grants begin with: nobody else's do. */
+  private readonly node = crypto.randomUUID();
+  private grants = 0;
+  private stopTending: AbortController | undefined;
+  private isClosed = false;
+
+  constructor(store: Store & Closable, options: LeasedOptions) {
+    this.settings = readLeasedOptions(options);
+    this.rules = new LeasedRules(this.settings, this.tempo);
+    this.store = store;
+    if (store.clock !== undefined) this.clock = store.clock;
+    if (store.holds !== undefined) this.holds = store.holds;
+    this.time = this.settings.clock;
+    this.storeTime = store.clock ?? options.clock ?? new SystemClock();
+    this.news = new News(store, this.time);
+  }
+
+  get stats(): LeasedStats {
+    return { ...this.counts };
+  }
+
+  /** What this node holds of a key's quota; undefined if it is not leased for. */
+  leaseOf(rule: string, key: string): LeaseView | undefined {
+    return this.leaseNamed(rule, key)?.view(this.time.now());
+  }
+
+  /** Refuses a rule of which no quota can be held, before the first request. What was held under another limit of its name may be of no use now. */
+  open(rule: Rule): void {
+    if (!this.rules.has(rule)) return;
+    requireLeasable(rule.name, rule.limit);
+    for (const other of this.rules.named(rule.name)) {
+      if (!sameWindows(other.limit, rule.limit)) for (const key of other.leases.keys()) this.letGo(other, key)?.drop();
+    }
+  }
+
+  apply(action: Action, operations: readonly Operation[], options?: ApplyOptions): Answers | Promise<Answers> {
+    if (this.isClosed) throw new StoreError("HG_STORE_UNREACHABLE", "this store was closed: make a new one");
+    if (action !== "take") return this.correct(action, operations, options);
+    // Only the store remembers requests by their idempotency keys.
+    if (options?.idempotencyKey !== undefined) return this.straight("take", operations, options);
+    if (operations.length > 1) return this.takeTogether(operations, options);
+    const [operation] = operations;
+    const { rule, key, cost } = operation;
+    const now = this.time.now();
+    const lease = this.leaseFor(rule, key, now);
+    if (lease === undefined || cost > this.poolRule(rule).limit.burst) {
+      return this.straight("take", operations, options);
+    }
+    const answer = lease.answer(cost, now);
+    return answer === undefined ? lease.wait(cost).then(alone) : [answer];
+  }
+
+  /** Gives back all that is held, and closes the store if it can be closed. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    this.stopTending?.abort();
+    const leases = this.rules.all().flatMap((rule) => [...rule.leases.values()]);
+    await Promise.all(leases.map((lease) => lease.end()));
+    this.news.close();
+    await this.store.close?.();
+  }
+
+  /** The lease of a key that comes often enough to have one. */
+  private leaseFor(rule: Rule, key: string, now: number): Lease | undefined {
+    const known = this.rules.of(rule);
+    if (known === undefined || known.pool.most === 0) return undefined;
+    const lease = known.leases.get(key);
+    if (lease !== undefined) return lease;
+    if (this.counts.leases >= this.settings.maxLeases || !known.heat.feel(key, now)) return undefined;
+    return this.promote(rule, known, key, now);
+  }
+
+  private promote(rule: Rule, known: LeasedRule, key: string, now: number): Lease {
+    const { store, time, settings, counts } = this;
+    const { pool } = known;
+    this.retire(rule, key);
+    const bank = new Bank(store, pool, key, time, this.newId);
+    const lease: Lease = new Lease(pool, bank, new BatchSize(settings.base, now), {
+      settings,
+      counts,
+      straight: async (cost) => only(await this.straight("take", [{ rule, key, cost }])),
+      tellShut: (from, until, seenAt) => this.news.shut(pool.rule, key, from, until, seenAt),
+      tellOpen: (at) => this.news.opened(rule.name, key, at),
+      ahead: () => this.storeTime.now() - time.now(),
+    });
+    known.leases.set(key, lease);
+    counts.leases += 1;
+    this.news.follow(pool.rule, key, lease);
+    if (this.stopTending === undefined) void this.tend();
+    return lease;
+  }
+
+  /** Under another limit there may be another lease of the key. Nobody pays from that any more. */
+  private retire({ name, limit }: Rule, key: string): void {
+    for (const other of this.rules.named(name)) {
+      const lease = this.letGo(other, key);
+      if (sameWindows(other.limit, limit)) void lease?.end();
+      else lease?.drop();
+    }
+  }
+
+  private letGo({ name, leases }: LeasedRule, key: string): Lease | undefined {
+    const lease = leases.get(key);
+    if (lease === undefined) return undefined;
+    lease.isLeft = true;
+    leases.delete(key);
+    this.counts.leases -= 1;
+    this.news.leave(name, key);
+    return lease;
+  }
+
+  private leaseNamed(name: string, key: string): Lease | undefined {
+    for (const { leases } of this.rules.named(name)) {
+      const lease = leases.get(key);
+      if (lease !== undefined) return lease;
+    }
+    return undefined;
+  }
+
+  private readonly newId = (): string => {
+    this.grants += 1;
+    return `${this.node}:${this.grants}`;
+  };
+
+  /** What the store keeps the pool of a rule under. */
+  private poolRule(rule: Rule): Rule {
+    return this.rules.of(rule)?.pool.rule ?? rule;
+  }
+
+  private straight(
+    action: Action,
+    operations: readonly Operation[],
+    options?: ApplyOptions,
+  ): Answers | Promise<Answers> {
+    this.counts.straight += 1;
+    this.counts.roundTrips += 1;
+    const answers = this.store.apply(action, operations.map(this.pooled), options);
+    return "then" in answers ? this.timed(answers) : answers;
+  }
+
+  private async timed(answers: Promise<Answers>): Promise<Answers> {
+    const asked = this.time.now();
+    const answered = await answers;
+    this.tempo.answered(this.time.now() - asked);
+    return answered;
+  }
+
+  private readonly pooled = (operation: Operation): Operation => {
+    const rule = this.poolRule(operation.rule);
+    return rule === operation.rule ? operation : { ...operation, rule };
+  };
+
+  /** A request with several limits: what is held pays for some of them, and the store decides on the others. */
+  private async takeTogether(operations: readonly Operation[], options: ApplyOptions | undefined): Promise<Answers> {
+    const now = this.time.now();
+    const paid = operations.map(({ rule, key, cost }) => {
+      const lease = this.leaseFor(rule, key, now);
+      return lease?.hold(cost, now) ? { lease, epoch: lease.currentEpoch } : undefined;
+    });
+    const rest = operations.filter((_, i) => paid[i] === undefined);
+    const giveBack = (): void => {
+      paid.forEach((part, i) => {
+        part?.lease.restore(operations[i].cost, part.epoch);
+      });
+    };
+    let answers: Answers = [];
+    try {
+      if (rest.length > 0) answers = await this.straight("take", rest, options);
+    } catch (error) {
+      giveBack();
+      throw error;
+    }
+    if (answers.some(({ allowed }) => !allowed)) giveBack();
+    let next = 0;
+    return operations.map((_, i) => {
+      const part = paid[i];
+      if (part !== undefined) return part.lease.told(true, 0, this.time.now());
+      next += 1;
+      return answers[next - 1];
+    });
+  }
+
+  private async correct(
+    action: Exclude<Action, "take">,
+    operations: readonly Operation[],
+    options: ApplyOptions | undefined,
+  ): Promise<Answers> {
+    if (action === "reset") this.each(operations, (lease) => lease.drop());
+    const answers = await this.straight(action, operations, options);
+    const now = this.time.now();
+    if (action === "refund" || action === "reset") {
+      this.each(operations, (lease, rule, key) => {
+        lease.shutter.open(now);
+        if (action === "reset") this.news.reset(rule, key);
+        else this.news.opened(rule, key, now);
+      });
+    }
+    return operations.map(({ rule, key, cost }, i) => {
+      const lease = this.leaseNamed(rule.name, key);
+      if (lease === undefined) return answers[i];
+      return withLease(answers[i], lease.view(now), action === "peek" ? cost : 1);
+    });
+  }
+
+  private each(operations: readonly Operation[], act: (lease: Lease, rule: string, key: string) => void): void {
+    for (const { rule, key } of operations) {
+      const lease = this.leaseNamed(rule.name, key);
+      if (lease !== undefined) act(lease, rule.name, key);
+    }
+  }
+
+  /** From time to time: the idle give back all, the rich what is beyond two batches. */
+  private async tend(): Promise<void> {
+    const stop = new AbortController();
+    this.stopTending = stop;
+    const { idle, giveBackEvery } = this.settings;
+    let relief = this.time.now() + giveBackEvery;
+    while (this.counts.leases > 0 && !stop.signal.aborted) {
+      await this.time.sleep(Math.min(idle, giveBackEvery) / 1000, stop.signal).catch(() => {});
+      if (stop.signal.aborted) return;
+      const now = this.time.now();
+      const isRelief = now >= relief;
+      if (isRelief) relief = now + giveBackEvery;
+      for (const rule of this.rules.all()) {
+        for (const [key, lease] of rule.leases) this.tendTo(rule, key, lease, now, isRelief);
+      }
+    }
+    if (this.stopTending === stop) this.stopTending = undefined;
+  }
+
+  private tendTo(rule: LeasedRule, key: string, lease: Lease, now: number, isRelief: boolean): void {
+    const isIdle = now - lease.usedAt >= this.tempo.rest(this.settings.idle);
+    if (isIdle && lease.isBare(now)) {
+      this.letGo(rule, key);
+      return;
+    }
+    void lease.clearDoubts();
+    if (isIdle) void lease.giveBack(0, now);
+    else if (isRelief) void lease.giveBack(lease.enough, now);
+  }
+}
+
+/** If not, what is left of a window of the one would be taken for quota of one of the other. */
+function sameWindows(one: Limit, other: Limit): boolean {
+  return one.window === other.window && one.anchor === other.anchor;
+}
+
+function alone(answer: Answer): Answers {
+  return [answer];
+}
+
+function only([answer]: Answers): Answer {
+  return answer;
+}
+
+/** What the store says, with what is held here on top of it. */
+function withLease(answer: Answer, lease: LeaseView, cost: number): Answer {
+  const remaining = answer.remaining + lease.held;
+  const allowed = answer.allowed || cost <= lease.held;
+  return { ...answer, allowed, remaining, retryAfter: allowed ? 0 : answer.retryAfter, lease };
+}

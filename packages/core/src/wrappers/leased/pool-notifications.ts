@@ -1,0 +1,113 @@
+import type { Clock } from "../../clock/clock.ts";
+import type { Bulletin } from "../../stores/bulletin.ts";
+import type { Rule, Store } from "../../stores/store.ts";
+import type { Lease } from "./lease.ts";
+
+/**
+ * What nodes tell each other of a pool: that it refuses so much until then under a limit, got some at that time, or was
+ * filled by hand. Times are the store's, which all can read.
+ */
+type Item =
+  | { readonly shut: readonly [from: number, until: number, seenAt: number]; readonly under: string }
+  | { readonly open: number }
+  | { readonly reset: true };
+
+/** What two nodes take the store's time to be differs by about so many microseconds at most. */
+const DIFFERENCE = 5_000;
+
+/** What the nodes of a store tell each other about their pools, so that none asks one that is known to be empty. */
+export class News {
+  private readonly bulletin: Bulletin | undefined;
+  private readonly store: Store;
+  private readonly time: Clock;
+  private readonly followed = new Map<string, () => void>();
+
+  constructor(store: Store, time: Clock) {
+    this.store = store;
+    this.bulletin = store.bulletin;
+    this.time = time;
+  }
+
+  /** `rule`: the one of the pool. */
+  follow(rule: Rule, key: string, lease: Lease): void {
+    if (this.bulletin === undefined) return;
+    const topic = topicOf(rule.name, key);
+    this.followed.set(
+      topic,
+      this.bulletin.subscribe(topic, (text) => this.hear(text, rule, key, lease)),
+    );
+  }
+
+  leave(rule: string, key: string): void {
+    const topic = topicOf(rule, key);
+    this.followed.get(topic)?.();
+    this.followed.delete(topic);
+  }
+
+  close(): void {
+    for (const leave of this.followed.values()) leave();
+    this.followed.clear();
+  }
+
+  /** Times are those of our clock. */
+  shut(rule: Rule, key: string, from: number, until: number, seenAt: number): void {
+    const ahead = this.ahead();
+    const shut = [from, Math.floor(until + ahead), Math.floor(seenAt + ahead)] as const;
+    this.post(rule.name, key, { shut, under: JSON.stringify(rule.limit) });
+  }
+
+  opened(rule: string, key: string, at: number): void {
+    this.post(rule, key, { open: Math.floor(at + this.ahead()) });
+  }
+
+  reset(rule: string, key: string): void {
+    this.post(rule, key, { reset: true });
+  }
+
+  private post(rule: string, key: string, item: Item): void {
+    this.bulletin?.post(topicOf(rule, key), JSON.stringify(item));
+  }
+
+  private hear(text: string, rule: Rule, key: string, lease: Lease): void {
+    const item = readItem(text);
+    if (item === undefined) return;
+    const ahead = this.ahead();
+    if ("reset" in item) lease.drop();
+    // A time to come is none of a pool that was opened: asking it would not end before then.
+    else if ("open" in item) lease.shutter.open(Math.min(item.open - ahead, this.time.now()));
+    // Under another limit, as while it is changed on one node after the other, there may be room.
+    else if (item.under === JSON.stringify(rule.limit)) {
+      const [from, until, seenAt] = item.shut;
+      // Whoever heard only this one, which came too late, would believe it.
+      if (!lease.shutter.shut(from, until - ahead, seenAt - ahead - DIFFERENCE))
+        this.opened(rule.name, key, lease.shutter.lastOpenedAt);
+    }
+  }
+
+  /** How far the store's clock is ahead of ours. */
+  private ahead(): number {
+    return (this.store.clock ?? this.time).now() - this.time.now();
+  }
+}
+
+function topicOf(rule: string, key: string): string {
+  return JSON.stringify([rule, key]);
+}
+
+/** What others write is not trusted to be of our making. */
+function readItem(text: string): Item | undefined {
+  let item: unknown;
+  try {
+    item = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (typeof item !== "object" || item === null) return undefined;
+  if ("reset" in item) return item.reset === true ? { reset: true } : undefined;
+  if ("open" in item) return typeof item.open === "number" ? { open: item.open } : undefined;
+  if (!("shut" in item && "under" in item) || !Array.isArray(item.shut) || typeof item.under !== "string")
+    return undefined;
+  const [from, until, seenAt]: unknown[] = item.shut;
+  const areNumbers = typeof from === "number" && typeof until === "number" && typeof seenAt === "number";
+  return areNumbers ? { shut: [from, until, seenAt], under: item.under } : undefined;
+}

@@ -1,0 +1,63 @@
+import type { Operation, StoreNodes } from "../../stores/store.ts";
+import type { Breaker } from "./breaker.ts";
+
+/** The name of a store that does not tell its servers apart. */
+const WHOLE = "";
+
+/** A breaker for each server of a store, so that keys of the others are not given up with it. */
+export class Breakers {
+  private readonly nodes: StoreNodes | undefined;
+  private readonly make: (node: string | undefined) => Breaker;
+  private readonly known = new Map<string, Breaker>();
+
+  constructor(nodes: StoreNodes | undefined, make: (node: string | undefined) => Breaker) {
+    this.nodes = nodes;
+    this.make = make;
+    this.known.set(WHOLE, make(undefined));
+  }
+
+  /** The one for the server that a request goes to. */
+  of([first]: readonly Operation[]): Breaker {
+    const node = this.nodes === undefined || first === undefined ? WHOLE : this.nodes.of(first.key);
+    return this.known.get(node) ?? this.add(node);
+  }
+
+  /** Servers that are given up. */
+  get openNodes(): readonly string[] {
+    return this.open().map(([node]) => node);
+  }
+
+  get state(): "closed" | "open" {
+    return this.open().length > 0 ? "open" : "closed";
+  }
+
+  /** Since when it is so, in microseconds: the first that opened of those that are open, or the last that closed. */
+  get since(): number {
+    const open = this.open().map(([, { since }]) => since);
+    if (open.length > 0) return Math.min(...open);
+    return Math.max(...[...this.known.values()].map(({ since }) => since));
+  }
+
+  private open(): [string, Breaker][] {
+    this.forget();
+    return [...this.known].filter(([, { state }]) => state === "open");
+  }
+
+  private add(node: string): Breaker {
+    this.forget();
+    const breaker = this.make(node);
+    this.known.set(node, breaker);
+    return breaker;
+  }
+
+  /** Drops those of servers that have left: nobody asks them any more, so nobody would find them well again. */
+  private forget(): void {
+    const nodes = this.nodes?.all() ?? [];
+    if (nodes.length === 0) return;
+    for (const [node, breaker] of this.known) {
+      if (nodes.includes(node)) continue;
+      if (node !== WHOLE) this.known.delete(node);
+      breaker.close();
+    }
+  }
+}

@@ -1,0 +1,204 @@
+import type { Clock } from "../../clock/clock.ts";
+import { type Limit, sameLimit } from "../../limits/limit.ts";
+import { KeyHash } from "../../stores/memory/key-hash.ts";
+import { KeyTable } from "../../stores/memory/key-table.ts";
+import type { Answer, Operation, Rule } from "../../stores/store.ts";
+
+/** What the store last said about the quota of a key, in units and microseconds of the local clock. */
+export interface Report {
+  readonly remaining: number;
+  /** When the store was asked. */
+  readonly at: number;
+  /** Whether that is this process's own share, and not what all processes have left together. */
+  readonly isShare: boolean;
+}
+
+/** A denial by the store that still holds: for how long, and until the full quota is there again. */
+export interface StandingDenial {
+  readonly remaining: number;
+  readonly retryAfter: number;
+  readonly resetAfter: number;
+}
+
+/** Where in a row each number is. */
+const AT = 0;
+const REMAINING = 1;
+const RESET_AT = 2;
+/** A request of this cost or more is denied; 0 in a key that was never denied. */
+const DENIED_COST = 3;
+const DENIED_UNTIL = 4;
+/** 1 if REMAINING is that of this process's own share. */
+const IS_SHARE = 5;
+const ROW_LENGTH = 6;
+
+/** In the place of REMAINING: the report has been used. */
+const USED = -1;
+
+const FEWEST_SLOTS = 64;
+const FULLEST = 0.8;
+/** How many rows are looked at to find one that may go. */
+const STEPS_FOR_ROOM = 64;
+
+interface KnownRule {
+  limit: Limit;
+  /** Mixed into the hashes of its keys; another limit under the same name has another salt, and so knows no keys. */
+  salt: Int32Array;
+}
+
+/**
+ * What the store last said about keys: how much was left, and until when it denies them. The memory is bounded:
+ * at most `maxKeys` rows of seven numbers, whatever the keys are and however many rules there are. At the bound a
+ * key that is not denied goes first, so a flood of new keys does not wash denials away.
+ */
+export class KnownKeys {
+  private readonly maxKeys: number;
+  private readonly clock: Clock;
+  private readonly hash = new KeyHash();
+  private readonly rules = new Map<string, KnownRule>();
+  private table = new KeyTable(FEWEST_SLOTS, ROW_LENGTH);
+  /** Which slot is looked at next for a row that may go. */
+  private cursor = 0;
+  private high = 0;
+  private low = 0;
+
+  constructor(maxKeys: number, clock: Clock) {
+    this.maxKeys = maxKeys;
+    this.clock = clock;
+  }
+
+  get size(): number {
+    return this.table.size;
+  }
+
+  /**
+   * Takes in an answer of the store to a request of `cost` that was sent at `at`. `mayBeOld`: it may repeat what was
+   * answered minutes ago, so it can only make what is known stricter.
+   */
+  learn({ rule, key }: Operation, cost: number, answer: Answer, at: number, mayBeOld: boolean): void {
+    const { allowed, remaining, retryAfter, resetAfter } = answer;
+    const isDenial = !allowed && retryAfter > 0 && Number.isFinite(retryAfter);
+    let row = this.find(rule, key);
+    if (row < 0) {
+      if (!this.makeRoom(isDenial)) return;
+      row = this.table.add(this.high, this.low);
+    } else if (mayBeOld && allowed && this.table.cells[row + RESET_AT] > at) {
+      if (remaining >= this.table.cells[row + REMAINING]) return;
+    }
+    const { cells } = this.table;
+    cells[row + AT] = at;
+    cells[row + REMAINING] = remaining;
+    cells[row + RESET_AT] = at + resetAfter;
+    cells[row + IS_SHARE] = answer.source === "lease" ? 1 : 0;
+    if (isDenial) {
+      const now = this.clock.now();
+      // The smaller of two costs denies more requests.
+      if (cells[row + DENIED_UNTIL] > now && cells[row + DENIED_COST] < cost) return;
+      cells[row + DENIED_COST] = cost;
+      cells[row + DENIED_UNTIL] = now + retryAfter;
+    } else if (allowed && !mayBeOld && cost >= cells[row + DENIED_COST]) {
+      cells[row + DENIED_UNTIL] = 0;
+    }
+  }
+
+  /** The denial that a request of `cost` is under, if there is one. */
+  denial({ rule, key }: Operation, cost: number, now: number): StandingDenial | undefined {
+    const row = this.find(rule, key);
+    if (row < 0) return undefined;
+    this.followClock(row, now);
+    const { cells } = this.table;
+    const retryAfter = cells[row + DENIED_UNTIL] - now;
+    if (retryAfter <= 0 || cost < cells[row + DENIED_COST]) return undefined;
+    return {
+      remaining: Math.max(0, cells[row + REMAINING]),
+      retryAfter,
+      resetAfter: Math.max(retryAfter, cells[row + RESET_AT] - now),
+    };
+  }
+
+  /** The latest report on a key, if part of its quota is still in use and the report was not taken before. */
+  takeReport({ rule, key }: Operation, now: number): Report | undefined {
+    const row = this.find(rule, key);
+    if (row < 0) return undefined;
+    this.followClock(row, now);
+    const { cells } = this.table;
+    const remaining = cells[row + REMAINING];
+    if (remaining === USED || now >= cells[row + RESET_AT]) return undefined;
+    cells[row + REMAINING] = USED;
+    return { remaining, at: cells[row + AT], isShare: cells[row + IS_SHARE] === 1 };
+  }
+
+  forget({ rule, key }: Operation): void {
+    const row = this.find(rule, key);
+    if (row >= 0) this.table.remove(row);
+  }
+
+  private find(rule: Rule, key: string): number {
+    const { salt } = this.known(rule);
+    this.hash.update(key);
+    const high = this.hash.high ^ salt[0];
+    this.high = high >>> 1 === 0 ? high | 2 : high;
+    this.low = this.hash.low ^ salt[1];
+    return this.table.find(this.high, this.low);
+  }
+
+  private known({ name, limit }: Rule): KnownRule {
+    const known = this.rules.get(name);
+    if (known !== undefined) {
+      if (known.limit === limit) return known;
+      if (!sameLimit(known.limit, limit)) known.salt = newSalt();
+      known.limit = limit;
+      return known;
+    }
+    const rule = { limit, salt: newSalt() };
+    this.rules.set(name, rule);
+    return rule;
+  }
+
+  /** A clock that was set back must not make anything last longer than the store said. */
+  private followClock(row: number, now: number): void {
+    const { cells } = this.table;
+    const back = cells[row + AT] - now;
+    if (back <= 0) return;
+    for (const time of [AT, RESET_AT, DENIED_UNTIL]) cells[row + time] -= back;
+  }
+
+  /** Whether there is room for one more row; for a denial also in the place of another one. */
+  private makeRoom(isDenial: boolean): boolean {
+    if (this.table.size >= this.maxKeys && !this.dropOne(isDenial)) return false;
+    if (this.table.size >= FULLEST * this.table.slots) this.grow();
+    return true;
+  }
+
+  private dropOne(isDenial: boolean): boolean {
+    const { table } = this;
+    const now = this.clock.now();
+    let denied = -1;
+    for (let steps = 0; steps < STEPS_FOR_ROOM; ) {
+      this.cursor = (this.cursor + 1) % table.slots;
+      const row = table.rowIn(this.cursor);
+      if (row < 0) continue;
+      steps += 1;
+      if (table.cells[row + DENIED_UNTIL] <= now) {
+        table.remove(row);
+        return true;
+      }
+      denied = row;
+      if (table.size <= steps) break;
+    }
+    if (isDenial) table.remove(denied);
+    return isDenial;
+  }
+
+  private grow(): void {
+    const old = this.table;
+    this.table = new KeyTable(2 * old.slots, ROW_LENGTH);
+    for (let slot = 0; slot < old.slots; slot += 1) {
+      const row = old.rowIn(slot);
+      if (row >= 0) this.table.take(old, row);
+    }
+  }
+}
+
+function newSalt(): Int32Array {
+  return crypto.getRandomValues(new Int32Array(2));
+}

@@ -1,0 +1,67 @@
+import { HeadgateError, shown } from "../../errors.ts";
+import { requireOptions } from "../../options.ts";
+import type { Operation, Rule } from "../../stores/store.ts";
+
+/**
+ * What holds while the store fails.
+ * - `local`: this process enforces its share of the limit, by its own memory.
+ * - `allow`: everything passes that the limit could ever let pass, except for keys that the store has just denied.
+ * - `deny`: nothing passes.
+ */
+export type Policy = "local" | "allow" | "deny";
+
+/** One policy for all rules, or by the name of the rule, or what a function says of a rule when it is needed. */
+export type OnError =
+  | Policy
+  | { readonly default?: Policy; readonly rules?: Readonly<Record<string, Policy>> }
+  | ((rule: Rule) => Policy);
+
+/** From lenient to strict. */
+const LADDER: readonly Policy[] = ["allow", "local", "deny"];
+const FIELDS: ReadonlySet<string> = new Set(["default", "rules"]);
+
+/** Which policy a request falls under. */
+export class Policies {
+  private readonly of: (rule: Rule) => Policy;
+
+  constructor(onError: OnError) {
+    if (typeof onError === "function") {
+      this.of = (rule) => {
+        const policy = onError(rule);
+        requirePolicy(policy, "onError");
+        return policy;
+      };
+      return;
+    }
+    if (typeof onError === "string") {
+      requirePolicy(onError, "onError");
+      this.of = () => onError;
+      return;
+    }
+    requireOptions(onError, FIELDS, { at: "onError." });
+    const { default: fallback = "local", rules = {} } = onError;
+    requirePolicy(fallback, "onError.default");
+    if (typeof rules !== "object" || rules === null || Array.isArray(rules)) {
+      throw new HeadgateError(
+        "HG_BAD_OPTION",
+        "onError.rules",
+        `must be policies by the name of the rule, got ${shown(rules)}`,
+      );
+    }
+    for (const [name, policy] of Object.entries(rules)) requirePolicy(policy, `onError.rules.${name}`);
+    const byName = new Map(Object.entries(rules));
+    this.of = ({ name }) => byName.get(name) ?? fallback;
+  }
+
+  /** A request is one step, so it has one policy: the strictest of its rules. */
+  strictest(operations: readonly Operation[]): Policy {
+    const rungs = operations.map(({ rule }) => LADDER.indexOf(this.of(rule)));
+    return LADDER[Math.max(...rungs, 0)];
+  }
+}
+
+function requirePolicy(policy: unknown, field: string): asserts policy is Policy {
+  if (!LADDER.some((known) => known === policy)) {
+    throw new HeadgateError("HG_BAD_OPTION", field, `must be "local", "allow" or "deny", got ${shown(policy)}`);
+  }
+}

@@ -1,0 +1,205 @@
+import type { Clock } from "../../clock/clock.ts";
+import { HeadgateError, StoreError, shown } from "../../errors.ts";
+import type { Bulletin } from "../../stores/bulletin.ts";
+import { Deadlines, type Timed } from "../../stores/deadlines.ts";
+import type { Holds } from "../../stores/holds.ts";
+import type { Action, Answer, ApplyOptions, Operation, Store, StoreNodes } from "../../stores/store.ts";
+import { Breaker } from "./breaker.ts";
+import { Breakers } from "./breakers.ts";
+import { Turns } from "./event-loop-turns.ts";
+import { StandIn } from "./fallback.ts";
+import type { Policies } from "./on-error.ts";
+import { type ResilientOptions, readOptions } from "./resilient-options.ts";
+import { Counters, type ResilientStats } from "./resilient-stats.ts";
+import { type Failure, failureOf } from "./store-failure.ts";
+
+/** Makes of any store one that answers within a deadline, also when the store fails. */
+export function resilient(store: Store & Closable, options: ResilientOptions = {}): ResilientStore {
+  return new ResilientStore(store, options);
+}
+
+interface Closable {
+  close?(): void | Promise<void>;
+}
+
+type Answers = readonly Answer[];
+
+/** A store that has what stands in for it. Each call is answered by one of the two, and in time. */
+export class ResilientStore implements Store {
+  /** The time of the store inside, if it tells one. */
+  readonly clock?: Clock;
+  readonly bulletin?: Bulletin;
+  /** Those of the store inside. Nothing stands in for them: whoever writes there does not wait for it. */
+  readonly holds?: Holds;
+  readonly nodes?: StoreNodes;
+  readonly stats: ResilientStats;
+  private readonly store: Store & Closable;
+  private readonly time: Clock;
+  /** How long a call may take, in microseconds. */
+  private readonly deadline: number;
+  private readonly deadlines: Deadlines;
+  /** One for all: an error of its own for each of ten thousand calls would take longer than the deadline. */
+  private readonly timeout: StoreError;
+  private readonly breakers: Breakers;
+  private readonly policies: Policies;
+  private readonly standIn: StandIn;
+  private readonly turns = new Turns();
+  private readonly counters: Counters;
+  private readonly onFailure: (failure: Failure, cause: unknown) => void;
+  private lastFailure: unknown;
+  private voidOptions: { readonly voidFrom: number } = { voidFrom: 0 };
+
+  constructor(store: Store & Closable, options: ResilientOptions) {
+    if (typeof store?.apply !== "function") {
+      throw new HeadgateError("HG_BAD_OPTION", "store", `must be a store, got ${shown(store)}`);
+    }
+    const settings = readOptions(options);
+    const { deadline, retry, failures, policies, onDegraded, onFailure, clock } = settings;
+    this.store = store;
+    if (store.clock !== undefined) this.clock = store.clock;
+    if (store.bulletin !== undefined) this.bulletin = store.bulletin;
+    if (store.holds !== undefined) this.holds = store.holds;
+    if (store.nodes !== undefined) this.nodes = store.nodes;
+    this.time = clock;
+    this.deadline = deadline;
+    this.deadlines = new Deadlines(clock, deadline);
+    this.timeout = new StoreError("HG_STORE_TIMEOUT", `did not answer within ${deadline / 1000} ms`);
+    // By the time of the next probe, the last one has ended.
+    this.breakers = new Breakers(store.nodes, (node) => {
+      const told = node === undefined ? {} : { node };
+      return new Breaker(failures, Math.max(retry, deadline), clock, (change) =>
+        tell(onDegraded, { ...change, ...told }),
+      );
+    });
+    this.policies = policies;
+    this.standIn = new StandIn(settings.nodes, settings.maxKeys, clock);
+    this.onFailure = onFailure;
+    this.counters = new Counters(this.breakers, this.standIn);
+    this.stats = this.counters;
+  }
+
+  apply(action: Action, operations: readonly Operation[], options?: ApplyOptions): Answers | Promise<Answers> {
+    const now = this.time.now();
+    this.counters.calls += 1;
+    if (action === "reset") this.standIn.forget(operations);
+    const breaker = this.breakers.of(operations);
+    const fallBack = (): Answers => this.fallBack(action, operations, options, breaker);
+    if (!breaker.admits(now)) return this.turns.overdue(now)?.then(fallBack) ?? fallBack();
+    const { era } = breaker;
+    let answers: Answers | Promise<Answers>;
+    try {
+      answers = this.store.apply(action, operations, this.voidAtDeadline(options));
+    } catch (error) {
+      this.countFailure(error, breaker, era);
+      return fallBack();
+    }
+    if ("then" in answers) {
+      const learn = (answers: Answers): void =>
+        this.standIn.learn(action, operations, answers, now, options, this.clock?.now());
+      return this.inTime(answers, now + this.deadline, breaker, era, learn, fallBack);
+    }
+    this.standIn.learn(action, operations, answers, now, options, this.clock?.now());
+    breaker.succeeded(era);
+    return answers;
+  }
+
+  /** Closes the store inside. Whoever waits even then is answered at once. */
+  async close(): Promise<void> {
+    try {
+      await this.store.close?.();
+    } finally {
+      this.deadlines.end();
+    }
+  }
+
+  /** The answers, or at the deadline what stands in for them; from answers that come later is only learned. */
+  private inTime(
+    answers: Promise<Answers>,
+    due: number,
+    breaker: Breaker,
+    era: number,
+    learn: (answers: Answers) => void,
+    fallBack: () => Answers,
+  ): Promise<Answers> {
+    const heardBefore = breaker.heard;
+    return new Promise((resolve, reject) => {
+      const fail = (error: unknown): void => {
+        try {
+          this.countFailure(error, breaker, era);
+          const answers = fallBack();
+          if (breaker.heard > heardBefore) this.counters.fallbacksWhileAnswering += 1;
+          resolve(answers);
+        } catch (mistake) {
+          reject(mistake);
+        }
+      };
+      const call: Timed = { due, before: undefined, after: undefined, expire: () => fail(this.timeout) };
+      this.deadlines.add(call);
+      answers.then(
+        (value) => {
+          breaker.heard += 1;
+          learn(value);
+          if (!this.deadlines.delete(call)) return;
+          breaker.succeeded(era);
+          resolve(value);
+        },
+        (error: unknown) => {
+          if (this.deadlines.delete(call)) fail(error);
+        },
+      );
+    });
+  }
+
+  /**
+   * What is answered here at the deadline must not be charged when a frozen server goes on. In whole
+   * milliseconds, rounded up: calls that travel together then say the same.
+   */
+  private voidAtDeadline(options: ApplyOptions | undefined): ApplyOptions | undefined {
+    if (this.clock === undefined) return options;
+    const voidFrom = Math.ceil((this.clock.now() + this.deadline) / 1000) * 1000;
+    if (options !== undefined) {
+      return { ...options, voidFrom: Math.min(voidFrom, options.voidFrom ?? Number.POSITIVE_INFINITY) };
+    }
+    if (this.voidOptions.voidFrom !== voidFrom) this.voidOptions = { voidFrom };
+    return this.voidOptions;
+  }
+
+  /** Throws what is a mistake of the caller: that says nothing of the store, and nobody else can answer it. */
+  private countFailure(error: unknown, breaker: Breaker, era: number): void {
+    const failure = failureOf(error);
+    if (failure === undefined) throw error;
+    this.counters.failures[failure] += 1;
+    tell((code: Failure) => this.onFailure(code, error), failure);
+    // A matter of one key says nothing of the store; and one call that carried many requests failed once.
+    const scope = error instanceof StoreError ? error.scope : "request";
+    if (scope === "key" || (scope === "call" && error === this.lastFailure)) return;
+    this.lastFailure = error;
+    breaker.failed(era, error);
+  }
+
+  private fallBack(
+    action: Action,
+    operations: readonly Operation[],
+    options: ApplyOptions | undefined,
+    breaker: Breaker,
+  ): Answers {
+    const { voidFrom = Number.POSITIVE_INFINITY } = options ?? {};
+    // Who asked has gone on without an answer: nothing may be charged here, either.
+    if (this.clock !== undefined && this.clock.now() >= voidFrom) {
+      throw new StoreError("HG_STORE_TIMEOUT", "did not answer before the request was void");
+    }
+    if (options?.storeOnly) throw new StoreError("HG_STORE_UNREACHABLE", "fails, and nothing may stand in for it here");
+    const policy = this.policies.strictest(operations);
+    this.counters.fellBack(policy, operations);
+    return this.standIn.answer(policy, action, operations, breaker.patience);
+  }
+}
+
+/** Whoever listens must not be able to stop the traffic. */
+function tell<News>(listener: (news: News) => void, news: News): void {
+  try {
+    listener(news);
+  } catch (error) {
+    process.emitWarning(error instanceof Error ? error : shown(error));
+  }
+}

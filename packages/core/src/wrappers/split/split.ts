@@ -1,0 +1,176 @@
+import { type Clock, requireClock } from "../../clock/clock.ts";
+import { SystemClock } from "../../clock/system-clock.ts";
+import { HeadgateError, shown } from "../../errors.ts";
+import type { Limit } from "../../limits/limit.ts";
+import { requireOptions } from "../../options.ts";
+import { MemoryStore } from "../../stores/memory/memory-store.ts";
+import type { Action, Answer, ApplyOptions, Operation, Rule, Store } from "../../stores/store.ts";
+import { queueRoom } from "../resilient/node-share.ts";
+import { Membership, type SplitClient } from "./membership.ts";
+import { type Place, shareOf } from "./replica-share.ts";
+
+export interface SplitOptions {
+  /** The name of the replicas that share the limits. Those of one group must have the same rules, and the same `leaseMs`. */
+  readonly group: string;
+  /** What this replica is called in Redis. Default: a random name. */
+  readonly id?: string | undefined;
+  /** How often it tells that it is there (default 150). */
+  readonly beatMs?: number | undefined;
+  /** How long its share is its own after a beat (default 600); at least three beats. */
+  readonly leaseMs?: number | undefined;
+  /** How many keys of each rule are told apart, as for a `MemoryStore`. */
+  readonly maxKeys?: number | undefined;
+  /** Where the time comes from; it must not run backwards. Default: the system's clock. */
+  readonly clock?: Clock | undefined;
+}
+
+export interface SplitStats {
+  /** How many replicas there are, by the latest beat that was answered. */
+  readonly replicas: number;
+  /** This replica's rank among them, from 0 on; undefined while it has no share. */
+  readonly rank: number | undefined;
+  /** For each rule that was asked for, what this replica enforces; 0 while it has no share. */
+  readonly shares: Readonly<Record<string, { readonly limit: number; readonly burst: number }>>;
+  /** When the latest beat that was answered had been sent, in milliseconds since the epoch. */
+  readonly lastBeatMs: number | undefined;
+  /** How often the share lapsed because no beat was answered within the lease. */
+  readonly lapses: number;
+}
+
+const OPTIONS: ReadonlySet<string> = new Set(["group", "id", "beatMs", "leaseMs", "maxKeys", "clock"]);
+const LONGEST_MS = 86_400_000;
+const FEWEST_BEATS = 3;
+
+/**
+ * Enforces this replica's share of each limit in its own memory, for traffic that is dealt out evenly. The shares
+ * follow the number of replicas that are alive, and never sum to more than the limit. The client stays the caller's.
+ */
+export function split(client: SplitClient, options: SplitOptions): Split {
+  return new Split(client, options);
+}
+
+/** Its source is "lease": it decides alone, by what Redis has lent it for a while, and that is no lesser answer. */
+export class Split implements Store {
+  readonly clock: Clock;
+  readonly #membership: Membership;
+  readonly #memory: MemoryStore;
+  readonly #shares = new Map<string, Share>();
+  readonly #lease: number;
+
+  constructor(client: SplitClient, options: SplitOptions) {
+    requireOptions(options, OPTIONS);
+    requireClient(client);
+    const { group, id = crypto.randomUUID(), beatMs = 150, leaseMs = 600, clock = new SystemClock() } = options;
+    requireName(group, "group");
+    requireName(id, "id");
+    requireMilliseconds(beatMs, "beatMs");
+    requireMilliseconds(leaseMs, "leaseMs");
+    if (leaseMs < FEWEST_BEATS * beatMs) {
+      const problem = `must be at least ${FEWEST_BEATS} times beatMs (${beatMs}), got ${leaseMs}: one beat may be late`;
+      throw new HeadgateError("HG_BAD_OPTION", "leaseMs", problem);
+    }
+    requireClock(clock);
+    this.clock = clock;
+    this.#lease = leaseMs * 1000;
+    this.#memory = new MemoryStore({ clock, ...("maxKeys" in options && { maxKeys: options.maxKeys }) });
+    this.#membership = new Membership(client, { group, id, beatMs, leaseMs, clock });
+  }
+
+  get stats(): SplitStats {
+    const { replicas, lapses, lastBeat } = this.#membership;
+    const place = this.#membership.place();
+    const shares = [...this.#shares].map(([name, share]) => [name, inForce(share, place)]);
+    return {
+      replicas,
+      rank: place?.rank,
+      shares: Object.fromEntries(shares),
+      lastBeatMs: lastBeat === undefined ? undefined : lastBeat / 1000,
+      lapses,
+    };
+  }
+
+  /** Resolves when this replica has its share: the first ones of a group wait for a lease, later ones for a few beats. */
+  ready(): Promise<void> {
+    return this.#membership.ready();
+  }
+
+  /** Gives the share back: the others have it with their next beat. */
+  close(): Promise<void> {
+    return this.#membership.close();
+  }
+
+  apply(action: Action, operations: readonly Operation[], options?: ApplyOptions): readonly Answer[] {
+    const place = this.#membership.place();
+    if (place === undefined) throw this.#membership.absence();
+    const shared = operations.map((operation) => ({ ...operation, rule: this.#share(operation.rule, place) }));
+    const answers = this.#memory.apply(action, shared, options);
+    const isAsked = action === "take" || action === "peek";
+    return answers.map((answer, i) => {
+      const { rule, cost } = operations[i];
+      const remaining = remainingOf(rule.limit, shared[i].rule.limit, answer);
+      const retryAfter = this.#wait(answer, rule.limit, isAsked ? cost : 1);
+      return { ...answer, remaining, retryAfter, source: "lease" };
+    });
+  }
+
+  /** What is too much for this share may fit the next one: only what the whole limit cannot hold will never pass. */
+  #wait({ retryAfter }: Answer, whole: Limit, cost: number): number {
+    return retryAfter === Number.POSITIVE_INFINITY && cost <= whole.burst ? this.#lease : retryAfter;
+  }
+
+  #share({ name, limit }: Rule, place: Place): Rule {
+    const known = this.#shares.get(name);
+    if (known?.whole === limit && known.place === place) return known.rule;
+    const rule = { name, limit: shareOf(limit, place) };
+    this.#shares.set(name, { whole: limit, place, rule });
+    return rule;
+  }
+}
+
+/** A rule as it is enforced here. */
+interface Share {
+  readonly whole: Limit;
+  readonly place: Place;
+  readonly rule: Rule;
+}
+
+/** What is left of the share; but a queue is told as the whole one, which its delay is computed from. */
+function remainingOf(whole: Limit, share: Limit, { remaining }: Answer): number {
+  const isQueue = whole.algorithm === "leaky_bucket" && share !== whole && share.burst > 0;
+  return isQueue ? queueRoom(whole, share, remaining) : remaining;
+}
+
+function inForce({ whole }: Share, place: Place | undefined): { limit: number; burst: number } {
+  if (place === undefined) return { limit: 0, burst: 0 };
+  const { limit, burst } = shareOf(whole, place);
+  return { limit, burst };
+}
+
+function requireClient(client: unknown): asserts client is SplitClient {
+  const isClient =
+    typeof client === "object" &&
+    client !== null &&
+    "eval" in client &&
+    typeof client.eval === "function" &&
+    "hdel" in client &&
+    typeof client.hdel === "function";
+  if (!isClient) {
+    throw new HeadgateError("HG_BAD_OPTION", "client", `must be a Redis or a Cluster of ioredis, got ${shown(client)}`);
+  }
+}
+
+function requireName(name: unknown, field: string): asserts name is string {
+  if (typeof name !== "string" || name === "") {
+    throw new HeadgateError("HG_BAD_OPTION", field, `must be a string that is not empty, got ${shown(name)}`);
+  }
+}
+
+function requireMilliseconds(value: unknown, field: string): asserts value is number {
+  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 1 || value > LONGEST_MS) {
+    throw new HeadgateError(
+      "HG_BAD_OPTION",
+      field,
+      `must be a whole number of milliseconds from 1 to ${LONGEST_MS}, got ${shown(value)}`,
+    );
+  }
+}

@@ -1,0 +1,28 @@
+import { type CachedOptions, cached, MemoryStore, type Store } from "../../../src/index.ts";
+import { ManualClock } from "../../../src/testing/index.ts";
+import type { StoreContext } from "../../stores/conformance/context.ts";
+import { storeConformance } from "../../stores/store-conformance.ts";
+
+// Not at the epoch: the times of today have 16 digits, which is where arithmetic slips.
+const TODAY_MS = 1_700_000_000_123.457;
+
+// One process alone lets nobody in too many, and what is written at once is charged at the right time.
+storeConformance("cached(MemoryStore) of one process", () => make({ flushMs: 0, confirm: false }));
+storeConformance("cached(MemoryStore) that confirms", () => make({ flushMs: 0, confirm: true }));
+storeConformance("cached(MemoryStore) that reads first", () => make({ flushMs: 0, read: true }));
+
+function make(options: CachedOptions): StoreContext {
+  const clock = new ManualClock(TODAY_MS);
+  return { store: sayingStore(cached(new MemoryStore({ clock }), { ...options, clock })), clock };
+}
+
+/** The suite is for stores that decide themselves; only in saying so does this one differ. */
+function sayingStore(store: Store): Store {
+  return {
+    ...(store.clock && { clock: store.clock }),
+    async apply(action, operations, options) {
+      const answers = await store.apply(action, operations, options);
+      return answers.map((answer) => ({ ...answer, source: "store" }));
+    },
+  };
+}

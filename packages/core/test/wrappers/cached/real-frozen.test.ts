@@ -1,0 +1,115 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { type CachedStore, cached, fixedWindow } from "../../../src/index.ts";
+import { RedisStore } from "../../../src/redis.ts";
+import { eventually } from "../../servers/eventually.ts";
+import { type RedisServer, startRedis } from "../../servers/redis-server.ts";
+import { ask, operation, rule } from "../../stores/conformance/context.ts";
+
+const WINDOW_MS = 2_000;
+/** Nothing is waited for; but a busy machine may stop a process in the middle of a call. */
+const LONGEST_MS = 100;
+const LIMIT = 100_000;
+const large = rule("large", fixedWindow({ limit: LIMIT, windowMs: WINDOW_MS }));
+
+let server: RedisServer;
+let redis: RedisStore;
+let node: CachedStore;
+beforeEach(async () => {
+  vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+  server = await startRedis();
+});
+afterEach(async () => {
+  server.resume();
+  await node.close();
+  await server.stop();
+});
+
+async function connect(timeoutMs: number): Promise<void> {
+  redis = new RedisStore(server.url, { timeoutMs });
+  node = cached(redis, { confirm: false, flushMs: 10 });
+  // The first answer tells the server's time.
+  await ask(node, "peek", large, "warm");
+}
+
+async function sleep(ms: number): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** How far the server's window has got, in milliseconds. */
+function position(): number {
+  return (node.clock.now() / 1000) % WINDOW_MS;
+}
+
+/** The number of the server's window. */
+function windowNow(): number {
+  return Math.floor(node.clock.now() / 1000 / WINDOW_MS);
+}
+
+/** Asks each millisecond or so; the answers, and how long the longest took. */
+async function traffic(forMs: number) {
+  const answers = [];
+  let longest = 0;
+  for (const end = performance.now() + forMs; performance.now() < end; await sleep(1)) {
+    const asked = performance.now();
+    const answer = node.apply("take", [operation(large, "k")]);
+    longest = Math.max(longest, performance.now() - asked);
+    if (!Array.isArray(answer)) throw new Error("had to wait");
+    answers.push(answer[0]);
+  }
+  return { answers, longest };
+}
+
+it("a frozen Redis holds up no request, and charges nothing of a window that has closed when it goes on", async () => {
+  // Longer than it is frozen: it is the end of the window that makes the writes void.
+  await connect(10_000);
+  await sleep(WINDOW_MS - position() + 100);
+  const window = windowNow();
+  await traffic(200);
+  server.pause();
+  const { answers, longest } = await traffic(1_000);
+  expect(longest).toBeLessThan(LONGEST_MS);
+  expect(answers.every(({ allowed }) => allowed)).toBe(true);
+  // Nothing more comes; the window ends while Redis stands still, with writes in its socket.
+  await sleep(WINDOW_MS - position() + 50);
+  server.resume();
+  await sleep(300);
+  await eventually("Redis answers again", async () => {
+    const answer = await ask(redis, "peek", large, "k").catch(() => undefined);
+    return answer?.remaining === LIMIT;
+  });
+  expect(windowNow()).toBe(window + 1);
+});
+
+it("what came while Redis was frozen is written when it goes on within the window, and nothing twice", async () => {
+  await connect(200);
+  await sleep(WINDOW_MS - position() + 100);
+  const window = windowNow();
+  server.pause();
+  const { answers } = await traffic(600);
+  expect(answers[answers.length - 1]).toMatchObject({ allowed: true, degraded: true });
+  server.resume();
+  await eventually("all is written", async () => node.stats.pendingUnits === 0);
+  const { remaining } = await ask(redis, "peek", large, "k");
+  const { unconfirmed, closed } = node.stats.droppedUnits;
+  expect(windowNow()).toBe(window);
+  expect(closed).toBe(0);
+  const written = LIMIT - remaining;
+  expect(written).toBeLessThanOrEqual(answers.length);
+  expect(written).toBeGreaterThanOrEqual(answers.length - unconfirmed);
+  expect(written).toBeGreaterThan(0);
+});
+
+it("a killed Redis holds up no request, and is written to again within a second of being back", async () => {
+  await connect(200);
+  await server.kill();
+  const { answers, longest } = await traffic(500);
+  expect(longest).toBeLessThan(LONGEST_MS);
+  expect(answers[answers.length - 1]).toMatchObject({ degraded: true });
+  await server.restart();
+  const back = performance.now();
+  await eventually("it is no longer degraded", async () => {
+    const [answer] = await node.apply("take", [operation(large, "k")]);
+    return !answer.degraded;
+  });
+  expect(performance.now() - back).toBeLessThan(1_000);
+});

@@ -1,0 +1,119 @@
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { fixedWindow, leased } from "../../../../src/index.ts";
+import { RedisStore } from "../../../../src/redis.ts";
+import { startCutProxy } from "../../../servers/cut-proxy.ts";
+import { eventually } from "../../../servers/eventually.ts";
+import { type RedisServer, startRedis } from "../../../servers/redis-server.ts";
+import { ask, remaining, rule } from "../../../stores/conformance/context.ts";
+import { expectNoneOver, sleep, windowWithRoom } from "./admissions.ts";
+import { type NodeProcess, useNodes } from "./node-process.ts";
+
+const LIMIT = 2_000;
+
+const start = useNodes();
+let server: RedisServer;
+beforeEach(async () => {
+  server = await startRedis();
+});
+afterEach(async () => {
+  await server.stop();
+});
+
+async function spent(nodes: readonly NodeProcess[]): Promise<number> {
+  const stats = (await Promise.all(nodes.map((node) => node.stats()))).flat();
+  return stats.reduce((sum, { spent }) => sum + spent, 0);
+}
+
+it("while Redis is frozen what is held is spent, then the rule says what holds; afterwards all is counted as before", async () => {
+  const windowMs = 3_000;
+  const settings = { server: { redis: server.url }, limit: LIMIT, windowMs, store: { timeoutMs: 200 } };
+  const options = { base: 200 };
+  const nodes = (
+    await Promise.all([
+      start({ ...settings, options }, 2),
+      start({ ...settings, options, fallBack: "deny" }),
+      start({ ...settings, options, fallBack: "allow" }),
+    ])
+  ).flat();
+  const window = await windowWithRoom(windowMs, windowMs - 200);
+  const told = nodes.map((node) => node.pace({ perMs: 1, forMs: 2 * windowMs - (Date.now() % windowMs) - 300 }));
+  await sleep(300);
+  const before = await spent(nodes);
+  server.pause();
+  await sleep(1_000);
+  expect(await spent(nodes)).toBeGreaterThan(before + 100);
+  server.resume();
+  const tallies = await Promise.all(told);
+  const admitted = expectNoneOver(tallies, LIMIT);
+  // A busy machine lets calls time out also later.
+  expect(admitted.get(window + 1)).toBeGreaterThanOrEqual(0.95 * LIMIT);
+  const [one, other, deny, allow] = tallies;
+  for (const { errors, degraded, degradedDenied } of [one, other]) {
+    expect(Object.keys(errors).length).toBeGreaterThan(0);
+    for (const code of Object.keys(errors)) expect(["HG_STORE_TIMEOUT", "HG_STORE_UNREACHABLE"]).toContain(code);
+    expect([degraded, degradedDenied]).toEqual([0, 0]);
+  }
+  expect([deny.errors, allow.errors]).toEqual([{}, {}]);
+  expect(deny.degradedDenied).toBeGreaterThan(100);
+  expect(allow.degraded).toBeGreaterThan(100);
+  expect([deny.degraded, allow.degradedDenied]).toEqual([0, 0]);
+});
+
+it("replies that are lost strand nothing and mint nothing", async () => {
+  const limit = 100_000;
+  const windowMs = 3_600_000;
+  const proxy = await startCutProxy(server.port);
+  try {
+    await windowWithRoom(windowMs, 30_000);
+    const nodes = await start(
+      {
+        server: { redis: proxy.url },
+        limit,
+        windowMs,
+        options: { base: 20, idleMs: 200, giveBackEveryMs: 100 },
+        store: { timeoutMs: 500 },
+      },
+      2,
+    );
+    const told = nodes.map((node) => node.pace({ perMs: 1, forMs: 60_000 }));
+    for (let i = 0; i < 10; i += 1) {
+      await sleep(250);
+      await proxy.loseReply("evalsha");
+    }
+    // The idle give back what they hold: that is not to be done twice, nor left.
+    const lost = Promise.all(nodes.map(() => proxy.loseReply("refund")));
+    await Promise.all(nodes.map((node) => node.stopTraffic()));
+    await lost;
+    await sleep(1_000);
+    const tallies = await Promise.all(told);
+    const admitted = [...expectNoneOver(tallies, limit).values()].reduce((sum, units) => sum + units, 0);
+    const pool = new RedisStore(server.url);
+    const api = rule("api", fixedWindow({ limit, windowMs }));
+    const used = async (): Promise<number> => limit - (await remaining(pool, api, "hot"));
+    await eventually("the idle have given all back", async () => (await used()) <= admitted, 10_000);
+    expect(await used()).toBe(admitted);
+    await pool.close();
+  } finally {
+    await proxy.stop();
+  }
+});
+
+it("what cannot be given back at once is given back when there is a connection again", async () => {
+  const api = rule("api", fixedWindow({ limit: LIMIT, windowMs: 3_600_000 }));
+  const proxy = await startCutProxy(server.port);
+  const pool = new RedisStore(server.url);
+  try {
+    await windowWithRoom(3_600_000, 10_000);
+    const node = leased(new RedisStore(proxy.url), { promoteAfter: 1, base: 300 });
+    await ask(node, "take", api, "hot");
+    expect(await remaining(pool, api, "hot")).toBe(LIMIT - 301);
+    await proxy.refuse();
+    const closed = node.close();
+    await proxy.accept();
+    await closed;
+    expect(await remaining(pool, api, "hot")).toBe(LIMIT - 1);
+  } finally {
+    await pool.close();
+    await proxy.stop();
+  }
+});

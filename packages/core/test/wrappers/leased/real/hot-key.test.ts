@@ -1,0 +1,105 @@
+import { describe, expect, it } from "vitest";
+import { useRedis } from "../../../stores/redis/redis.ts";
+import {
+  admittedInWholeWindows,
+  expectNoneOver,
+  nextStart,
+  shareAtFirstDenial,
+  type Tally,
+  windowWithRoom,
+} from "./admissions.ts";
+import { type NodeProcess, type NodeSettings, useNodes } from "./node-process.ts";
+
+const redis = useRedis();
+const start = useNodes();
+
+/** Traffic at a rate asks each millisecond or so. */
+const STALL_MS = 20;
+const MOST_TRIES = 5;
+
+function settings(limit: number, windowMs: number): NodeSettings {
+  return { server: { redis: redis.server.url }, limit, windowMs, store: { prefix: redis.newPrefix() } };
+}
+
+describe("processes that hammer one key", () => {
+  it("are let in exactly as often as each window's total, all together, with clocks that are minutes apart", async () => {
+    const [limit, windowMs] = [2_000, 1_000];
+    const shared = settings(limit, windowMs);
+    const started = await Promise.all([-60_000, 0, 0, 60_000].map((aheadMs) => start({ ...shared, aheadMs })));
+    const traffic = { inFlight: 64, forMs: 3.5 * windowMs, startAt: nextStart(windowMs) };
+    const tallies = await Promise.all(started.flat().map((node) => node.hammer(traffic)));
+    for (const { errors, at } of tallies) {
+      expect(errors).toEqual({});
+      expect(at.length).toBeGreaterThan(0);
+    }
+    const whole = admittedInWholeWindows(tallies, limit);
+    expect(whole.length).toBeGreaterThanOrEqual(2);
+    for (const units of whole) expect(units).toBe(limit);
+  });
+
+  it("find the pool refreshed once by both who ask at the same instant", async () => {
+    const [limit, windowMs] = [100, 250];
+    const nodes = await start({ ...settings(limit, windowMs), options: { base: 10 } }, 2);
+    const traffic = { inFlight: 4, forMs: 8 * windowMs, startAt: nextStart(windowMs) };
+    const tallies = await Promise.all(nodes.map((node) => node.hammer(traffic)));
+    const whole = admittedInWholeWindows(tallies, limit);
+    expect(whole.length).toBeGreaterThanOrEqual(5);
+    // A busy machine may stop a node that holds some until the window is over.
+    expect(Math.min(...whole)).toBeGreaterThan(limit / 2);
+    expect(Math.max(...whole)).toBe(limit);
+  });
+});
+
+it("fifty nodes that start at once on one key are let in exactly as often as its total", async () => {
+  const [limit, windowMs] = [1_000, 3_600_000];
+  const nodes = await start({ ...settings(limit, windowMs), nodes: 10, options: { promoteAfter: 1 } }, 5);
+  await windowWithRoom(windowMs, 10_000);
+  const startAt = (Date.now() + 200) * 1000;
+  const tallies = await Promise.all(nodes.map((node) => node.hammer({ inFlight: 2, forMs: 2_000, startAt })));
+  for (const { errors } of tallies) expect(errors).toEqual({});
+  expect([...expectNoneOver(tallies, limit).values()]).toEqual([limit]);
+});
+
+describe("when somebody is denied for the first time", () => {
+  type Traffics = (nodes: readonly NodeProcess[]) => Promise<Tally>[];
+
+  /** Of one window, which part of the total was consumed by then, and for how long a node was kept from asking. */
+  async function consumed(limit: number, traffic: Traffics): Promise<{ share: number; stalledMs: number }> {
+    const windowMs = 3_600_000;
+    const nodes = await start({ ...settings(limit, windowMs), nodes: 4 }, 2);
+    const window = await windowWithRoom(windowMs, 20_000);
+    const tallies = await Promise.all(traffic(nodes));
+    expectNoneOver(tallies, limit);
+    return {
+      share: shareAtFirstDenial(tallies, limit, window),
+      stalledMs: Math.max(...tallies.map(({ stalledMs }) => stalledMs)),
+    };
+  }
+
+  /** A process that the machine stops holds some while the other is denied: such a try is made again, and no other is. */
+  async function expectConsumed(least: number, limit: number, traffic: Traffics): Promise<void> {
+    const shares: number[] = [];
+    for (let isDisturbed = true; isDisturbed && shares.length < MOST_TRIES; ) {
+      const { share, stalledMs } = await consumed(limit, traffic);
+      shares.push(share);
+      isDisturbed = share < least && stalledMs > STALL_MS;
+    }
+    expect(shares.at(-1), `shares of all tries: ${shares}`).toBeGreaterThanOrEqual(least);
+  }
+
+  it.each([1_000, 10_000])("98 % of %i are consumed with traffic on all of 8 nodes", async (limit) => {
+    await expectConsumed(0.98, limit, (nodes) =>
+      nodes.map((node) => node.pace({ perMs: limit / 8_000, forMs: 10_000, untilDenied: true })),
+    );
+  });
+
+  it.each([1_000, 10_000])("95 % of %i are consumed when all traffic goes to one of 8 nodes", async (limit) => {
+    await expectConsumed(0.95, limit, (nodes) => {
+      const shared = nodes.map((node) => node.pace({ perMs: limit / 16_000, forMs: 500 }));
+      const alone = Promise.all(shared).then(() =>
+        nodes[0].pace({ on: [0], perMs: limit / 1_000, forMs: 10_000, untilDenied: true }),
+      );
+      return [...shared, alone];
+    });
+  });
+});

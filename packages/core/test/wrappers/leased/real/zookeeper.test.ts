@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startEnsemble, type ZooKeeperEnsemble } from "../../../servers/zookeeper-ensemble.ts";
+import type { ZooKeeperServer } from "../../../servers/zookeeper-server.ts";
+import { Peer } from "../../../stores/zookeeper/peer.ts";
+import { admittedInWholeWindows, expectNoneOver, nextStart, sleep, windowWithRoom } from "./admissions.ts";
+import { type NodeProcess, type NodeSettings, useNodes } from "./node-process.ts";
+
+const LIMIT = 1_000;
+const WINDOW_MS = 2_000;
+
+const start = useNodes();
+/** For tests that run at the same time. */
+const startBeside = useNodes(afterAll);
+let ensemble: ZooKeeperEnsemble;
+let roots = 0;
+
+beforeAll(async () => {
+  ensemble = await startEnsemble();
+});
+afterAll(() => ensemble?.stop());
+
+function settings(options: NodeSettings["options"] = {}, timeoutMs = 1_500): NodeSettings {
+  roots += 1;
+  return {
+    server: { zookeeper: ensemble.addresses },
+    limit: LIMIT,
+    windowMs: WINDOW_MS,
+    options,
+    // ZooKeeper tells its time in milliseconds, and with its replies.
+    slackMs: 150,
+    store: { root: `/test${roots}`, timeoutMs, sessionTimeoutMs: 1_000, purgeEveryMs: 0 },
+  };
+}
+
+/** From now to the middle of the window after so many more. */
+function toMiddle(windows: number): Promise<void> {
+  return sleep((windows + 0.5) * WINDOW_MS - (Date.now() % WINDOW_MS));
+}
+
+describe("nodes under traffic", () => {
+  /** A fault in the middle of a window, mended in the middle of the next; the windows after that are whole. */
+  async function survive(
+    nodes: readonly NodeProcess[],
+    fault: () => void | Promise<void>,
+    mend: () => void | Promise<void>,
+  ): Promise<void> {
+    const window = await windowWithRoom(WINDOW_MS, 1_500);
+    const told = nodes.map((node) => node.pace({ perMs: 1, forMs: 60_000 }));
+    await toMiddle(0);
+    await fault();
+    await toMiddle(1);
+    await mend();
+    await ensemble.settled();
+    await toMiddle(2);
+    await Promise.all(nodes.map((node) => node.stopTraffic()));
+    const tallies = await Promise.all(told);
+    const admitted = expectNoneOver(tallies, LIMIT);
+    const last = Math.max(...admitted.keys());
+    expect(last).toBeGreaterThan(window + 2);
+    // A busy machine lets calls time out also later.
+    expect(admitted.get(last - 1)).toBeGreaterThanOrEqual(0.95 * LIMIT);
+    for (const { errors } of tallies) {
+      for (const code of Object.keys(errors)) expect(["HG_STORE_TIMEOUT", "HG_STORE_UNREACHABLE"]).toContain(code);
+    }
+  }
+
+  /** The server that the only node there is is connected to. */
+  async function serverOfNode(): Promise<ZooKeeperServer> {
+    for (const server of ensemble.servers) if ((await server.connections()) > 0) return server;
+    throw new Error("no server has a client");
+  }
+
+  it("count on when the server of one of them is frozen", async () => {
+    const shared = settings({}, 500);
+    const [first] = await start(shared);
+    const own = await serverOfNode();
+    const others = await start(shared, 2);
+    await survive(
+      [first, ...others],
+      () => own.pause(),
+      () => own.resume(),
+    );
+  });
+
+  it("count on when the leader is frozen", async () => {
+    const leader = await ensemble.leader();
+    await survive(
+      await start(settings({}, 500), 3),
+      () => leader.pause(),
+      () => leader.resume(),
+    );
+  });
+
+  it("count on when the leader is killed", async () => {
+    const leader = await ensemble.leader();
+    await survive(
+      await start(settings({}, 500), 3),
+      () => leader.kill(),
+      () => leader.start(),
+    );
+  });
+});
+
+describe("nodes that share an ensemble", () => {
+  it("are let in exactly as often as each window's total, with clocks that are minutes apart", async () => {
+    const shared = settings();
+    const started = await Promise.all([-60_000, 0, 60_000].map((aheadMs) => start({ ...shared, aheadMs })));
+    const traffic = { inFlight: 8, forMs: 3.5 * WINDOW_MS, startAt: nextStart(WINDOW_MS) };
+    const tallies = await Promise.all(started.flat().map((node) => node.hammer(traffic)));
+    const whole = admittedInWholeWindows(tallies, LIMIT);
+    expect(whole.length).toBeGreaterThan(0);
+    for (const units of whole) expect(units).toBe(LIMIT);
+    for (const { at } of tallies) expect(at.length).toBeGreaterThan(0);
+  });
+
+  it("are let in exactly as often when fifty start at once", async () => {
+    const nodes = await start(
+      { ...settings({ promoteAfter: 1 }, 10_000), limit: 300, nodes: 10, windowMs: 3_600_000 },
+      5,
+    );
+    await windowWithRoom(3_600_000, 30_000);
+    const tallies = await Promise.all(nodes.map((node) => node.hammer({ inFlight: 2, forMs: 6_000 })));
+    expect([...expectNoneOver(tallies, 300).values()]).toEqual([300]);
+  });
+});
+
+describe.concurrent("nodes that share an ensemble, and each other's faults", () => {
+  it("spend nothing that they held when they were frozen past the end of it, and of their session", async () => {
+    const [frozen, other] = await startBeside(settings({ base: LIMIT / 2 }), 2);
+    const window = await windowWithRoom(WINDOW_MS, 1_500);
+    const told = [frozen.pace({ perMs: 0.1, forMs: 60_000 })];
+    await sleep(500);
+    const [lease] = await frozen.leases();
+    expect(lease?.held).toBeGreaterThan(LIMIT / 10);
+    frozen.freeze();
+    told.push(other.hammer({ inFlight: 8, forMs: 60_000 }));
+    await toMiddle(1);
+    frozen.thaw();
+    await toMiddle(1);
+    await Promise.all([frozen, other].map((node) => node.stopTraffic()));
+    const admitted = expectNoneOver(await Promise.all(told), LIMIT);
+    expect(admitted.get(window + 1)).toBe(LIMIT);
+    const [stats] = await frozen.stats();
+    expect(stats.burnt).toBeGreaterThanOrEqual((lease?.held ?? 0) - 1);
+  });
+
+  it("have what one held that was killed with the next window", async () => {
+    const [dead, ...others] = await startBeside(settings({ base: LIMIT / 2 }), 3);
+    const window = await windowWithRoom(WINDOW_MS, 1_800);
+    const taken = await dead.take({ times: 20 });
+    const [lease] = await dead.leases();
+    expect(lease?.held).toBeGreaterThan(LIMIT / 10);
+    dead.kill();
+    const told = others.map((node) => node.hammer({ inFlight: 8, forMs: 1.9 * WINDOW_MS }));
+    const admitted = expectNoneOver([taken, ...(await Promise.all(told))], LIMIT);
+    expect(admitted.get(window)).toBe(LIMIT - (lease?.held ?? 0));
+    expect(admitted.get(window + 1)).toBe(LIMIT);
+  });
+
+  it("go on with a new pool when it is deleted by hand, and with what they hold", async () => {
+    const shared = settings({ base: 100 });
+    const root = `/test${roots}`;
+    const nodes = await startBeside(shared, 2);
+    const window = await windowWithRoom(WINDOW_MS, 1_800);
+    const before = await Promise.all(nodes.map((node) => node.take({ times: 150 })));
+    const held = (await Promise.all(nodes.map((node) => node.leases()))).flat().map((lease) => lease?.held ?? 0);
+    await new Peer(ensemble.servers[0].address).removeAll(`${root}/limits/api/fixed_window/hot`);
+    const after = await Promise.all(nodes.map((node) => node.hammer({ inFlight: 8, forMs: 1.9 * WINDOW_MS })));
+    for (const { errors } of after) expect(errors).toEqual({});
+    const admitted = expectNoneOver([...before, ...after], LIMIT + 300 + held[0] + held[1]);
+    expect(admitted.get(window)).toBe(LIMIT + 300 + held[0] + held[1]);
+    expect(admitted.get(window + 1)).toBe(LIMIT);
+  });
+});
