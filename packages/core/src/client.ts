@@ -6,4 +6,4 @@ export {
   type RateLimitInfo,
   type StatedLimit,
   type StatedPolicy,
-} from "./http/headers/parse-headers.ts";
+} from "./middleware/headers/parse-headers.ts";

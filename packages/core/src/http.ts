@@ -1,16 +1,17 @@
 // What servers of other kinds than the frameworks here need to speak of limits in the same words.
-export { addressText, type IpAddress, parseAddress } from "./http/address/ip-address.ts";
-export { type Proxies, requireTrust, type Trust } from "./http/address/trusted-proxies.ts";
-export { after, all, type Eventually, isPromise } from "./http/eventually.ts";
-export { Policy } from "./http/headers/policy.ts";
-export { PROBLEM_TYPE, type Problem, type ProblemKind, problemOf } from "./http/headers/problem.ts";
+
+export { after, all, type Eventually, isPromise } from "./limiter/maybe-promise.ts";
+export { addressText, type IpAddress, parseAddress } from "./middleware/address/ip-address.ts";
+export { type Proxies, requireTrust, type Trust } from "./middleware/address/trusted-proxies.ts";
+export { Policy } from "./middleware/headers/policy.ts";
+export { PROBLEM_TYPE, type Problem, type ProblemKind, problemOf } from "./middleware/headers/problem.ts";
 export {
   type Decided,
   type HeaderField,
   type HeaderForm,
   HeaderWriter,
   type Standing,
-} from "./http/headers/response-headers.ts";
+} from "./middleware/headers/response-headers.ts";
 export {
   nextState,
   requireThresholds,
@@ -20,4 +21,4 @@ export {
   type UsageState,
   UsageStates,
   type WarnOptions,
-} from "./http/headers/usage-state.ts";
+} from "./middleware/headers/usage-state.ts";

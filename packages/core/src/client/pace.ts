@@ -1,5 +1,5 @@
 import type { Clock } from "../clock/clock.ts";
-import type { RateLimitInfo, StatedLimit } from "../http/headers/parse-headers.ts";
+import type { RateLimitInfo, StatedLimit } from "../middleware/headers/parse-headers.ts";
 
 /** Below this share of a quota, what is left is spread over the time that is left. */
 const SCARCE = 0.2;

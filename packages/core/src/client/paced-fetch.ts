@@ -1,4 +1,4 @@
-import { parseRateLimitHeaders, type RateLimitInfo } from "../http/headers/parse-headers.ts";
+import { parseRateLimitHeaders, type RateLimitInfo } from "../middleware/headers/parse-headers.ts";
 import { type FetchOptions, readOptions } from "./fetch-options.ts";
 import { Pace } from "./pace.ts";
 import { isRefusal, maySendAgain, Outgoing, waitBefore } from "./retry.ts";

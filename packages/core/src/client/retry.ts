@@ -1,4 +1,4 @@
-import type { RateLimitInfo } from "../http/headers/parse-headers.ts";
+import type { RateLimitInfo } from "../middleware/headers/parse-headers.ts";
 
 type Input = Parameters<typeof fetch>[0];
 type Init = Parameters<typeof fetch>[1];

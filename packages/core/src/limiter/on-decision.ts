@@ -1,7 +1,7 @@
 import { HeadgateError, shown } from "../errors.ts";
-import { isPromise } from "../http/eventually.ts";
 import { warn } from "../warning.ts";
 import type { Decision } from "./decision.ts";
+import { isPromise } from "./maybe-promise.ts";
 
 /** What a decision was about. */
 export interface DecisionContext {

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type FetchOptions, pacedFetch } from "../../src/client.ts";
-import { Gate } from "../../src/http/gate.ts";
 import { fixedWindow, gcra, type Limit, slidingWindow, tokenBucket } from "../../src/index.ts";
+import { Gate } from "../../src/middleware/middleware.ts";
 import { ManualClock, testLimiter } from "../../src/testing/index.ts";
-import { face } from "../http/request.ts";
 import { watch } from "../limiter/pending.ts";
+import { face } from "../middleware/request.ts";
 import { gatedServer, serverOf } from "./server.ts";
 
 const A = "https://a.example/";

@@ -1,8 +1,8 @@
-import type { Gate } from "../../src/http/gate.ts";
-import type { HeaderField } from "../../src/http/headers/response-headers.ts";
 import type { Rules } from "../../src/index.ts";
+import type { HeaderField } from "../../src/middleware/headers/response-headers.ts";
+import type { Gate } from "../../src/middleware/middleware.ts";
 import type { ManualClock } from "../../src/testing/index.ts";
-import type { TestRequest } from "../http/request.ts";
+import type { TestRequest } from "../middleware/request.ts";
 
 /** One request as a server saw it. */
 interface Seen {

@@ -1,6 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { rateLimit } from "../../src/frameworks/express-rate-limit.ts";
-import { Gate } from "../../src/http/gate.ts";
 import {
   bucketedWindow,
   cached,
@@ -11,9 +9,11 @@ import {
   rateLimiter,
   resilient,
 } from "../../src/index.ts";
+import { rateLimit } from "../../src/middleware/express-rate-limit.ts";
+import { Gate } from "../../src/middleware/middleware.ts";
 import { testLimiter } from "../../src/testing/index.ts";
-import { ann, now } from "../http/gates.ts";
-import { face } from "../http/request.ts";
+import { ann, now } from "../middleware/gates.ts";
+import { face } from "../middleware/request.ts";
 
 describe("an option that is undefined means the same as none:", () => {
   it("of limits", () => {

@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { rateLimit } from "../../src/frameworks/web.ts";
 import {
   type ErrorCode,
   errorCodes,
@@ -12,6 +11,7 @@ import {
   timeFromSeconds,
   tokenBucket,
 } from "../../src/index.ts";
+import { rateLimit } from "../../src/middleware/web.ts";
 import { repository, sourceFiles } from "./workspaces.ts";
 
 describe("docs/guide/errors.md", () => {

@@ -1,4 +1,4 @@
-import type { Hold, Holds } from "../holds.ts";
+import type { Hold, Holds } from "../../reservations/journal.ts";
 
 /** Runs the script of the journal. */
 export type RunHolds = (keys: readonly string[], args: readonly (string | number)[]) => Promise<unknown>;

@@ -1,8 +1,8 @@
 import { type Clock, requireClock } from "../../clock/clock.ts";
 import { HeadgateError, StoreError, shown } from "../../errors.ts";
 import { requireOptions } from "../../options.ts";
+import type { Holds } from "../../reservations/journal.ts";
 import { Deadlines, type Timed } from "../deadlines.ts";
-import type { Holds } from "../holds.ts";
 import { localClock, localTime, type ServerClock } from "../server-clock.ts";
 import type { Action, Answer, ApplyOptions, Operation, Store, StoreNodes } from "../store.ts";
 import { command, isCluster, noteReply, type RedisClient, requireClient, troubleOf } from "./connection.ts";

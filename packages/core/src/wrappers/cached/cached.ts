@@ -2,7 +2,7 @@ import type { Clock } from "../../clock/clock.ts";
 import { SystemClock } from "../../clock/system-clock.ts";
 import { HeadgateError, StoreError, shown } from "../../errors.ts";
 import { sameLimit } from "../../limits/limit.ts";
-import type { Holds } from "../../stores/holds.ts";
+import type { Holds } from "../../reservations/journal.ts";
 import { MemoryStore } from "../../stores/memory/memory-store.ts";
 import type { Action, Answer, ApplyOptions, Operation, Rule, Store } from "../../stores/store.ts";
 import { ArrivalRate } from "./arrival-rate.ts";

@@ -2,7 +2,7 @@ import type { Clock } from "../../clock/clock.ts";
 import { SystemClock } from "../../clock/system-clock.ts";
 import { HeadgateError, StoreError, shown } from "../../errors.ts";
 import type { Limit } from "../../limits/limit.ts";
-import type { Holds } from "../../stores/holds.ts";
+import type { Holds } from "../../reservations/journal.ts";
 import type { Action, Answer, ApplyOptions, LeaseView, Operation, Rule, Store } from "../../stores/store.ts";
 import { BatchSize } from "./batch-size.ts";
 import { Lease } from "./lease.ts";

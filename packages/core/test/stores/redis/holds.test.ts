@@ -1,11 +1,11 @@
 import { Cluster } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Gate } from "../../../src/http/gate.ts";
 import { fixedWindow, rateLimiter, StoreError } from "../../../src/index.ts";
+import { Gate } from "../../../src/middleware/middleware.ts";
 import { clusterOptions, RedisStore, type RedisStoreOptions } from "../../../src/redis.ts";
 import { ManualClock } from "../../../src/testing/index.ts";
-import { passed } from "../../http/gates.ts";
-import { face } from "../../http/request.ts";
+import { passed } from "../../middleware/gates.ts";
+import { face } from "../../middleware/request.ts";
 import { type RedisCluster, startCluster } from "../../servers/redis-cluster.ts";
 import { callsOf, PATIENCE_MS, useRedis } from "./redis.ts";
 

@@ -1,0 +1,164 @@
+import { HeadgateError, shown } from "../../errors.ts";
+import { requireOptions } from "../../options.ts";
+import { type Notices, processNotices } from "../notices.ts";
+import type { Face } from "../request-adapter.ts";
+import { type ForwardedHeader, hops, parseNode } from "./forwarded.ts";
+import { addressText, type IpAddress } from "./ip-address.ts";
+import { type Proxies, requireTrust, type Trust } from "./trusted-proxies.ts";
+
+export interface AddressOptions {
+  /** Which proxies stand before this server. Default: none, and a warning if a request looks as if there were one. */
+  readonly proxies?: Proxies | undefined;
+  /** The one header that these proxies write; a client can send the other. Default `x-forwarded-for`. */
+  readonly forwardedHeader?: ForwardedHeader | undefined;
+  /** How many bits of an IPv6 address stand for one client. Default 64: what a household or a server is given. */
+  readonly ipv6Prefix?: number | undefined;
+}
+
+const FORWARDED_HEADERS: readonly ForwardedHeader[] = ["x-forwarded-for", "forwarded"];
+
+/** A proxy shows itself in its first requests; after these, an occasional look is enough. */
+const LOOK_AT_FIRST = 100;
+const LOOK_EVERY = 64;
+
+interface Peer {
+  /** As the framework tells it. */
+  readonly told: string | undefined;
+  /** The same without brackets and port. */
+  readonly text: string | undefined;
+  readonly address: IpAddress | undefined;
+  /** The address as a client's. */
+  readonly client: string | undefined;
+}
+
+const NO_PEER: Peer = { told: undefined, text: undefined, address: undefined, client: undefined };
+
+/** How many peers are remembered, with what was read from their addresses. */
+const MOST_PEERS = 1_000;
+
+/** Finds out which client a request comes from. */
+export class ClientAddress<Request> {
+  private readonly face: Face<Request>;
+  private readonly trust: Trust | undefined;
+  private readonly header: ForwardedHeader;
+  private readonly ipv6Prefix: number;
+  private readonly notices: Notices;
+  private requests = 0;
+  // Most peers send more than one request, and many in a row.
+  private latest = NO_PEER;
+  private readonly peers = new Map<string, Peer>();
+
+  constructor(face: Face<Request>, options: AddressOptions, notices: Notices) {
+    const { proxies, forwardedHeader = "x-forwarded-for", ipv6Prefix = 64 } = options;
+    if (!FORWARDED_HEADERS.includes(forwardedHeader)) {
+      throw new HeadgateError(
+        "HG_BAD_OPTION",
+        "forwardedHeader",
+        `must be one of ${FORWARDED_HEADERS.join(", ")}, got ${shown(forwardedHeader)}`,
+      );
+    }
+    if (!Number.isSafeInteger(ipv6Prefix) || ipv6Prefix < 1 || ipv6Prefix > 128) {
+      throw new HeadgateError(
+        "HG_BAD_OPTION",
+        "ipv6Prefix",
+        `must be a whole number from 1 to 128, got ${shown(ipv6Prefix)}`,
+      );
+    }
+    this.face = face;
+    this.trust = proxies === undefined ? undefined : requireTrust(proxies);
+    this.header = forwardedHeader;
+    this.ipv6Prefix = ipv6Prefix;
+    this.notices = notices;
+  }
+
+  /** The client's address, IPv6 by prefix; nothing if there is none. */
+  of(request: Request): string | undefined {
+    const { trust } = this;
+    const { text, address, client } = this.peer(this.face.peer(request));
+    if (trust === undefined) {
+      this.lookForProxy(request, client);
+      return client;
+    }
+    const forwarded = trust(address, text, 0) ? this.face.header(request, this.header) : undefined;
+    if (forwarded === undefined) return client;
+    const origin = this.behind(address, forwarded, trust);
+    return origin && addressText(origin, this.ipv6Prefix);
+  }
+
+  /** Goes from hop to hop as long as they are trusted. Past an entry without an address nothing can be known. */
+  private behind(peer: IpAddress | undefined, forwarded: string, trust: Trust): IpAddress | undefined {
+    let client = peer;
+    let distance = 1;
+    for (const hop of hops(this.header, forwarded)) {
+      if (hop === undefined) break;
+      client = hop.address;
+      if (!trust(hop.address, hop.text, distance)) break;
+      distance += 1;
+    }
+    return client;
+  }
+
+  private peer(told: string | undefined): Peer {
+    if (told !== this.latest.told) this.latest = told === undefined ? NO_PEER : this.known(told);
+    return this.latest;
+  }
+
+  private known(told: string): Peer {
+    const known = this.peers.get(told);
+    if (known !== undefined) return known;
+    if (this.peers.size >= MOST_PEERS) this.peers.clear();
+    const { address, text = told } = parseNode(told) ?? {};
+    const peer = { told, text, address, client: address && addressText(address, this.ipv6Prefix) };
+    this.peers.set(told, peer);
+    return peer;
+  }
+
+  private lookForProxy(request: Request, client: string | undefined): void {
+    this.requests += 1;
+    if (this.requests > LOOK_AT_FIRST && this.requests % LOOK_EVERY !== 0) return;
+    if (this.face.believesAll?.(request)) this.notices.give("HG_EVERYBODY_TRUSTED", "every proxy is trusted");
+    if (!this.isPeer(request, client)) return;
+    const found = FORWARDED_HEADERS.find((name) => this.tellsAnother(name, this.face.header(request, name), client));
+    if (found === undefined) return;
+    const from = client === undefined ? "" : ` from ${client}`;
+    this.notices.give("HG_PROXY_NOT_TRUSTED", `a request${from} has the header ${found}`);
+  }
+
+  /** Whether the client is the one at the other end of the connection, also if the framework was told of proxies. */
+  private isPeer(request: Request, client: string | undefined): boolean {
+    const { connection } = this.face;
+    return connection === undefined || this.peer(connection(request)).client === client;
+  }
+
+  /** A proxy that speaks for itself, as one does on a developer's machine, hides nobody. */
+  private tellsAnother(header: ForwardedHeader, text: string | undefined, client: string | undefined): boolean {
+    if (text === undefined) return false;
+    for (const hop of hops(header, text)) {
+      if (hop === undefined || addressText(hop.address, this.ipv6Prefix) !== client) return true;
+    }
+    return false;
+  }
+}
+
+const ADDRESS_OPTIONS: ReadonlySet<string> = new Set<keyof AddressOptions>([
+  "proxies",
+  "forwardedHeader",
+  "ipv6Prefix",
+]);
+const NONE: AddressOptions = Object.freeze({});
+
+/** Makes the `clientAddress` of a framework: what a gate with these options would count a request by. */
+export function clientAddressOf<Request>(
+  faceFor: (options: AddressOptions) => Face<Request>,
+): (request: Request, options?: AddressOptions) => string | undefined {
+  const known = new WeakMap<AddressOptions, ClientAddress<Request>>();
+  return (request, options = NONE) => {
+    let address = known.get(options);
+    if (address === undefined) {
+      requireOptions(options, ADDRESS_OPTIONS);
+      address = new ClientAddress(faceFor(options), options, processNotices);
+      known.set(options, address);
+    }
+    return address.of(request);
+  };
+}

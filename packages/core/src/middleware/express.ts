@@ -1,0 +1,112 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Request, Response } from "express";
+import type { Limiter } from "../limiter/limiter.ts";
+import { isPromise } from "../limiter/maybe-promise.ts";
+import type { MemoryLimiter } from "../limiter/memory-limiter.ts";
+import type { RuleName, Rules } from "../limiter/rules.ts";
+import { type AddressOptions, clientAddressOf } from "./address/client-address.ts";
+import type { Admission, Passed, Refused } from "./admission.ts";
+import { asExpressSees, asItCame } from "./express/express-adapter.ts";
+import { Gate } from "./middleware.ts";
+import { type Asked, type GateOptions, requireFunction, requireGateOptions } from "./middleware-options.ts";
+import { isAbandoned, setHeaders, tellEnd } from "./shared/node-response.ts";
+import { errorOf } from "./thrown-error.ts";
+
+export type { AddressOptions } from "./address/client-address.ts";
+export type { Passed, Refused } from "./admission.ts";
+
+/**
+ * The address of the client as a key: IPv4 as it is, IPv6 by its network (`2001:db8:1:2::/64`); `undefined` if it is
+ * not known. Takes the address options of `rateLimit`; give the same object with each call.
+ */
+export const clientAddress: (request: IncomingMessage, options?: AddressOptions) => string | undefined =
+  clientAddressOf(({ proxies }) => (proxies === undefined ? asExpressSees : asItCame));
+
+declare global {
+  namespace Express {
+    interface Request {
+      /** What the gate before this handler has said; of several, the last. */
+      rateLimit?: Passed;
+    }
+  }
+}
+
+/** Goes on, or to the error handler. */
+export type Next = (error?: unknown) => void;
+
+/** Asks for less than it is given: then Express still tells other handlers which parameters their route has. */
+export type Middleware = (request: IncomingMessage, response: ServerResponse, next: Next) => void;
+
+/** What Express has beside the options of every gate. */
+interface Own<Req, Res> {
+  /** Answers those who are refused. Status and headers are set, but for the type of the body. */
+  readonly onDenied?: ((refused: Refused, request: Req, response: Res, next: Next) => unknown) | undefined;
+}
+
+export type RateLimitOptions<
+  Name extends string,
+  Req extends IncomingMessage = Request,
+  Res extends ServerResponse = Response,
+> = GateOptions<Name, Req> & Own<Req, Res>;
+
+const OWN = ["onDenied"] as const;
+
+/** Middleware for Express, and for whatever else calls `(request, response, next)` with those of `node:http`. */
+export function rateLimit<
+  R extends Rules,
+  Req extends IncomingMessage = Request,
+  Res extends ServerResponse = Response,
+>(limiter: Limiter<R> | MemoryLimiter<R>, asked: Asked<NoInfer<RuleName<R>>, Req, Own<Req, Res>>): Middleware {
+  const options = requireGateOptions<RuleName<R>, Req, Own<Req, Res>>(asked, OWN);
+  const { onDenied } = options;
+  requireFunction(onDenied, "onDenied");
+  const gate = new Gate<R, Req>(limiter, options, options.proxies === undefined ? asExpressSees : asItCame, OWN);
+
+  const pass = (admission: Passed, request: Req, response: Res, next: Next): void => {
+    (request as { rateLimit?: Passed }).rateLimit = admission;
+    if (gate.watches) tellEnd(response, admission);
+    next();
+  };
+
+  const refuse = (refused: Refused, request: Req, response: Res, next: Next): void => {
+    response.statusCode = refused.status;
+    if (onDenied === undefined) {
+      response.end(refused.body);
+      return;
+    }
+    response.removeHeader("Content-Type");
+    try {
+      const answered = onDenied(refused, request, response, next);
+      if (isPromise(answered)) answered.then(undefined, (error: unknown) => next(errorOf(error)));
+    } catch (error) {
+      next(errorOf(error));
+    }
+  };
+
+  const carryOut = (admission: Admission, request: Req, response: Res, next: Next): void => {
+    setHeaders(response, admission.headers);
+    if (admission.allowed) pass(admission, request, response, next);
+    else refuse(admission, request, response, next);
+  };
+
+  const middleware = (request: Req, response: Res, next: Next): void => {
+    let admission: Admission | Promise<Admission>;
+    try {
+      admission = gate.admit(request);
+    } catch (error) {
+      next(error);
+      return;
+    }
+    if (!isPromise(admission)) {
+      carryOut(admission, request, response, next);
+      return;
+    }
+    admission.then((admission) => {
+      // Nobody waits any more: the client left, or somebody else has answered, as a timeout does.
+      if (isAbandoned(response) || response.headersSent) {
+        if (admission.allowed) void admission.ended({ status: undefined, aborted: true });
+      } else carryOut(admission, request, response, next);
+    }, next);
+  };
+  return middleware as Middleware;
+}

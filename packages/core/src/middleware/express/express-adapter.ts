@@ -1,0 +1,35 @@
+import type { IncomingMessage } from "node:http";
+import type { Face } from "../request-adapter.ts";
+import { userId } from "../shared/authenticated-user.ts";
+
+/** What Express and its kin add to a request of `node:http`, where there is such a one. */
+interface Seen {
+  readonly ip?: string;
+  readonly user?: unknown;
+  readonly app?: { enabled(setting: string): boolean; get?(setting: string): unknown };
+}
+
+/** A request as it came over the connection: whose word about the client is taken is for the option `proxies`. */
+export const asItCame: Face<IncomingMessage> = {
+  peer: (request) => request.socket.remoteAddress,
+  header(request, name) {
+    const value = request.headers[name];
+    return Array.isArray(value) ? value.join(", ") : value;
+  },
+  user: (request) => userId((request as Seen).user),
+};
+
+/**
+ * A request as Express sees it: if the application says by `trust proxy` whose word is taken, `request.ip` is the
+ * client.
+ */
+export const asExpressSees: Face<IncomingMessage> = {
+  ...asItCame,
+  peer: (request) => (trustsProxy(request) ? (request as Seen).ip : asItCame.peer(request)),
+  connection: asItCame.peer,
+  believesAll: (request) => (request as Seen).app?.get?.("trust proxy") === true,
+};
+
+function trustsProxy(request: IncomingMessage): boolean {
+  return (request as Seen).app?.enabled("trust proxy") ?? false;
+}

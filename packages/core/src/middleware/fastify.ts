@@ -1,0 +1,161 @@
+import type { FastifyPluginCallback, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify";
+import type { Limiter } from "../limiter/limiter.ts";
+import { isPromise } from "../limiter/maybe-promise.ts";
+import type { MemoryLimiter } from "../limiter/memory-limiter.ts";
+import type { RuleName, Rules } from "../limiter/rules.ts";
+import { type AddressOptions, clientAddressOf } from "./address/client-address.ts";
+import type { Admission, Passed, Refused } from "./admission.ts";
+import { asFastifySees, asItCame } from "./fastify/fastify-adapter.ts";
+import type { HeaderField } from "./headers/response-headers.ts";
+import { Gate } from "./middleware.ts";
+import { type Asked, type GateOptions, requireFunction, requireGateOptions } from "./middleware-options.ts";
+import { isAbandoned, tellEnd } from "./shared/node-response.ts";
+import { errorOf } from "./thrown-error.ts";
+
+export type { AddressOptions } from "./address/client-address.ts";
+export type { Passed, Refused } from "./admission.ts";
+
+/**
+ * The address of the client as a key: IPv4 as it is, IPv6 by its network (`2001:db8:1:2::/64`); `undefined` if it is
+ * not known. Takes the address options of `rateLimit`; give the same object with each call.
+ */
+export const clientAddress: (request: FastifyRequest, options?: AddressOptions) => string | undefined = clientAddressOf(
+  ({ proxies }) => (proxies === undefined ? asFastifySees : asItCame),
+);
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** What the gate before this handler has said; of several, the last. */
+    rateLimit?: Passed;
+  }
+}
+
+/** What Fastify has beside the options of every gate. */
+interface Own {
+  /** Answers those who are refused: it sends the reply or, as handlers do, returns what is to be sent. Status and headers are set, but for the type of the body. */
+  readonly onDenied?: ((refused: Refused, request: FastifyRequest, reply: FastifyReply) => unknown) | undefined;
+}
+
+export type RateLimitOptions<Name extends string> = GateOptions<Name, FastifyRequest> & Own;
+
+/** A hook with a callback, for `onRequest` or, where the body must be known, `preHandler`. */
+export type RateLimitHook = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => void;
+
+const OWN = ["onDenied"] as const;
+
+/**
+ * A plugin for all routes of the instance that it is registered in, and of those inside it; also for requests that
+ * no route matches.
+ */
+export function rateLimitPlugin<R extends Rules>(
+  limiter: Limiter<R> | MemoryLimiter<R>,
+  asked: Asked<NoInfer<RuleName<R>>, FastifyRequest, Own>,
+): FastifyPluginCallback {
+  const hook = rateLimit(limiter, asked);
+  const plugin: FastifyPluginCallback = (instance, _options, done) => {
+    instance.addHook("onRequest", hook);
+    done();
+  };
+  return Object.assign(plugin, OF_THE_PARENT);
+}
+
+/** What fastify-plugin does: without it, a hook would hold inside the plugin only. */
+const OF_THE_PARENT = { [Symbol.for("skip-override")]: true, [Symbol.for("fastify.display-name")]: "headgate" };
+
+/** A hook for one route (`{ onRequest: rateLimit(limiter, "login") }`) or, by `addHook`, for many. */
+export function rateLimit<R extends Rules>(
+  limiter: Limiter<R> | MemoryLimiter<R>,
+  asked: Asked<NoInfer<RuleName<R>>, FastifyRequest, Own>,
+): RateLimitHook {
+  const options = requireGateOptions<RuleName<R>, FastifyRequest, Own>(asked, OWN);
+  const { onDenied } = options;
+  requireFunction(onDenied, "onDenied");
+  const face = options.proxies === undefined ? asFastifySees : asItCame;
+  const gate = new Gate<R, FastifyRequest>(limiter, options, face, OWN);
+
+  const pass = (
+    admission: Passed,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    done: HookHandlerDoneFunction,
+  ): void => {
+    request.rateLimit = admission;
+    if (gate.watches) tellEnd(reply.raw, admission);
+    done();
+  };
+
+  const refuse = (
+    refused: Refused,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    done: HookHandlerDoneFunction,
+  ): void => {
+    reply.code(refused.status);
+    if (onDenied === undefined) {
+      reply.send(refused.body);
+      return;
+    }
+    reply.removeHeader("Content-Type");
+    const send = (answer: unknown): void => {
+      if (answer !== undefined && !reply.sent) reply.send(answer);
+    };
+    const fail = (reason: unknown): void => {
+      // Else Fastify would keep the status of the refusal.
+      reply.code(500);
+      done(errorOf(reason));
+    };
+    try {
+      const answer = onDenied(refused, request, reply);
+      if (isPromise(answer)) answer.then(send, fail);
+      else send(answer);
+    } catch (error) {
+      fail(error);
+    }
+  };
+
+  const carryOut = (
+    admission: Admission,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    done: HookHandlerDoneFunction,
+  ): void => {
+    setHeaders(reply, admission.headers);
+    if (admission.allowed) pass(admission, request, reply, done);
+    else refuse(admission, request, reply, done);
+  };
+
+  return (request, reply, done) => {
+    // Fastify takes what a hook throws for its error.
+    const admission = gate.admit(request);
+    if (!isPromise(admission)) {
+      carryOut(admission, request, reply, done);
+      return;
+    }
+    admission.then((admission) => {
+      // Nobody waits any more: the client left, or somebody else has answered, as a timeout does.
+      if (isAbandoned(reply.raw) || reply.sent) {
+        if (admission.allowed) void admission.ended({ status: undefined, aborted: true });
+      } else carryOut(admission, request, reply, done);
+    }, done);
+  };
+}
+
+function setHeaders(reply: FastifyReply, fields: readonly HeaderField[]): void {
+  for (const { name, value, list } of fields) {
+    const key = asFastifyKeeps(name);
+    const before = list && reply.getHeader(key);
+    reply.header(key, before === undefined ? value : `${before}, ${value}`);
+  }
+}
+
+const kept = new Map<string, string>();
+
+/** Fastify keeps names in lower case. To make one of them so for each response costs more than to decide about it. */
+function asFastifyKeeps(name: string): string {
+  let key = kept.get(name);
+  if (key === undefined) {
+    key = name.toLowerCase();
+    kept.set(name, key);
+  }
+  return key;
+}

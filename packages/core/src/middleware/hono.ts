@@ -1,0 +1,84 @@
+import type { Context, MiddlewareHandler } from "hono";
+import type { Limiter } from "../limiter/limiter.ts";
+import { isPromise } from "../limiter/maybe-promise.ts";
+import type { MemoryLimiter } from "../limiter/memory-limiter.ts";
+import type { RuleName, Rules } from "../limiter/rules.ts";
+import type { Passed, Refused } from "./admission.ts";
+import { Gate } from "./middleware.ts";
+import { type Asked, type GateOptions, requireFunction, requireGateOptions } from "./middleware-options.ts";
+import type { Face } from "./request-adapter.ts";
+import { userId } from "./shared/authenticated-user.ts";
+import { answerToNobody, besideBody, headersOf, withHeaders } from "./shared/fetch-response.ts";
+import { FetchEnd } from "./shared/fetch-response-end.ts";
+import { platformPeer } from "./shared/platform.ts";
+
+export type { AddressOptions } from "./address/client-address.ts";
+export type { Passed, Refused } from "./admission.ts";
+export { clientAddress } from "./hono/hono-client-address.ts";
+
+declare module "hono" {
+  interface ContextVariableMap {
+    /** What the gate before this handler has said; of several, the last. */
+    rateLimit: Passed | undefined;
+  }
+}
+
+/** What Hono has beside the options of every gate. */
+interface Own {
+  /** The address at the other end of the connection. Default: as Node, Bun, Deno and Cloudflare tell it. */
+  readonly peer?: (c: Context) => string | null | undefined;
+  /** Answers those who are refused. The status is set, and the headers are added, but for the type of the body. */
+  readonly onDenied?: ((refused: Refused, c: Context) => Response | Promise<Response>) | undefined;
+}
+
+export type RateLimitOptions<Name extends string> = GateOptions<Name, Context> & Own;
+
+const OWN = ["peer", "onDenied"] as const;
+
+/** Middleware for Hono. Handlers find the admission by `c.get("rateLimit")`. */
+export function rateLimit<R extends Rules>(
+  limiter: Limiter<R> | MemoryLimiter<R>,
+  asked: Asked<NoInfer<RuleName<R>>, Context, Own>,
+): MiddlewareHandler {
+  const options = requireGateOptions<RuleName<R>, Context, Own>(asked, OWN);
+  const { peer = (c: Context) => platformPeer(c.req.raw, c.env), onDenied } = options;
+  requireFunction(peer, "peer");
+  requireFunction(onDenied, "onDenied");
+  const face: Face<Context> = {
+    peer: (c) => peer(c) ?? undefined,
+    header: (c, name) => c.req.header(name),
+    user: (c) => userId(c.get("user")),
+  };
+  const gate = new Gate<R, Context>(limiter, options, face, OWN);
+
+  const refuse = async (refused: Refused, c: Context): Promise<Response> => {
+    if (onDenied === undefined) return c.body(refused.body, refused.status, headersOf(refused));
+    c.status(refused.status);
+    return withHeaders(await onDenied(refused, c), besideBody(refused));
+  };
+
+  return async (c, next) => {
+    const admitted = gate.admit(c);
+    // Deno aborts only a signal that was asked for before the client left.
+    const signal = isPromise(admitted) ? c.req.raw.signal : undefined;
+    const admission = isPromise(admitted) ? await admitted : admitted;
+    if (signal?.aborted) {
+      if (admission.allowed) void admission.ended({ status: undefined, aborted: true });
+      return answerToNobody();
+    }
+    if (!admission.allowed) return refuse(admission, c);
+    c.set("rateLimit", admission);
+    const end = gate.watches ? new FetchEnd(c.req.raw, admission) : undefined;
+    try {
+      await next();
+    } catch (error) {
+      // Hono has made a response of every error; what is none goes through.
+      end?.fail();
+      throw error;
+    }
+    const told = withHeaders(c.res, admission.headers);
+    const response = end === undefined ? told : end.follow(told);
+    if (response !== c.res) c.res = response;
+    return undefined;
+  };
+}

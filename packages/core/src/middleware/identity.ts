@@ -1,0 +1,106 @@
+import { HeadgateError, shown } from "../errors.ts";
+import { after, type Eventually, each } from "../limiter/maybe-promise.ts";
+import { requireOptions } from "../options.ts";
+import type { ClientAddress } from "./address/client-address.ts";
+import type { Notices } from "./notices.ts";
+import type { Face } from "./request-adapter.ts";
+
+/** The client's address, the authenticated user, a header such as an API key, or what a function says. */
+type KeyPart<Request> =
+  | "ip"
+  | "user"
+  | { readonly header: string }
+  | ((request: Request) => Eventually<string | undefined>);
+
+/**
+ * By whom requests are counted: by one of these, or by several together, as `["ip", (request) => request.body.name]`.
+ * The address stands in for a user, a header or an answer that a request does not have.
+ */
+export type By<Request> = KeyPart<Request> | readonly KeyPart<Request>[];
+
+/** Tells whose quota a request takes from. */
+export type Identify<Request> = (request: Request) => Eventually<string>;
+
+const HEADER_OPTIONS: ReadonlySet<string> = new Set(["header"]);
+const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+
+/** Reads the option `by`. A key of several parts is a JSON array of them, so no two lists make the same key. */
+export function requireBy<Request>(
+  by: By<Request>,
+  face: Face<Request>,
+  address: ClientAddress<Request>,
+  notices: Notices,
+  field: string,
+): Identify<Request> {
+  if (!isList(by)) return requirePart(by, face, address, notices, field);
+  if (by.length === 0) throw new HeadgateError("HG_BAD_OPTION", field, "must have at least one part");
+  const parts = by.map((part, i) => requirePart(part, face, address, notices, `${field}[${i}]`));
+  return (request) =>
+    after(
+      each(parts, (identify) => identify(request)),
+      (keys) => JSON.stringify(keys),
+    );
+}
+
+/** `Array.isArray` does not know lists that are read-only. */
+function isList<Request>(by: By<Request>): by is readonly KeyPart<Request>[] {
+  return Array.isArray(by);
+}
+
+/**
+ * Reads one part. Keys say what they are (`ip:…`, `user:…`, `header:…`, `id:…`), so that no client can use another's
+ * quota by choosing an address for its name.
+ */
+function requirePart<Request>(
+  by: KeyPart<Request>,
+  face: Face<Request>,
+  address: ClientAddress<Request>,
+  notices: Notices,
+  field: string,
+): Identify<Request> {
+  // Most clients send more than one request.
+  let latest: string | undefined;
+  let latestKey = "ip:unknown";
+  const byAddress = (request: Request): string => {
+    const client = address.of(request);
+    if (client === undefined) notices.give("HG_NO_CLIENT_ADDRESS", "a request has no address of its client");
+    if (client !== latest) {
+      latest = client;
+      latestKey = `ip:${client ?? "unknown"}`;
+    }
+    return latestKey;
+  };
+  const named = (prefix: string, id: unknown, request: Request): string => {
+    if (id === undefined || id === "") return byAddress(request);
+    if (typeof id === "string") return prefix + id;
+    throw new HeadgateError("HG_BAD_KEY", field, `must tell a string that says who is asking, got ${shown(id)}`);
+  };
+  if (by === "ip") return byAddress;
+  if (by === "user") {
+    const { user } = face;
+    if (user !== undefined) {
+      return (request) => {
+        const id = user(request);
+        if (id === undefined || id === "") notices.give("HG_NO_USER", "a request has no user");
+        return named("user:", id, request);
+      };
+    }
+    throw new HeadgateError("HG_BAD_OPTION", field, "this framework has no user of its own: give a function");
+  }
+  if (typeof by === "function") return (request) => after(by(request), (id) => named("id:", id, request));
+  const name = headerName(by, field);
+  return (request) => named("header:", face.header(request, name), request);
+}
+
+function headerName(by: unknown, field: string): string {
+  if (typeof by === "object" && by !== null && "header" in by) {
+    requireOptions(by, HEADER_OPTIONS, { at: `${field}.` });
+    if (typeof by.header === "string" && HEADER_NAME.test(by.header)) return by.header.toLowerCase();
+    throw new HeadgateError("HG_BAD_OPTION", `${field}.header`, `must be a header's name, got ${shown(by.header)}`);
+  }
+  throw new HeadgateError(
+    "HG_BAD_OPTION",
+    field,
+    `must be "ip", "user", { header: name }, a function or a list of these, got ${shown(by)}`,
+  );
+}

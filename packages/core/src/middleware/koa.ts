@@ -1,0 +1,91 @@
+import type { Context, Next } from "koa";
+import type { Limiter } from "../limiter/limiter.ts";
+import { isPromise } from "../limiter/maybe-promise.ts";
+import type { MemoryLimiter } from "../limiter/memory-limiter.ts";
+import type { RuleName, Rules } from "../limiter/rules.ts";
+import { type AddressOptions, clientAddressOf } from "./address/client-address.ts";
+import type { Passed, Refused } from "./admission.ts";
+import { Gate } from "./middleware.ts";
+import { type Asked, type GateOptions, requireFunction, requireGateOptions } from "./middleware-options.ts";
+import type { Face } from "./request-adapter.ts";
+import { userId } from "./shared/authenticated-user.ts";
+import { isAbandoned, setHeaders, tellEnd } from "./shared/node-response.ts";
+
+export type { AddressOptions } from "./address/client-address.ts";
+export type { Passed, Refused } from "./admission.ts";
+
+declare module "koa" {
+  interface DefaultState {
+    /** What the gate before this handler has said; of several, the last. */
+    rateLimit?: Passed;
+  }
+}
+
+/** What Koa has beside the options of every gate. */
+interface Own {
+  /** Answers those who are refused. Status and headers are set, but for the type of the body. */
+  readonly onDenied?: ((refused: Refused, ctx: Context, next: Next) => unknown) | undefined;
+}
+
+export type RateLimitOptions<Name extends string> = GateOptions<Name, Context> & Own;
+
+const OWN = ["onDenied"] as const;
+
+/**
+ * The connection as it is. Koa's own `app.proxy` is not heeded: unless `maxIpsCount` is right, its `ctx.ip` is
+ * whatever the client has written.
+ */
+const face: Face<Context> = {
+  peer: ({ req }) => req.socket.remoteAddress,
+  header(ctx, name) {
+    const value = ctx.req.headers[name];
+    return Array.isArray(value) ? value.join(", ") : value;
+  },
+  user: ({ state: { user } }) => userId(user),
+};
+
+/**
+ * The address of the client as a key: IPv4 as it is, IPv6 by its network (`2001:db8:1:2::/64`); `undefined` if it is
+ * not known. Takes the address options of `rateLimit`; give the same object with each call.
+ */
+export const clientAddress: (ctx: Context, options?: AddressOptions) => string | undefined = clientAddressOf(
+  () => face,
+);
+
+/** Middleware for Koa. Handlers find the admission in `ctx.state.rateLimit`. */
+export function rateLimit<R extends Rules>(
+  limiter: Limiter<R> | MemoryLimiter<R>,
+  asked: Asked<NoInfer<RuleName<R>>, Context, Own>,
+): (ctx: Context, next: Next) => Promise<unknown> {
+  const options = requireGateOptions<RuleName<R>, Context, Own>(asked, OWN);
+  const { onDenied } = options;
+  requireFunction(onDenied, "onDenied");
+  const gate = new Gate<R, Context>(limiter, options, face, OWN);
+
+  const pass = (admission: Passed, ctx: Context, next: Next): Promise<unknown> => {
+    ctx.state.rateLimit = admission;
+    if (gate.watches) tellEnd(ctx.res, admission);
+    return next();
+  };
+
+  const refuse = async (refused: Refused, ctx: Context, next: Next): Promise<void> => {
+    ctx.status = refused.status;
+    if (onDenied === undefined) {
+      ctx.body = refused.body;
+      return;
+    }
+    ctx.remove("Content-Type");
+    await onDenied(refused, ctx, next);
+  };
+
+  return async (ctx, next) => {
+    const admitted = gate.admit(ctx);
+    const admission = isPromise(admitted) ? await admitted : admitted;
+    if (isAbandoned(ctx.res)) {
+      if (admission.allowed) void admission.ended({ status: undefined, aborted: true });
+      return;
+    }
+    setHeaders(ctx.res, admission.headers);
+    await (admission.allowed ? pass(admission, ctx, next) : refuse(admission, ctx, next));
+  };
+}

@@ -1,0 +1,348 @@
+import { requireClock } from "../clock/clock.ts";
+import { SystemClock } from "../clock/system-clock.ts";
+import { HeadgateError, shown } from "../errors.ts";
+import type { Limiter } from "../limiter/limiter.ts";
+import { after, type Eventually, each, isPromise } from "../limiter/maybe-promise.ts";
+import type { MemoryLimiter } from "../limiter/memory-limiter.ts";
+import type { Check } from "../limiter/requests.ts";
+import type { RuleName, Rules } from "../limiter/rules.ts";
+import type { Charge } from "../reservations/charge.ts";
+import { type Sale, Till } from "../reservations/reserve.ts";
+import { failureOf } from "../wrappers/resilient/store-failure.ts";
+import { ClientAddress } from "./address/client-address.ts";
+import type { Admission, Outcome, Passed, Refused } from "./admission.ts";
+import { Refusals } from "./denial-response.ts";
+import { Policy } from "./headers/policy.ts";
+import { type HeaderField, type HeaderForm, HeaderWriter, requireForms } from "./headers/response-headers.ts";
+import { requireThresholds, stateHeader, type Told, UsageStates } from "./headers/usage-state.ts";
+import { type Identify, requireBy } from "./identity.ts";
+import {
+  type Asked,
+  type GateLimit,
+  requireAttainable,
+  requireCostOf,
+  requireFunction,
+  requireGateOptions,
+  requireHoldMs,
+  requireLimits,
+} from "./middleware-options.ts";
+import { Notices, processNotices } from "./notices.ts";
+import { type Ending, requireRefundOn } from "./refund-on.ts";
+import type { Face } from "./request-adapter.ts";
+import { isSync, take } from "./run-checks.ts";
+import { forgetReserved, type Settle, settleEarlier, settleNothing, settleWithEarlier } from "./settle.ts";
+import { errorOf } from "./thrown-error.ts";
+
+/** One limit of the gate, ready to ask. */
+interface Ready<Name extends string, Request> {
+  readonly rule: Name;
+  readonly identify: Identify<Request>;
+  readonly cost: (request: Request) => Eventually<number>;
+  readonly reserves: boolean;
+  readonly states: UsageStates | undefined;
+}
+
+/** What is written from the limits, made anew only when one of them changes. */
+interface Texts {
+  readonly policies: readonly Policy[];
+  readonly writer: HeaderWriter;
+  readonly refusals: Refusals;
+}
+
+/**
+ * Decides about requests for every framework: who asks, what it costs, whether it passes, what the response
+ * tells. An adapter shows it a request by a `Face` and carries out the `Admission` that it answers, which comes
+ * without a promise wherever it can.
+ *
+ * A store that fails is never an error of the request. What `by`, `cost` and `skip` throw goes through to the
+ * framework, as any mistake in a handler does.
+ */
+export class Gate<R extends Rules, Request extends object> {
+  /** Whether `ended` must be called when a response has ended. */
+  readonly watches: boolean;
+  private readonly limiter: Limiter<R>;
+  private readonly limits: readonly Ready<RuleName<R>, Request>[];
+  private readonly skip: ((request: Request) => Eventually<boolean>) | undefined;
+  private readonly refundOn: ((ending: Ending) => boolean) | undefined;
+  private readonly names: readonly RuleName<R>[];
+  /** Whether the cost of any limit is an estimate. */
+  private readonly reserves: boolean;
+  /** Where something may have to be put right. */
+  private readonly till: Till<R> | undefined;
+  private readonly failOpen: boolean;
+  private readonly notices: Notices;
+  private readonly forms: readonly HeaderForm[];
+  private readonly nowMs: () => number;
+  private texts: Texts;
+  /** The limiter, if it decides about one limit and nothing else is to be done. */
+  private readonly memory: MemoryLimiter<R> | undefined;
+  /** Of its store, when the texts were written. */
+  private version = -1;
+
+  /** `more` are the options that the framework reads itself. */
+  constructor(
+    limiter: Limiter<R> | MemoryLimiter<R>,
+    asked: Asked<NoInfer<RuleName<R>>, Request>,
+    face: Face<Request>,
+    more: readonly string[] = [],
+  ) {
+    if (typeof limiter?.check !== "function") {
+      throw new HeadgateError("HG_BAD_OPTION", "limiter", `must be made by rateLimiter, got ${shown(limiter)}`);
+    }
+    const options = requireGateOptions<RuleName<R>, Request, object>(asked, more);
+    const { by = "ip", cost = 1, skip, warn, refundOn, onStoreFailure = "allow", onNotice } = options;
+    const { clock = new SystemClock(), reserveForMs = 60_000 } = options;
+    requireClock(clock);
+    requireHoldMs(reserveForMs);
+    requireFunction(skip, "skip");
+    requireFunction(onNotice, "onNotice");
+    if (onStoreFailure !== "allow" && onStoreFailure !== "deny") {
+      throw new HeadgateError(
+        "HG_BAD_OPTION",
+        "onStoreFailure",
+        `must be "allow" or "deny", got ${shown(onStoreFailure)}`,
+      );
+    }
+    const notices = onNotice === undefined ? processNotices : new Notices(onNotice);
+    const address = new ClientAddress(face, options, notices);
+    const thresholds = warn === false ? undefined : requireThresholds(warn);
+    const ready = (limit: GateLimit<RuleName<R>, Request>): Ready<RuleName<R>, Request> => {
+      const field = limit.reserve === undefined ? "cost" : "reserve";
+      const taken = limit.reserve ?? limit.cost ?? cost;
+      const costOf = requireCostOf(taken, field);
+      requireAttainable(taken, limiter.limitOf(limit.rule), limit.rule, field);
+      return {
+        rule: limit.rule,
+        identify: requireBy(limit.by ?? by, face, address, notices, "by"),
+        cost: costOf,
+        reserves: limit.reserve !== undefined,
+        states: thresholds && new UsageStates(thresholds),
+      };
+    };
+    this.limiter = limiter;
+    this.notices = notices;
+    this.limits = requireLimits(options.rules).map(ready);
+    this.skip = skip;
+    this.refundOn = refundOn === undefined ? undefined : requireRefundOn(refundOn);
+    this.names = this.limits.map(({ rule }) => rule);
+    const reserves = this.limits.map(({ reserves }) => reserves);
+    this.reserves = reserves.includes(true);
+    this.watches = this.refundOn !== undefined || this.reserves;
+    if (this.watches) {
+      const till = { notices, forMs: reserveForMs, clock: options.clock, now: () => clock.now() };
+      this.till = new Till(limiter, reserves, till);
+    }
+    this.failOpen = onStoreFailure === "allow";
+    this.forms = requireForms(options.headers);
+    this.nowMs = () => clock.now() / 1000;
+    this.texts = this.write();
+    if (this.limits.length === 1 && this.till === undefined && isSync(limiter)) this.memory = limiter;
+  }
+
+  /** Whether a request may go on. Charged if it may. What it throws, or rejects with, is always an error. */
+  admit(request: Request): Eventually<Admission> {
+    try {
+      const admission = this.decideUnlessSkipped(request);
+      return isPromise(admission) ? admission.then(undefined, throwError) : admission;
+    } catch (reason) {
+      return throwError(reason);
+    }
+  }
+
+  private decideUnlessSkipped(request: Request): Eventually<Admission> {
+    if (this.skip === undefined) return this.decide(request);
+    return after(this.skip(request), (skipped) => (skipped ? this.uncharged(request) : this.decide(request)));
+  }
+
+  private decide(request: Request): Eventually<Admission> {
+    if (this.memory !== undefined) return this.decideAtOnce(this.memory, this.limits[0], request);
+    return after(this.checksOf(request), (checks) => this.ask(request, checks));
+  }
+
+  /**
+   * By far the most requests are of this kind: one limit, kept in memory, and nothing to put right afterwards. They go
+   * this short way, on which no list or function is made for each; `ask` comes to the same.
+   */
+  private decideAtOnce(
+    limiter: MemoryLimiter<R>,
+    { rule, identify, cost, states }: Ready<RuleName<R>, Request>,
+    request: Request,
+  ): Eventually<Admission> {
+    const key = identify(request);
+    const units = unitsOf(cost, request, key);
+    if (isPromise(key) || isPromise(units)) {
+      return Promise.all([key, units]).then(([key, cost]) => this.ask(request, [{ rule, key, cost }]));
+    }
+    const outcome = units === 1 ? limiter.checkSync(rule, key) : limiter.checkSync(rule, key, { cost: units });
+    if (limiter.store.version !== this.version) {
+      this.version = limiter.store.version;
+      this.current();
+    }
+    const [policy] = this.texts.policies;
+    const headers = this.texts.writer.write(outcome);
+    const state = states?.after(key, outcome, policy.limit.burst, this.nowMs);
+    if (state !== undefined && state !== "normal") headers.push(stateHeader([{ policy, state }]));
+    return outcome.allowed ? passed(headers, outcome, settleEarlier(request)) : this.refused(outcome, headers);
+  }
+
+  private checksOf(request: Request): Eventually<readonly Check<RuleName<R>>[]> {
+    return each(this.limits, (limit) => checkOf(limit, request));
+  }
+
+  private ask(request: Request, checks: readonly Check<RuleName<R>>[]): Eventually<Admission> {
+    if (this.till !== undefined) {
+      const next = ({ outcome, charge }: Sale<R>) => this.answer(request, checks, outcome, charge);
+      return this.unlessFails(request, this.till.take(checks), next);
+    }
+    return this.unlessFails(request, take(this.limiter, checks), (outcome) => this.answer(request, checks, outcome));
+  }
+
+  private unlessFails<Value>(
+    request: Request,
+    asked: Eventually<Value>,
+    next: (value: Value) => Admission,
+  ): Eventually<Admission> {
+    return isPromise(asked) ? asked.then(next, (error: unknown) => this.withoutStore(request, error)) : next(asked);
+  }
+
+  private answer(
+    request: Request,
+    checks: readonly Check<RuleName<R>>[],
+    outcome: Outcome,
+    charge?: Charge<R>,
+  ): Admission {
+    const headers = this.headers(checks, outcome);
+    if (!outcome.allowed) return this.refused(outcome, headers);
+    if (charge === undefined) return passed(headers, outcome, settleEarlier(request));
+    return {
+      allowed: true,
+      headers,
+      decided: outcome,
+      settle: this.settleOf(request, (cost) => charge.settle(cost)),
+      ended: (ending) => this.ended(request, charge, ending),
+    };
+  }
+
+  /** A request that this gate lets through without asking the store, or without its answer. */
+  private uncharged(request: Request): Passed {
+    return passed([], undefined, this.settleOf(request, settleNothing));
+  }
+
+  private settleOf(request: Request, own: Settle): Settle {
+    return this.reserves ? settleWithEarlier(request, own) : settleEarlier(request);
+  }
+
+  private headers(checks: readonly Check<RuleName<R>>[], outcome: Outcome): HeaderField[] {
+    const { policies, writer } = this.current();
+    const headers = writer.write(outcome);
+    const state = this.stateOf(checks, outcome, policies);
+    if (state !== undefined) headers.push(state);
+    return headers;
+  }
+
+  private async ended(request: Request, charge: Charge<R>, ending: Ending): Promise<void> {
+    forgetReserved(request);
+    try {
+      await this.correct(charge, ending);
+    } catch (error) {
+      // The response is on its way: there is nobody left to tell.
+      this.notices.give("HG_REFUND_LOST", "what to do at the end of a request could not be found out", error);
+    }
+  }
+
+  private async correct(charge: Charge<R>, ending: Ending): Promise<void> {
+    if (this.refundOn?.(ending)) return charge.refund();
+    // A request that failed costs nothing unless a cost was settled. One that has sent a response is charged the
+    // estimate, also if the client leaves during the response: reading most of a stream must not be free.
+    if (charge.open) return failed(ending) ? charge.release() : charge.keep();
+  }
+
+  private refused(decided: Outcome, headers: HeaderField[]): Refused {
+    // If our store is not there, the client may well be within its quota.
+    const kind = decided.source === "fallback" ? "temporary-reduced-capacity" : "quota-exceeded";
+    return this.texts.refusals.write(kind, decided.violated, headers, decided);
+  }
+
+  private withoutStore(request: Request, error: unknown): Admission {
+    if (failureOf(error) === undefined) throw error;
+    if (!this.failOpen) return this.texts.refusals.write("temporary-reduced-capacity", this.names, [], undefined);
+    this.notices.give("HG_STORE_IGNORED", "a request could not be checked", error);
+    return this.uncharged(request);
+  }
+
+  /** The header of the limits that are near, or at, their end. */
+  private stateOf(
+    checks: readonly Check<RuleName<R>>[],
+    outcome: Outcome,
+    policies: readonly Policy[],
+  ): HeaderField | undefined {
+    let told: Told[] | undefined;
+    for (let i = 0; i < policies.length; i += 1) {
+      const decision = "decisions" in outcome ? outcome.decisions[i] : outcome;
+      const state = this.limits[i].states?.after(checks[i].key, decision, policies[i].limit.burst, this.nowMs);
+      if (state === undefined || state === "normal") continue;
+      told ??= [];
+      told.push({ policy: policies[i], state });
+    }
+    return told && stateHeader(told);
+  }
+
+  /** The texts of the limits in force: `setLimit` may have changed one. */
+  private current(): Texts {
+    const { policies } = this.texts;
+    for (let i = 0; i < policies.length; i += 1) {
+      if (policies[i].limit !== this.limiter.limitOf(this.names[i])) {
+        this.texts = this.write();
+        break;
+      }
+    }
+    return this.texts;
+  }
+
+  private write(): Texts {
+    const policies = this.names.map((rule) => new Policy(rule, this.limiter.limitOf(rule)));
+    const writer = new HeaderWriter(this.forms, policies);
+    return { policies, writer, refusals: new Refusals(this.names, policies) };
+  }
+}
+
+/** Nothing that this gate took needs to be put right. */
+function passed(headers: readonly HeaderField[], decided: Outcome | undefined, settle: Settle): Passed {
+  return { allowed: true, headers, decided, settle, ended: nothing };
+}
+
+async function nothing(): Promise<void> {}
+
+/** Whether a request failed before it sent any of a response other than an error. */
+function failed({ status, aborted }: Ending): boolean {
+  return status === undefined ? aborted : status >= 500;
+}
+
+function throwError(reason: unknown): never {
+  throw errorOf(reason);
+}
+
+/** What one limit is asked. */
+function checkOf<Name extends string, Request>(
+  { rule, identify, cost }: Ready<Name, Request>,
+  request: Request,
+): Eventually<Check<Name>> {
+  const key = identify(request);
+  const units = unitsOf(cost, request, key);
+  if (!isPromise(key) && !isPromise(units)) return { rule, key, cost: units };
+  return Promise.all([key, units]).then(([key, units]) => ({ rule, key, cost: units }));
+}
+
+/** What a request costs. If that cannot be told, a rejection of its key is still listened to. */
+function unitsOf<Request>(
+  cost: (request: Request) => Eventually<number>,
+  request: Request,
+  key: Eventually<string>,
+): Eventually<number> {
+  try {
+    return cost(request);
+  } catch (error) {
+    if (isPromise(key)) key.catch(() => {});
+    throw error;
+  }
+}

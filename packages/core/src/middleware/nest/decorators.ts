@@ -1,0 +1,73 @@
+import {
+  applyDecorators,
+  type CanActivate,
+  createParamDecorator,
+  type ExecutionContext,
+  Inject,
+  Injectable,
+  SetMetadata,
+  type Type,
+  UseGuards,
+} from "@nestjs/common";
+import { HeadgateError, shown } from "../../errors.ts";
+import type { Eventually } from "../../limiter/maybe-promise.ts";
+import type { Rules } from "../../limiter/rules.ts";
+import { stated } from "../../options.ts";
+import type { Passed } from "../admission.ts";
+import { GateGuard, type GuardRules, type Limited, type RateLimitOptions } from "./guard.ts";
+import { COMMON, type Common } from "./nest-common.ts";
+import type { NestRequest } from "./nest-http.ts";
+
+/** On what has a decoration of its own. */
+const DECORATED = Symbol("headgate:decorated");
+
+/**
+ * Limits the routes of a controller, or one of them: `@RateLimit("api")`, `@RateLimit(["burst", "day"], { by: "user" })`.
+ * A method's takes the place of its controller's, and a controller's that of the module's.
+ */
+export function RateLimit<Request extends NestRequest = NestRequest>(
+  rules: GuardRules<Request>,
+  options: RateLimitOptions<Request> = {},
+): ClassDecorator & MethodDecorator {
+  if (typeof options !== "object" || options === null) {
+    throw new HeadgateError("HG_BAD_OPTION", "options", `must be an object, got ${shown(options)}`);
+  }
+  return <T>(target: object, key?: string | symbol, descriptor?: TypedPropertyDescriptor<T>): void => {
+    const guard = guardOf(rules, options, descriptor === undefined);
+    applyDecorators(SetMetadata(DECORATED, true), UseGuards(guard))(target, key, descriptor);
+  };
+}
+
+/** Frees a controller, or one of its routes, from the limits of what lies around it. */
+export function SkipRateLimit(): ClassDecorator & MethodDecorator {
+  return SetMetadata(DECORATED, true);
+}
+
+/** A parameter of a handler: what the guard said to the request. */
+export const Admitted: () => ParameterDecorator = createParamDecorator(
+  (_: unknown, context: ExecutionContext): Passed | undefined => context.switchToHttp().getRequest<Limited>().rateLimit,
+);
+
+export function isDecorated(target: object): boolean {
+  return Reflect.hasMetadata(DECORATED, target);
+}
+
+/** A guard of its own for each decoration: Nest makes it at the start, and so finds out whether it can be made. */
+function guardOf<Request extends NestRequest>(
+  rules: GuardRules<Request>,
+  own: RateLimitOptions<Request>,
+  onClass: boolean,
+): Type<CanActivate> {
+  class RateLimitGuard extends GateGuard<Request> {
+    constructor({ limiter, options }: Common<Rules, Request>) {
+      super(limiter, rules, { ...options, ...stated(own) });
+    }
+
+    override canActivate(context: ExecutionContext): Eventually<boolean> {
+      return (onClass && isDecorated(context.getHandler())) || super.canActivate(context);
+    }
+  }
+  Inject(COMMON)(RateLimitGuard, undefined, 0);
+  Injectable()(RateLimitGuard);
+  return RateLimitGuard;
+}

@@ -1,0 +1,27 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from "@nestjs/common";
+import type { Refused } from "../admission.ts";
+import { PROBLEM_TYPE } from "../headers/problem.ts";
+import { end, type NestResponse, rawOf } from "./nest-http.ts";
+
+/** A request that was refused. Status and headers of the response are set; the body is the problem. */
+export class RateLimitException extends HttpException {
+  readonly refused: Refused;
+
+  constructor(refused: Refused) {
+    super(JSON.parse(refused.body), refused.status);
+    this.refused = refused;
+  }
+}
+
+/** Answers with the problem as such; Nest would make `application/json` of it. */
+export class RateLimitFilter implements ExceptionFilter<RateLimitException> {
+  catch({ refused }: RateLimitException, host: ArgumentsHost): void {
+    const response = host.switchToHttp().getResponse<NestResponse>();
+    // `onDenied` may have answered.
+    if (rawOf(response).headersSent) return;
+    rawOf(response).setHeader("Content-Type", PROBLEM_TYPE);
+    end(response, refused.body);
+  }
+}
+
+Catch(RateLimitException)(RateLimitFilter);

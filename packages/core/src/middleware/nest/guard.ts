@@ -1,0 +1,79 @@
+import { type CanActivate, type ExecutionContext, HttpException } from "@nestjs/common";
+import { HeadgateError, shown } from "../../errors.ts";
+import type { Limiter } from "../../limiter/limiter.ts";
+import { after, type Eventually } from "../../limiter/maybe-promise.ts";
+import type { Rules } from "../../limiter/rules.ts";
+import type { Admission, Passed, Refused } from "../admission.ts";
+import { Gate } from "../middleware.ts";
+import { type GateOptions, requireFunction } from "../middleware-options.ts";
+import { besideBody } from "../shared/fetch-response.ts";
+import { isAbandoned, setHeaders, tellEnd } from "../shared/node-response.ts";
+import { RateLimitException } from "./denied-exception.ts";
+import { faceOf, type NestRequest, type NestResponse, rawOf } from "./nest-http.ts";
+
+/** The limits of one guard. */
+export type GuardRules<Request> = GateOptions<string, Request>["rules"];
+
+export interface RateLimitOptions<Request = NestRequest> extends Omit<GateOptions<string, Request>, "rules"> {
+  /**
+   * Hears of each refusal, and may answer it: by what it throws, or by the response of the context, whose status and
+   * headers are set, but for the type of the body. Else the answer is the problem.
+   */
+  readonly onDenied?: ((refused: Refused, context: ExecutionContext) => unknown) | undefined;
+}
+
+/** A request that was let through. */
+export interface Limited {
+  /** What the last guard said to this request. */
+  rateLimit?: Passed;
+}
+
+/** What servers note of a client that has left. */
+const CLIENT_CLOSED_REQUEST = 499;
+
+/** A gate as a guard. */
+export class GateGuard<Request extends NestRequest> implements CanActivate {
+  readonly #gate: Gate<Rules, Request>;
+  readonly #onDenied: RateLimitOptions<Request>["onDenied"];
+
+  constructor(limiter: Limiter, rules: GuardRules<Request>, options: RateLimitOptions<Request>) {
+    requireFunction(options.onDenied, "onDenied");
+    this.#gate = new Gate(limiter, { ...options, rules }, faceOf(options.proxies), ["onDenied"]);
+    this.#onDenied = options.onDenied;
+  }
+
+  canActivate(context: ExecutionContext): Eventually<boolean> {
+    if (context.getType() !== "http") {
+      throw new HeadgateError("HG_BAD_OPTION", "RateLimit", `limits HTTP only, got ${shown(context.getType())}`);
+    }
+    const http = context.switchToHttp();
+    const request = http.getRequest<Request & Limited>();
+    const response = rawOf(http.getResponse<NestResponse>());
+    return after(this.#gate.admit(request), (admission) => {
+      // The client left, or somebody else has answered, as a timeout does.
+      if (isAbandoned(response) || response.headersSent) return this.#abandon(admission);
+      if (!admission.allowed) {
+        response.statusCode = admission.status;
+        // The type comes with the body, for which the program may have another.
+        setHeaders(response, besideBody(admission));
+        return this.#refuse(admission, context);
+      }
+      setHeaders(response, admission.headers);
+      request.rateLimit = admission;
+      if (this.#gate.watches) tellEnd(response, admission);
+      return true;
+    });
+  }
+
+  /** Only by throwing can a guard stop a request without answering it. Nobody waits for an answer. */
+  #abandon(admission: Admission): never {
+    if (admission.allowed) void admission.ended({ status: undefined, aborted: true });
+    throw new HttpException("nobody waits for this any more", CLIENT_CLOSED_REQUEST);
+  }
+
+  #refuse(refused: Refused, context: ExecutionContext): Eventually<never> {
+    return after(this.#onDenied?.(refused, context), () => {
+      throw new RateLimitException(refused);
+    });
+  }
+}

@@ -1,0 +1,99 @@
+import {
+  type CanActivate,
+  type DynamicModule,
+  type ExecutionContext,
+  type FactoryProvider,
+  Inject,
+  Injectable,
+  Module,
+  type ModuleMetadata,
+} from "@nestjs/common";
+import type { Limiter } from "../../limiter/limiter.ts";
+import type { Eventually } from "../../limiter/maybe-promise.ts";
+import type { RuleName, Rules } from "../../limiter/rules.ts";
+import { type GateOptions, requireGateOptions } from "../middleware-options.ts";
+import { isDecorated } from "./decorators.ts";
+import { RateLimitFilter } from "./denied-exception.ts";
+import { GateGuard, type RateLimitOptions } from "./guard.ts";
+import { COMMON, type Common } from "./nest-common.ts";
+import type { NestRequest } from "./nest-http.ts";
+
+/** The limiter of the program, and the options of all guards that do not have their own. */
+export interface RateLimitModuleOptions<R extends Rules = Rules, Request = NestRequest>
+  extends RateLimitOptions<Request> {
+  readonly limiter: Limiter<R>;
+  /** The limits of every route without a decoration. Default: none. */
+  readonly rules?: GateOptions<NoInfer<RuleName<R>>, Request>["rules"] | undefined;
+}
+
+/** Options that come from other providers, such as a configuration or a client of Redis. */
+export interface RateLimitModuleAsyncOptions<R extends Rules = Rules, Request = NestRequest>
+  extends Pick<ModuleMetadata, "imports"> {
+  readonly inject?: FactoryProvider["inject"] | undefined;
+  readonly useFactory: FactoryProvider<RateLimitModuleOptions<R, Request>>["useFactory"];
+}
+
+/** As `@nestjs/core` names them. */
+const APP_GUARD = "APP_GUARD";
+const APP_FILTER = "APP_FILTER";
+
+/** To be imported once, in the module of the program. */
+// biome-ignore lint/complexity/noStaticOnlyClass: Nest knows modules by their classes
+export class RateLimitModule {
+  static forRoot<R extends Rules, Request extends NestRequest = NestRequest>(
+    options: RateLimitModuleOptions<R, Request>,
+  ): DynamicModule {
+    return RateLimitModule.forRootAsync({ useFactory: () => options });
+  }
+
+  static forRootAsync<R extends Rules, Request extends NestRequest = NestRequest>({
+    imports = [],
+    inject = [],
+    useFactory,
+  }: RateLimitModuleAsyncOptions<R, Request>): DynamicModule {
+    return {
+      module: RateLimitModule,
+      global: true,
+      imports,
+      providers: [
+        { provide: COMMON, inject, useFactory: async (...injected) => commonOf(await useFactory(...injected)) },
+        { provide: APP_GUARD, useClass: EveryRouteGuard },
+        { provide: APP_FILTER, useClass: RateLimitFilter },
+      ],
+      exports: [COMMON],
+    };
+  }
+}
+
+Module({})(RateLimitModule);
+
+function commonOf<R extends Rules, Request>(given: RateLimitModuleOptions<R, Request>): Common<R, Request> {
+  const { limiter, rules, ...options } = given;
+  requireGateOptions({ rules: [], ...options }, ["onDenied"]);
+  return { limiter, rules, options };
+}
+
+/** Limits what no decoration does. */
+class EveryRouteGuard implements CanActivate {
+  readonly #guard: GateGuard<NestRequest> | undefined;
+
+  constructor({ limiter, rules, options }: Common<Rules, NestRequest>) {
+    if (rules !== undefined) this.#guard = new GateGuard(limiter, rules, options);
+  }
+
+  canActivate(context: ExecutionContext): Eventually<boolean> {
+    const isElsewhere = context.getType() !== "http";
+    if (
+      this.#guard === undefined ||
+      isElsewhere ||
+      isDecorated(context.getHandler()) ||
+      isDecorated(context.getClass())
+    ) {
+      return true;
+    }
+    return this.#guard.canActivate(context);
+  }
+}
+
+Inject(COMMON)(EveryRouteGuard, undefined, 0);
+Injectable()(EveryRouteGuard);

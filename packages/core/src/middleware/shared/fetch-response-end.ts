@@ -1,0 +1,75 @@
+import type { Passed } from "../admission.ts";
+
+/**
+ * Tells an admission, once, how its request ends: when the response body has been sent whole, when the client
+ * leaves, or when the handler fails.
+ */
+export class FetchEnd {
+  private readonly request: Request;
+  private readonly passed: Passed;
+  private readonly signal: AbortSignal;
+  /** The status of the response, once there is one. The platform may send it at any time from then on. */
+  private status: number | undefined;
+  private isOver = false;
+
+  /** Must be made before the handler runs: Deno aborts only a signal that was asked for before the client left. */
+  constructor(request: Request, passed: Passed) {
+    this.request = request;
+    this.passed = passed;
+    this.signal = request.signal;
+    if (this.signal.aborted) this.abort();
+    else this.signal.addEventListener("abort", this.abort);
+  }
+
+  /** The handler has failed, so the platform answers with an error. */
+  fail(): void {
+    this.status = 500;
+    this.end(false);
+  }
+
+  /** Follows the response. The answer is what to send instead of it. */
+  follow(response: Response): Response {
+    if (this.isOver) return response;
+    const { status, body } = response;
+    this.status = status;
+    if (body === null || this.request.method === "HEAD") {
+      this.end(false);
+      return response;
+    }
+    return new Response(this.followed(body), response);
+  }
+
+  private readonly abort = (): void => this.end(true);
+
+  private end(aborted: boolean): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.signal.removeEventListener("abort", this.abort);
+    void this.passed.ended({ status: this.status, aborted });
+  }
+
+  private followed(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+    const reader = body.getReader();
+    return new ReadableStream<Uint8Array>(
+      {
+        pull: async (controller) => {
+          try {
+            const { done, value } = await reader.read();
+            if (!done) return controller.enqueue(value);
+            this.end(false);
+            controller.close();
+          } catch (error) {
+            this.end(true);
+            throw error;
+          }
+        },
+        cancel: (reason) => {
+          this.end(true);
+          return reader.cancel(reason);
+        },
+      },
+      // Nothing is read ahead: the end comes when the platform takes it.
+      { highWaterMark: 0 },
+    );
+  }
+}

@@ -1,0 +1,87 @@
+import type { Limiter } from "../limiter/limiter.ts";
+import { isPromise } from "../limiter/maybe-promise.ts";
+import type { MemoryLimiter } from "../limiter/memory-limiter.ts";
+import type { RuleName, Rules } from "../limiter/rules.ts";
+import type { Passed, Refused } from "./admission.ts";
+import { Gate } from "./middleware.ts";
+import { type Asked, type GateOptions, requireFunction, requireGateOptions } from "./middleware-options.ts";
+import type { Face } from "./request-adapter.ts";
+import { answerToNobody, besideBody, headersOf, withHeaders } from "./shared/fetch-response.ts";
+import { FetchEnd } from "./shared/fetch-response-end.ts";
+import { platformPeer } from "./shared/platform.ts";
+import { platforms } from "./web/web-client-address.ts";
+
+export type { AddressOptions } from "./address/client-address.ts";
+export type { Passed, Refused } from "./admission.ts";
+export { clientAddress } from "./web/web-client-address.ts";
+
+/**
+ * What `Request → Response` has beside the options of every gate. After the request comes what the platform gives
+ * to its handlers, such as Bun's server; it is `never` so that functions may give it the type that it has there.
+ */
+interface Own<Req extends Request> {
+  /** The address at the other end of the connection. Default: as Bun, Deno, Cloudflare and `@hono/node-server` tell it. */
+  readonly peer?: (request: Req, ...platform: never[]) => string | null | undefined;
+  /** Answers those who are refused. The headers are added, but for the type of the body. */
+  readonly onDenied?:
+    | ((refused: Refused, request: Req, ...platform: never[]) => Response | Promise<Response>)
+    | undefined;
+}
+
+export type RateLimitOptions<Name extends string, Req extends Request = Request> = GateOptions<Name, Req> & Own<Req>;
+
+/** Puts a gate before a handler, to which the admission comes as its second argument. */
+export type Limit<Req extends Request> = <Incoming extends Req, Platform extends readonly unknown[]>(
+  handler: (request: Incoming, admission: Passed, ...platform: Platform) => Response | Promise<Response>,
+) => (request: Incoming, ...platform: Platform) => Promise<Response>;
+
+const OWN = ["peer", "onDenied"] as const;
+
+/** For handlers of the kind `Request → Response`, wherever they run: `rateLimit(limiter, "api")(handler)`. */
+export function rateLimit<R extends Rules, Req extends Request = Request>(
+  limiter: Limiter<R> | MemoryLimiter<R>,
+  asked: Asked<NoInfer<RuleName<R>>, Req, Own<Req>>,
+): Limit<Req> {
+  const options = requireGateOptions<RuleName<R>, Req, Own<Req>>(asked, OWN);
+  const { peer, onDenied } = options;
+  requireFunction(peer, "peer");
+  requireFunction(onDenied, "onDenied");
+  const face: Face<Req> = {
+    peer(request) {
+      const platform = platforms.get(request) ?? [];
+      if (peer === undefined) return platformPeer(request, platform[0]);
+      return peer(request, ...(platform as never[])) ?? undefined;
+    },
+    header: ({ headers }, name) => headers.get(name) ?? undefined,
+  };
+  const gate = new Gate<R, Req>(limiter, options, face, OWN);
+
+  const refuse = async (refused: Refused, request: Req, platform: readonly unknown[]): Promise<Response> => {
+    if (onDenied === undefined) {
+      return new Response(refused.body, { status: refused.status, headers: headersOf(refused) });
+    }
+    return withHeaders(await onDenied(refused, request, ...(platform as never[])), besideBody(refused));
+  };
+
+  return (handler) =>
+    async (request, ...platform) => {
+      platforms.set(request, platform);
+      const admitted = gate.admit(request);
+      // Deno aborts only a signal that was asked for before the client left.
+      const signal = isPromise(admitted) ? request.signal : undefined;
+      const admission = isPromise(admitted) ? await admitted : admitted;
+      if (signal?.aborted) {
+        if (admission.allowed) void admission.ended({ status: undefined, aborted: true });
+        return answerToNobody();
+      }
+      if (!admission.allowed) return refuse(admission, request, platform);
+      const end = gate.watches ? new FetchEnd(request, admission) : undefined;
+      try {
+        const response = withHeaders(await handler(request, admission, ...platform), admission.headers);
+        return end === undefined ? response : end.follow(response);
+      } catch (error) {
+        end?.fail();
+        throw error;
+      }
+    };
+}

@@ -1,0 +1,118 @@
+import { requireCost } from "../limiter/check-options.ts";
+import type { RuleWithNames } from "../limiter/decision.ts";
+import type { Limiter } from "../limiter/limiter.ts";
+import type { RuleName, Rules } from "../limiter/rules.ts";
+import type { Notices } from "../middleware/notices.ts";
+import { failureOf } from "../wrappers/resilient/store-failure.ts";
+import { chargedUntil } from "./charged-until.ts";
+import type { Held } from "./reservation.ts";
+import type { Keeper } from "./reservation-keeper.ts";
+
+/** What one request took from one limit. */
+export interface Taken<Name extends string> {
+  readonly rule: RuleWithNames<Name>;
+  readonly key: string;
+  readonly cost: number;
+  /** Whether the cost is an estimate. */
+  readonly reserved: boolean;
+}
+
+/** What a request holds, and who looks after it. */
+export interface Kept {
+  readonly held: Held;
+  readonly keeper: Keeper;
+}
+
+/** What one request was charged, and how that is put right afterwards. */
+export class Charge<R extends Rules> {
+  private readonly limiter: Limiter<R>;
+  private readonly notices: Notices;
+  private readonly entries: readonly Entry<RuleName<R>>[];
+  private readonly at: number;
+  private readonly now: () => number;
+  private kept: Kept | undefined;
+  private settled = false;
+
+  /** `at` is when it was taken, by the store's clock, which `now` tells. */
+  constructor(
+    limiter: Limiter<R>,
+    taken: readonly Taken<RuleName<R>>[],
+    at: number,
+    now: () => number,
+    notices: Notices,
+    kept: Kept | undefined,
+  ) {
+    this.limiter = limiter;
+    this.notices = notices;
+    this.at = at;
+    this.now = now;
+    this.kept = kept;
+    this.entries = taken.map((each) => ({ ...each }));
+  }
+
+  /** Whether something was reserved and nobody has told the real cost. */
+  get open(): boolean {
+    return !this.settled && this.entries.some(({ reserved }) => reserved);
+  }
+
+  /** Puts the real cost in the place of what was reserved: the rest is given back, or what is missing taken. */
+  async settle(cost: number): Promise<void> {
+    requireCost(cost);
+    await this.correct(({ reserved, cost: before }) => (reserved ? cost : before));
+  }
+
+  /** Leaves it at what was reserved. */
+  async keep(): Promise<void> {
+    await this.correct(({ cost }) => cost);
+  }
+
+  /** Gives back what was reserved. */
+  async release(): Promise<void> {
+    await this.settle(0);
+  }
+
+  /** Gives back everything. */
+  async refund(): Promise<void> {
+    await this.correct(() => 0);
+  }
+
+  private async correct(costOf: (entry: Entry<RuleName<R>>) => number): Promise<void> {
+    const { kept } = this;
+    const changes: Promise<void>[] = [];
+    const ends: (() => Promise<void>)[] = [];
+    // All of it at once, so that a second correction builds on this one.
+    this.settled = true;
+    this.kept = undefined;
+    for (const [i, entry] of this.entries.entries()) {
+      const before = entry.cost;
+      entry.cost = costOf(entry);
+      const { cost, reserved } = entry;
+      if (kept !== undefined && reserved) ends.push(() => kept.held.end(i, cost));
+      else changes.push(this.change(entry, before));
+    }
+    if (kept !== undefined) changes.push(kept.keeper.finish(kept.held, () => inTurn(ends)));
+    try {
+      await Promise.all(changes);
+    } catch (error) {
+      if (failureOf(error) === undefined) throw error;
+      this.notices.give("HG_REFUND_LOST", "a request could not be corrected", error);
+    }
+  }
+
+  private async change({ rule: { name, limit }, key, cost }: Entry<RuleName<R>>, before: number): Promise<void> {
+    const { limiter } = this;
+    if (cost > before) await limiter.penalize(name, key, { cost: cost - before });
+    if (cost >= before) return;
+    // What is forgotten by now, with its window or its algorithm, must not be taken from what others have used since.
+    const counts = this.now() < chargedUntil(limit, this.at) && limiter.limitOf(name).algorithm === limit.algorithm;
+    if (counts) await limiter.refund(name, key, { cost: before - cost });
+  }
+}
+
+async function inTurn(tasks: readonly (() => Promise<void>)[]): Promise<void> {
+  for (const task of tasks) await task();
+}
+
+interface Entry<Name extends string> extends Taken<Name> {
+  cost: number;
+}

@@ -1,0 +1,62 @@
+import { algorithms } from "../algorithms/registry.ts";
+import type { Limit } from "../limits/limit.ts";
+import type { Operation } from "../stores/store.ts";
+
+/** What a request has taken, as it is written down for those who may have to release it. */
+export interface HoldRecord {
+  /** When it was taken at the earliest, by the store's clock. */
+  readonly at: number;
+  readonly operations: readonly HeldOperation[];
+}
+
+export interface HeldOperation extends Operation {
+  /** Whether the cost is an estimate; else it was charged for good. */
+  readonly reserved: boolean;
+}
+
+export function writeRecord({ at, operations }: HoldRecord): string {
+  return JSON.stringify({ at, operations });
+}
+
+/** What was written down; nothing if it cannot be read, as if another version wrote it. */
+export function readRecord(text: string): HoldRecord | undefined {
+  try {
+    const record: unknown = JSON.parse(text);
+    return isRecord(record) ? record : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isRecord(value: unknown): value is HoldRecord {
+  return hasNumbers(value, ["at"]) && "operations" in value && isList(value.operations, isOperation);
+}
+
+function isOperation(value: unknown): value is HeldOperation {
+  if (!hasNumbers(value, ["cost"]) || !("rule" in value && "key" in value && "reserved" in value)) return false;
+  const { rule, key, reserved } = value;
+  if (typeof rule !== "object" || rule === null || !("name" in rule && "limit" in rule)) return false;
+  return (
+    typeof key === "string" && typeof reserved === "boolean" && typeof rule.name === "string" && isLimit(rule.limit)
+  );
+}
+
+const NUMBERS = ["limit", "window", "burst", "bucketWidth", "unit", "drain", "perPart", "capacity"] as const;
+
+/** A limit goes through JSON unchanged: its numbers are finite, and are written with all their digits. */
+function isLimit(value: unknown): value is Limit {
+  if (!hasNumbers(value, NUMBERS) || !("algorithm" in value && "anchor" in value && "coarse" in value)) return false;
+  const { algorithm, anchor, coarse } = value;
+  const isKnown = typeof algorithm === "string" && Object.hasOwn(algorithms, algorithm);
+  return isKnown && (anchor === "clock" || anchor === "request") && typeof coarse === "boolean";
+}
+
+function hasNumbers(value: unknown, names: readonly string[]): value is object {
+  return (
+    typeof value === "object" && value !== null && names.every((name) => Number.isFinite(Reflect.get(value, name)))
+  );
+}
+
+function isList<Item>(value: unknown, isItem: (item: unknown) => item is Item): value is readonly Item[] {
+  return Array.isArray(value) && value.length > 0 && value.every(isItem);
+}

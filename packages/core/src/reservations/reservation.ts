@@ -1,0 +1,45 @@
+import type { Store } from "../stores/store.ts";
+import { endOnce, takeOnce, unlessEnded } from "./idempotent-steps.ts";
+import type { HeldOperation, HoldRecord } from "./journal-record.ts";
+
+/** What a request of this process holds. */
+export class Held implements HoldRecord {
+  readonly id = crypto.randomUUID();
+  readonly at: number;
+  readonly operations: readonly HeldOperation[];
+  /** When it was last known that nobody had released it. */
+  sureAt: number;
+  private readonly store: Store;
+  private readonly now: () => number;
+
+  constructor(store: Store, operations: readonly HeldOperation[], now: () => number) {
+    this.store = store;
+    this.operations = operations;
+    this.now = now;
+    this.at = now();
+    this.sureAt = this.at;
+  }
+
+  /** How the request is charged: once, also if it is asked for again by whoever releases it. */
+  get take(): { readonly idempotencyKey: string; readonly rememberFor: number } {
+    const { idempotencyKey, rememberFor } = takeOnce(this.id, this);
+    return { idempotencyKey, rememberFor };
+  }
+
+  /** Puts the real cost of an operation in the place of what was reserved for it. Can be tried again if the store fails. */
+  async end(place: number, cost: number): Promise<void> {
+    const { store, operations } = this;
+    const operation = operations[place];
+    const more = cost - operation.cost;
+    const end = endOnce(this.id, place, operation, this.at, this.sureAt);
+    if (this.now() >= end.voidFrom) {
+      if (more > 0) await store.apply("penalize", [{ ...operation, cost: more }]);
+      return;
+    }
+    const change = { ...operation, cost: Math.abs(more) };
+    if (await unlessEnded(() => store.apply(more > 0 ? "penalize" : "refund", [change], end))) return;
+    // It was released, so nothing of it is charged any more.
+    const again = { ...end, idempotencyKey: `${end.idempotencyKey}:late` };
+    if (cost > 0) await store.apply("penalize", [{ ...operation, cost }], again);
+  }
+}

@@ -1,0 +1,95 @@
+import type { Clock } from "../clock/clock.ts";
+import type { RuleWithNames } from "../limiter/decision.ts";
+import { decided, type Limiter } from "../limiter/limiter.ts";
+import { after, type Eventually } from "../limiter/maybe-promise.ts";
+import type { Check } from "../limiter/requests.ts";
+import { makeRule, type RuleName, type Rules } from "../limiter/rules.ts";
+import { Verdict } from "../limiter/verdict.ts";
+import type { Outcome } from "../middleware/admission.ts";
+import type { Notices } from "../middleware/notices.ts";
+import { take } from "../middleware/run-checks.ts";
+import { Charge, type Taken } from "./charge.ts";
+import { Keeper } from "./reservation-keeper.ts";
+
+/** What was decided, and what can be put right about it. */
+export interface Sale<R extends Rules> {
+  readonly outcome: Outcome;
+  readonly charge: Charge<R>;
+}
+
+export interface TillOptions {
+  readonly notices: Notices;
+  /** How long a reservation outlives its process. */
+  readonly forMs: number;
+  /** The program's own clock, if it gave one. */
+  readonly clock: Clock | undefined;
+  /** The time where the store does not tell it. */
+  readonly now: () => number;
+}
+
+/** Takes what requests ask for where that may have to be put right afterwards. */
+export class Till<R extends Rules> {
+  private readonly limiter: Limiter<R>;
+  /** Of each limit, whether its cost is an estimate. */
+  private readonly reserves: readonly boolean[];
+  private readonly notices: Notices;
+  private readonly now: () => number;
+  private readonly keeper: Keeper | undefined;
+  private readonly rules = new Map<RuleName<R>, RuleWithNames<RuleName<R>>>();
+
+  constructor(limiter: Limiter<R>, reserves: readonly boolean[], { notices, forMs, clock, now }: TillOptions) {
+    const { store } = limiter;
+    this.limiter = limiter;
+    this.reserves = reserves;
+    this.notices = notices;
+    this.now = () => store.clock?.now() ?? now();
+    if (store.holds !== undefined && reserves.includes(true)) {
+      this.keeper = new Keeper(store, store.holds, { forMs, notices, clock, now: this.now });
+    }
+  }
+
+  take(checks: readonly Check<RuleName<R>>[]): Eventually<Sale<R>> {
+    const { limiter, keeper, notices, now } = this;
+    const taken = checks.map((check, i) => this.taken(check, this.reserves[i]));
+    if (keeper !== undefined) return this.takeAndHold(taken, keeper);
+    const at = now();
+    return after(take(limiter, checks), (outcome) => {
+      return { outcome, charge: new Charge(limiter, taken, at, now, notices, undefined) };
+    });
+  }
+
+  private async takeAndHold(taken: readonly Taken<RuleName<R>>[], keeper: Keeper): Promise<Sale<R>> {
+    const { limiter, notices, now } = this;
+    const held = keeper.hold(taken);
+    let outcome: Outcome;
+    try {
+      const decisions = decided("take", taken, await limiter.store.apply("take", taken, held.take));
+      outcome = decisions.length === 1 ? decisions[0] : new Verdict(decisions);
+      const { allowed: admitted } = outcome;
+      decisions.forEach((decision, i) => void limiter.onDecision?.(decision, { key: taken[i].key, admitted }));
+    } catch (error) {
+      keeper.leave(held);
+      throw error;
+    }
+    // What stood in for the store has charged nothing there, as far as is known.
+    const isAsked = outcome.source === "store";
+    if (!isAsked) keeper.leave(held);
+    else if (!outcome.allowed) keeper.drop(held);
+    const kept = isAsked ? { held, keeper } : undefined;
+    return { outcome, charge: new Charge(limiter, taken, held.at, now, notices, kept) };
+  }
+
+  private taken({ rule, key, cost = 1 }: Check<RuleName<R>>, reserved: boolean): Taken<RuleName<R>> {
+    return { rule: this.rule(rule), key, cost, reserved };
+  }
+
+  /** The same object as long as its limit is the same: a store may know it again. */
+  private rule(name: RuleName<R>): RuleWithNames<RuleName<R>> {
+    const limit = this.limiter.limitOf(name);
+    const known = this.rules.get(name);
+    if (known?.limit === limit) return known;
+    const rule = makeRule(name, limit);
+    this.rules.set(name, rule);
+    return rule;
+  }
+}

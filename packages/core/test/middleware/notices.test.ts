@@ -1,0 +1,55 @@
+import { readFileSync } from "node:fs";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { type NoticeCode, Notices, noticeCodes } from "../../src/middleware/notices.ts";
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllGlobals();
+  vi.resetModules();
+});
+
+/** The notices of a process in which nothing was said yet. */
+async function freshNotices(): Promise<Notices> {
+  return (await import("../../src/middleware/notices.ts")).processNotices;
+}
+
+describe("a notice", () => {
+  it("is given once for each code, however often the occasion comes", () => {
+    const heard: unknown[] = [];
+    const notices = new Notices((notice) => heard.push(notice.code));
+    notices.give("HG_PROXY_NOT_TRUSTED", "first");
+    notices.give("HG_PROXY_NOT_TRUSTED", "second");
+    notices.give("HG_STORE_IGNORED", "third");
+    expect(heard).toEqual(["HG_PROXY_NOT_TRUSTED", "HG_STORE_IGNORED"]);
+  });
+
+  it("is a warning of the process, with its code and its cause", async () => {
+    const emitWarning = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    const notices = await freshNotices();
+    notices.give("HG_NO_CLIENT_ADDRESS", "here");
+    notices.give("HG_STORE_IGNORED", "there", new Error("gone"));
+    expect(emitWarning.mock.calls).toEqual([
+      [expect.stringMatching(/^here: /), { type: "HeadgateWarning", code: "HG_NO_CLIENT_ADDRESS" }],
+      [expect.stringMatching(/^there: /), { type: "HeadgateWarning", code: "HG_STORE_IGNORED", detail: "Error: gone" }],
+    ]);
+  });
+
+  it("goes to the console where there is no process", async () => {
+    const notices = await freshNotices();
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+    vi.stubGlobal("process", undefined);
+    notices.give("HG_NO_CLIENT_ADDRESS", "here");
+    expect(warn.mock.calls).toEqual([[expect.stringMatching(/^HeadgateWarning \[HG_NO_CLIENT_ADDRESS\]: here: /)]]);
+  });
+});
+
+describe("docs/guide/clients.md", () => {
+  const page = readFileSync(new URL("../../../../docs/guide/clients.md", import.meta.url), "utf8");
+  const anchors = [...page.matchAll(/^#+ (.+)$/gm)].map(([, title]) => title.toLowerCase().replaceAll(" ", "-"));
+
+  it.each(Object.keys(noticeCodes))("explains %s, where the notice says", (code) => {
+    const [, anchor] = /docs\/guide\/clients\.md#([\w-]+)$/.exec(noticeCodes[code as NoticeCode]) ?? [];
+    expect(anchors).toContain(anchor);
+    expect(page).toContain(`\`${code}\``);
+  });
+});

@@ -1,0 +1,15 @@
+import type { Face } from "../../src/middleware/request-adapter.ts";
+
+/** A request of no framework. */
+export interface TestRequest {
+  readonly peer?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly user?: string;
+  readonly cost?: number;
+}
+
+export const face: Face<TestRequest> = {
+  peer: ({ peer }) => peer,
+  header: ({ headers }, name) => headers?.[name],
+  user: ({ user }) => user,
+};
