@@ -32,8 +32,8 @@ export type { Rate } from "./limits/rate.ts";
 export { limitFromSpec } from "./limits/spec.ts";
 export { rateLimiter, type SharedOptions } from "./rate-limiter.ts";
 export type { Hold, Holds } from "./reservations/journal.ts";
-export type { Bulletin } from "./stores/bulletin.ts";
 export { MemoryStore, type MemoryStoreOptions } from "./stores/memory/memory-store.ts";
+export type { Bulletin } from "./stores/notifications.ts";
 export type {
   Action,
   Answer,

@@ -1,2 +1,2 @@
-export type { ZooKeeperStoreOptions } from "./stores/zookeeper/options.ts";
+export type { ZooKeeperStoreOptions } from "./stores/zookeeper/zookeeper-options.ts";
 export { type ZooKeeperStats, ZooKeeperStore } from "./stores/zookeeper/zookeeper-store.ts";

@@ -1,8 +1,8 @@
 import { Outcome } from "../algorithms/algorithm.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Limit } from "../limits/limit.ts";
-import type { Ledger } from "../stores/memory/ledger.ts";
 import type { MemoryStore } from "../stores/memory/memory-store.ts";
+import type { Ledger } from "../stores/memory/rule-rows.ts";
 import type { Action } from "../stores/store.ts";
 import { type CheckAllOptions, type CheckOptions, type CostOptions, costIn, type NoOptions } from "./check-options.ts";
 import { Decision, type RuleWithNames } from "./decision.ts";

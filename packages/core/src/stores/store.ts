@@ -1,7 +1,7 @@
 import type { Clock } from "../clock/clock.ts";
 import type { Limit } from "../limits/limit.ts";
 import type { Holds } from "../reservations/journal.ts";
-import type { Bulletin } from "./bulletin.ts";
+import type { Bulletin } from "./notifications.ts";
 
 /** A limit under the name that a limiter gave it. */
 export interface Rule {

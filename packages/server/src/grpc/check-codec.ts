@@ -1,7 +1,7 @@
 // The messages of checks, which are the many. `generated` has the same in general: a test holds the two together.
 import type { Source } from "headgate";
-import type { CheckRequest, CheckResult, LimitResult, UsageState } from "../check/check.ts";
-import { RequestError } from "../check/request-error.ts";
+import type { CheckRequest, CheckResult, LimitResult, UsageState } from "../checks/check.ts";
+import { RequestError } from "../checks/request-error.ts";
 import type { Dimension } from "../rules/rule.ts";
 import type { WireReader, WireWriter } from "./wire.ts";
 

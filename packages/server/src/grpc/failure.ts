@@ -1,6 +1,6 @@
 import { Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { HeadgateError, StoreError } from "headgate";
-import { RequestError } from "../check/request-error.ts";
+import { RequestError } from "../checks/request-error.ts";
 import { MalformedMessage, WireWriter } from "./wire.ts";
 
 /** Why a call failed, as its status says it. */

@@ -7,8 +7,8 @@ import {
 } from "@grpc/grpc-js";
 import { after, type Eventually } from "headgate/http";
 import type { Principal } from "../access/key-ring.ts";
-import type { CheckService } from "../check/check.ts";
-import { weightOf } from "../check/weight.ts";
+import type { CheckService } from "../checks/check.ts";
+import { weightOf } from "../checks/check-weight.ts";
 import type { Telemetry } from "../metrics/telemetry.ts";
 import { type Access, type AccessOptions, Refused } from "./access.ts";
 import {

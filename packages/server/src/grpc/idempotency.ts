@@ -1,6 +1,6 @@
 import type { Metadata } from "@grpc/grpc-js";
 import { IDEMPOTENCY_KEY_FORM, isIdempotencyKey } from "headgate";
-import { RequestError } from "../check/request-error.ts";
+import { RequestError } from "../checks/request-error.ts";
 import type { WireCheck } from "./check-codec.ts";
 
 const NAME = "x-idempotency-key";

@@ -1,7 +1,7 @@
 import { isPromise } from "headgate/http";
-import type { CheckResult, CheckService } from "../check/check.ts";
-import { RequestError } from "../check/request-error.ts";
-import { weightOf } from "../check/weight.ts";
+import type { CheckResult, CheckService } from "../checks/check.ts";
+import { RequestError } from "../checks/request-error.ts";
+import { weightOf } from "../checks/check-weight.ts";
 import { startingNow, type Work } from "../rules/in-turns.ts";
 import { type Answered, requireDimension, type WireCheck, type WireError } from "./check-codec.ts";
 import type { Failure } from "./failure.ts";

@@ -1,4 +1,4 @@
-import type { CheckRequest, CheckResult, UsageState } from "../check/check.ts";
+import type { CheckRequest, CheckResult, UsageState } from "../checks/check.ts";
 import { Spread } from "./spread.ts";
 import { Tally } from "./tally.ts";
 import type { Telemetry } from "./telemetry.ts";

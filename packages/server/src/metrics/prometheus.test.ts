@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { checkResult, limitResult } from "../../test/metrics/results.ts";
-import type { CheckRequest } from "../check/check.ts";
+import type { CheckRequest } from "../checks/check.ts";
 import { NodeTelemetry } from "./node-telemetry.ts";
 import { prometheus } from "./prometheus.ts";
 

@@ -1,5 +1,5 @@
 import type { Source } from "headgate";
-import type { LimitResult } from "../check/check.ts";
+import type { LimitResult } from "../checks/check.ts";
 
 export const SOURCES = ["store", "lease", "cache", "fallback"] as const satisfies readonly Source[];
 

@@ -1,4 +1,4 @@
-import type { CheckRequest, CheckResult, UsageState } from "../check/check.ts";
+import type { CheckRequest, CheckResult, UsageState } from "../checks/check.ts";
 
 /** What is counted. No key is ever a label. */
 export interface Telemetry {

@@ -1,7 +1,7 @@
 import { type SpanContext, type SpanOptions, type Tracer, trace } from "@opentelemetry/api";
 import { afterEach, describe, expect, it } from "vitest";
 import { checkResult, limitResult } from "../../test/metrics/results.ts";
-import type { CheckRequest, CheckResult, CheckService } from "../check/check.ts";
+import type { CheckRequest, CheckResult, CheckService } from "../checks/check.ts";
 import { traced } from "./tracing.ts";
 
 const REQUEST: CheckRequest = { identifier: "alice", dimension: "user", endpoint: "/orders", cost: 1 };

@@ -1,5 +1,5 @@
 import { isSpanContextValid, type Span, SpanStatusCode, type Tracer, trace } from "@opentelemetry/api";
-import type { CheckRequest, CheckResult, CheckService } from "../check/check.ts";
+import type { CheckRequest, CheckResult, CheckService } from "../checks/check.ts";
 
 /** The same service, with a span for each call if somebody has set up OpenTelemetry; else the very same. */
 export function traced(service: CheckService): CheckService {

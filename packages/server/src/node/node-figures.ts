@@ -1,7 +1,7 @@
 import type { Registry } from "prom-client";
 import type { WrongKeys } from "../access/wrong-keys.ts";
-import type { Standings } from "../check/standings.ts";
-import type { StoreStats } from "../check/stores.ts";
+import type { Standings } from "../checks/user-data.ts";
+import type { StoreStats } from "../checks/counter-stores.ts";
 import { foldCounter, foldGauge, type Series } from "../metrics/folded.ts";
 import type { RollupWriter } from "../metrics/rollup-writer.ts";
 import type { RulesInForce } from "./rules-in-force.ts";

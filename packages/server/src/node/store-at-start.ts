@@ -1,5 +1,5 @@
 import { StoreError } from "headgate";
-import type { Stores } from "../check/stores.ts";
+import type { Stores } from "../checks/counter-stores.ts";
 import type { Log } from "./log.ts";
 
 /** What Redis says while something is the matter with it that may pass. */

@@ -1,5 +1,5 @@
 import { type DegradedChange, HeadgateError } from "headgate";
-import type { StoreState, Stores } from "../check/stores.ts";
+import type { StoreState, Stores } from "../checks/counter-stores.ts";
 import type { Log } from "./log.ts";
 
 /** A store that goes on refusing is logged this often, and counts as partly reachable for so long. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { CheckResult, LimitResult } from "../check/check.ts";
+import type { CheckResult, LimitResult } from "../checks/check.ts";
 import { answerOf, answerText, denialText } from "./check-answer.ts";
 
 const ms = fc.oneof(fc.double({ min: 0, max: 1e15, noNaN: true }), fc.constant(Number.POSITIVE_INFINITY));

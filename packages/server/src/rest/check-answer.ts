@@ -1,4 +1,4 @@
-import type { CheckResult, LimitResult } from "../check/check.ts";
+import type { CheckResult, LimitResult } from "../checks/check.ts";
 import { type ProblemCode, problemBody } from "./problem.ts";
 
 /** What one limit said, in the words of the gRPC answer. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { CheckResult, LimitResult } from "../check/check.ts";
+import type { CheckResult, LimitResult } from "../checks/check.ts";
 import { CheckHeaders } from "./check-headers.ts";
 
 function limitResult(rule_id: string, remaining: number, fields: Partial<LimitResult> = {}): LimitResult {

@@ -1,6 +1,6 @@
 import { tokenBucket } from "headgate";
 import { type HeaderField, HeaderWriter, Policy, type Standing, stateHeader, type Told } from "headgate/http";
-import type { CheckResult, LimitResult, UsageState } from "../check/check.ts";
+import type { CheckResult, LimitResult, UsageState } from "../checks/check.ts";
 
 /** Of a limit, headers tell its units and its window: this lends the rest. */
 const ANY = tokenBucket("1/s");

@@ -3,7 +3,7 @@ import { isPromise } from "headgate/http";
 import type { Role } from "../access/api-key.ts";
 import type { Principal } from "../access/key-ring.ts";
 import { PERMISSIONS, type Permission } from "../access/permissions.ts";
-import { weightOf } from "../check/weight.ts";
+import { weightOf } from "../checks/check-weight.ts";
 import { sendHeaders } from "./answers.ts";
 import type { WholeParts } from "./parts.ts";
 import { Problem } from "./problem.ts";

@@ -1,8 +1,8 @@
 import type { Principal } from "../access/key-ring.ts";
 import type { WrongKeys } from "../access/wrong-keys.ts";
-import type { CheckService } from "../check/check.ts";
-import type { Standings } from "../check/standings.ts";
-import type { StoreState } from "../check/stores.ts";
+import type { CheckService } from "../checks/check.ts";
+import type { Standings } from "../checks/user-data.ts";
+import type { StoreState } from "../checks/counter-stores.ts";
 import type { Database } from "../database/database.ts";
 import type { MostDenied } from "../metrics/denied-on-all-nodes.ts";
 import type { Telemetry } from "../metrics/telemetry.ts";

@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyRequest } from "fastify";
 import { HeadgateError, StoreError } from "headgate";
-import { RequestError } from "../check/request-error.ts";
+import { RequestError } from "../checks/request-error.ts";
 import { DatabaseError } from "../database/database-error.ts";
 import { type FieldProblem, fieldProblem, Problem, type ProblemCode, validationProblem } from "./problem.ts";
 

@@ -1,4 +1,4 @@
-import { RequestError } from "../check/request-error.ts";
+import { RequestError } from "../checks/request-error.ts";
 import { MOST_PARTS } from "./pattern.ts";
 
 /** Most slashes that an endpoint may have, counting every character that any server takes for one. */

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { trickedPaths } from "../../test/rules/path-tricks.ts";
 import { sampleRule } from "../../test/rules/sample-rule.ts";
-import { RequestError } from "../check/request-error.ts";
+import { RequestError } from "../checks/request-error.ts";
 import { Catalogue } from "./catalogue.ts";
 import { piecesOf, requireReadable } from "./endpoint.ts";
 import { matchEveryReading } from "./every-reading.ts";

@@ -1,4 +1,4 @@
-import { RequestError } from "../check/request-error.ts";
+import { RequestError } from "../checks/request-error.ts";
 import type { Meaning, Piece } from "./endpoint.ts";
 import type { PatternTrie, TrieNode } from "./trie.ts";
 

@@ -1,10 +1,10 @@
 import { status } from "@grpc/grpc-js";
 import { ManualClock } from "headgate/testing";
 import { describe, expect, it } from "vitest";
-import type { CheckService } from "../../src/check/check.ts";
+import type { CheckService } from "../../src/checks/check.ts";
 import { Dimension } from "../../src/grpc/generated/headgate/v1/rate_limiter.ts";
 import { SelfLimits } from "../../src/rest/self-limits.ts";
-import { rule, world } from "../check/fixtures.ts";
+import { rule, world } from "../checks/fixtures.ts";
 import { call, check, served } from "./fixtures.ts";
 
 describe("CheckRateLimitBatch", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Dimension, Source, UsageState } from "../../src/grpc/generated/headgate/v1/rate_limiter.ts";
-import { rule } from "../check/fixtures.ts";
+import { rule } from "../checks/fixtures.ts";
 import { call, check, served } from "./fixtures.ts";
 
 const NOW_S = Date.parse("2026-01-01T00:00:00Z") / 1000;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { CheckResult, LimitResult } from "../../src/check/check.ts";
+import type { CheckResult, LimitResult } from "../../src/checks/check.ts";
 import { readBatch, readStreamed, writeBatch, writeQuota, writeStreamed } from "../../src/grpc/check-codec.ts";
 import {
   CheckRateLimitBatchRequest,

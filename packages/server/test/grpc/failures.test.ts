@@ -6,7 +6,7 @@ import {
   CheckRateLimitResponse,
   Dimension,
 } from "../../src/grpc/generated/headgate/v1/rate_limiter.ts";
-import { rule } from "../check/fixtures.ts";
+import { rule } from "../checks/fixtures.ts";
 import { by, call, check, clientOf, served } from "./fixtures.ts";
 import { sendBytes } from "./raw-client.ts";
 

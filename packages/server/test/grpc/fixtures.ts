@@ -10,7 +10,7 @@ import {
 } from "../../src/grpc/generated/headgate/v1/rate_limiter.ts";
 import { type GrpcOptions, type RunningGrpc, startGrpc } from "../../src/grpc/server.ts";
 import type { RateLimitRule } from "../../src/rules/rule.ts";
-import { type World, world } from "../check/fixtures.ts";
+import { type World, world } from "../checks/fixtures.ts";
 
 /** Keys by their secrets, as a key ring knows them. */
 class Keys {

@@ -1,7 +1,7 @@
 import { status } from "@grpc/grpc-js";
 import { describe, expect, it, vi } from "vitest";
-import type { CheckResult } from "../../src/check/check.ts";
-import { world } from "../check/fixtures.ts";
+import type { CheckResult } from "../../src/checks/check.ts";
+import { world } from "../checks/fixtures.ts";
 import { by, call, check, served } from "./fixtures.ts";
 
 describe("a server that stops", () => {

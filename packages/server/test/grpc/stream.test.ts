@@ -1,11 +1,11 @@
 import { type ClientDuplexStream, status } from "@grpc/grpc-js";
 import { describe, expect, it, vi } from "vitest";
-import type { CheckResult } from "../../src/check/check.ts";
+import type { CheckResult } from "../../src/checks/check.ts";
 import type {
   CheckRateLimitStreamRequest,
   CheckRateLimitStreamResponse,
 } from "../../src/grpc/generated/headgate/v1/rate_limiter.ts";
-import { rule, world } from "../check/fixtures.ts";
+import { rule, world } from "../checks/fixtures.ts";
 import { by, check, type Served, served } from "./fixtures.ts";
 
 type Stream = ClientDuplexStream<CheckRateLimitStreamRequest, CheckRateLimitStreamResponse>;

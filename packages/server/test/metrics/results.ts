@@ -1,4 +1,4 @@
-import type { CheckResult, LimitResult } from "../../src/check/check.ts";
+import type { CheckResult, LimitResult } from "../../src/checks/check.ts";
 
 /** Results as checks give them, for tests. */
 export function limitResult(parts: Partial<LimitResult>): LimitResult {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { Standings } from "../../src/check/standings.ts";
+import { Standings } from "../../src/checks/user-data.ts";
 import { allSettings, fields, flagOf, variableOf } from "../../src/config/fields.ts";
 import { NodeTelemetry } from "../../src/metrics/node-telemetry.ts";
 import { prometheus } from "../../src/metrics/prometheus.ts";

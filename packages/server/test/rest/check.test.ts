@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { afterEach, expect, it } from "vitest";
-import type { CheckService } from "../../src/check/check.ts";
+import type { CheckService } from "../../src/checks/check.ts";
 import { type Ask, ruleOf, type Service, type ServiceOptions, startService } from "./service.ts";
 
 let service: Service;

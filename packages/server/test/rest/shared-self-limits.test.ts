@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { type RedisServer, startRedis } from "../../../core/test/servers/redis-server.ts";
-import { openStores, type Stores } from "../../src/check/stores.ts";
+import { openStores, type Stores } from "../../src/checks/counter-stores.ts";
 import { SelfLimits } from "../../src/rest/self-limits.ts";
 import { type Service, startService } from "./service.ts";
 

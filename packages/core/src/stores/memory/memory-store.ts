@@ -4,12 +4,12 @@ import { SystemClock } from "../../clock/system-clock.ts";
 import { HeadgateError, StoreError, shown } from "../../errors.ts";
 import { type Limit, sameLimit } from "../../limits/limit.ts";
 import { requireOptions } from "../../options.ts";
-import { fingerprint, IDEMPOTENCY_WINDOW } from "../fingerprint.ts";
+import { fingerprint, IDEMPOTENCY_WINDOW } from "../idempotency.ts";
 import type { Action, Answer, ApplyOptions, Operation, Rule, Store } from "../store.ts";
 import { transact } from "../transact.ts";
-import { AnsweredRequests } from "./answered-requests.ts";
+import { AnsweredRequests } from "./idempotency-records.ts";
 import { KeyHash } from "./key-hash.ts";
-import { Ledger } from "./ledger.ts";
+import { Ledger } from "./rule-rows.ts";
 
 const DEFAULT_MAX_KEYS = 4_000_000;
 const DEFAULT_MAX_IDEMPOTENCY_KEYS = 250_000;

@@ -5,23 +5,16 @@ import type { Holds } from "../../reservations/journal.ts";
 import { Deadlines, type Timed } from "../deadlines.ts";
 import { localClock, localTime, type ServerClock } from "../server-clock.ts";
 import type { Action, Answer, ApplyOptions, Operation, Store, StoreNodes } from "../store.ts";
-import { command, isCluster, noteReply, type RedisClient, requireClient, troubleOf } from "./connection.ts";
-import { RedisHolds } from "./holds.ts";
+import { Outbox } from "./batcher.ts";
 import { tagOf } from "./key-names.ts";
-import { Outbox } from "./outbox.ts";
-import { NO_TIMES, type Plan, Planner, planOf, type Request, type Times } from "./plan.ts";
-import { RedisBulletin } from "./redis-bulletin.ts";
-import { Reply } from "./reply.ts";
-import { HOLDS, SHORT } from "./script.ts";
-import {
-  isClusterDown,
-  isElsewhere,
-  isOfCluster,
-  isRedirection,
-  isScriptMissing,
-  storeError,
-} from "./server-errors.ts";
-import { RedisServers } from "./servers.ts";
+import { HOLDS, SHORT } from "./lua-script.ts";
+import { command, isCluster, noteReply, type RedisClient, requireClient, troubleOf } from "./redis-connection.ts";
+import { isClusterDown, isElsewhere, isOfCluster, isRedirection, isScriptMissing, storeError } from "./redis-errors.ts";
+import { RedisHolds } from "./redis-journal.ts";
+import { RedisBulletin } from "./redis-notifications.ts";
+import { RedisServers } from "./redis-servers.ts";
+import { Reply } from "./script-reply.ts";
+import { NO_TIMES, type Plan, Planner, planOf, type Request, type Times } from "./script-request.ts";
 
 export interface RedisStoreOptions {
   /** What all keys begin with (default `rl`). */

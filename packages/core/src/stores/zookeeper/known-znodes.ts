@@ -1,5 +1,5 @@
 import { localTime } from "../server-clock.ts";
-import type { Contents } from "./contents.ts";
+import type { Contents } from "./znode-contents.ts";
 
 /** A znode as it was when it was last seen. */
 export interface Seen {

@@ -1,21 +1,21 @@
 import type { Clock } from "../../clock/clock.ts";
-import type { Bulletin } from "../bulletin.ts";
 import { Deadlines } from "../deadlines.ts";
-import { fingerprint, IDEMPOTENCY_WINDOW } from "../fingerprint.ts";
+import { fingerprint, IDEMPOTENCY_WINDOW } from "../idempotency.ts";
+import type { Bulletin } from "../notifications.ts";
 import { digest } from "../redis/key-names.ts";
 import { localClock, localTime } from "../server-clock.ts";
 import type { Action, Answer, ApplyOptions, Operation, Rule, Store } from "../store.ts";
-import { Asked, type Question } from "./asked.ts";
-import { ANY_VERSION, Connection } from "./connection.ts";
+import { Rounds } from "./compare-and-set.ts";
 import { KnownZnodes } from "./known-znodes.ts";
-import { Lanes } from "./lanes.ts";
-import { LeaderTime } from "./leader-time.ts";
-import { readOptions, type Settings, type ZooKeeperStoreOptions } from "./options.ts";
-import { Rounds } from "./rounds.ts";
-import { Sweeper } from "./sweeper.ts";
+import { LeaderTime } from "./leader-clock.ts";
+import { Asked, type Question } from "./pending-request.ts";
 import { Places } from "./znode-names.ts";
-import { ZooKeeperBulletin } from "./zookeeper-bulletin.ts";
+import { Lanes } from "./znode-queues.ts";
+import { Sweeper } from "./znode-sweeper.ts";
+import { ANY_VERSION, Connection } from "./zookeeper-connection.ts";
 import { closed, isMissing, storeError } from "./zookeeper-errors.ts";
+import { ZooKeeperBulletin } from "./zookeeper-notifications.ts";
+import { readOptions, type Settings, type ZooKeeperStoreOptions } from "./zookeeper-options.ts";
 
 /** A server that is asked something may be silent for so long, or for the time that a request has if that is longer. */
 const SILENCE_MS = 1_000;

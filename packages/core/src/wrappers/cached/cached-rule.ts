@@ -1,5 +1,5 @@
 import { type Algorithm, Outcome } from "../../algorithms/algorithm.ts";
-import type { Ledger } from "../../stores/memory/ledger.ts";
+import type { Ledger } from "../../stores/memory/rule-rows.ts";
 import type { Rule } from "../../stores/store.ts";
 import { KnownQuotas } from "./known-quotas.ts";
 import { Denials } from "./remembered-denials.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "../../clock/clock.ts";
-import type { Bulletin } from "../../stores/bulletin.ts";
+import type { Bulletin } from "../../stores/notifications.ts";
 import type { Rule, Store } from "../../stores/store.ts";
 import type { Lease } from "./lease.ts";
 

@@ -1,8 +1,8 @@
 import type { Clock } from "../../clock/clock.ts";
 import { HeadgateError, StoreError, shown } from "../../errors.ts";
 import type { Holds } from "../../reservations/journal.ts";
-import type { Bulletin } from "../../stores/bulletin.ts";
 import { Deadlines, type Timed } from "../../stores/deadlines.ts";
+import type { Bulletin } from "../../stores/notifications.ts";
 import type { Action, Answer, ApplyOptions, Operation, Store, StoreNodes } from "../../stores/store.ts";
 import { Breaker } from "./breaker.ts";
 import { Breakers } from "./breakers.ts";

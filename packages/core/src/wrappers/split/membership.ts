@@ -2,7 +2,7 @@ import type { Clock } from "../../clock/clock.ts";
 import { HeadgateError, StoreError } from "../../errors.ts";
 import { lua } from "../../lua.generated.ts";
 import { tagOf } from "../../stores/redis/key-names.ts";
-import { storeError } from "../../stores/redis/server-errors.ts";
+import { storeError } from "../../stores/redis/redis-errors.ts";
 import type { Place } from "./replica-share.ts";
 
 /** What is asked of a client: a `Redis` or a `Cluster` of ioredis. */

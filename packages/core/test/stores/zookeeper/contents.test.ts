@@ -2,8 +2,8 @@ import fc from "fast-check";
 import type { Stat } from "node-zookeeper-client";
 import { describe, expect, it } from "vitest";
 import { gcra } from "../../../src/index.ts";
-import { answeredText, contentsOf, rowText } from "../../../src/stores/zookeeper/contents.ts";
-import { LeaderTime } from "../../../src/stores/zookeeper/leader-time.ts";
+import { LeaderTime } from "../../../src/stores/zookeeper/leader-clock.ts";
+import { answeredText, contentsOf, rowText } from "../../../src/stores/zookeeper/znode-contents.ts";
 
 const time = new LeaderTime(undefined);
 const VOID_FROM = 1_700_000_000_000_000;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { fixedWindow, slidingWindowLog } from "../../../src/index.ts";
-import { stepsFor } from "../../../src/stores/zookeeper/rounds.ts";
+import { stepsFor } from "../../../src/stores/zookeeper/compare-and-set.ts";
 import { ManualClock } from "../../../src/testing/index.ts";
 import type { ZooKeeperStoreOptions } from "../../../src/zookeeper.ts";
 import { eventually } from "../../servers/eventually.ts";

@@ -1,4 +1,4 @@
-import { openStores } from "../../check/stores.ts";
+import { openStores } from "../../checks/counter-stores.ts";
 import type { Settings } from "../../config/settings.ts";
 import { type Finding, fail, messageOf, ok } from "./finding.ts";
 

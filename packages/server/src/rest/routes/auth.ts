@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { CheckRequest, CheckResult } from "../../check/check.ts";
+import type { CheckRequest, CheckResult } from "../../checks/check.ts";
 import { sendHeaders } from "../answers.ts";
 import type { App } from "../app.ts";
 import { denialCode, violatedIn } from "../check-answer.ts";

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { CheckResult } from "../../check/check.ts";
+import type { CheckResult } from "../../checks/check.ts";
 import { sendText } from "../answers.ts";
 import type { App } from "../app.ts";
 import type { Calls } from "../calls.ts";

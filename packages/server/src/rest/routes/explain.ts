@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { CheckResult } from "../../check/check.ts";
+import type { CheckResult } from "../../checks/check.ts";
 import type { Applied } from "../../rules/family.ts";
 import type { RateLimitRule } from "../../rules/rule.ts";
 import type { Standing } from "../../rules/standing.ts";

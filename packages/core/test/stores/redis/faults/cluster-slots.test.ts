@@ -3,7 +3,7 @@ import { Cluster } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fixedWindow, type Rule } from "../../../../src/index.ts";
 import { clusterOptions, RedisStore } from "../../../../src/redis.ts";
-import { slotOf } from "../../../../src/stores/redis/slots.ts";
+import { slotOf } from "../../../../src/stores/redis/cluster-slots.ts";
 import { eventually } from "../../../servers/eventually.ts";
 import { type RedisCluster, startCluster } from "../../../servers/redis-cluster.ts";
 import type { RedisServer } from "../../../servers/redis-server.ts";

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { fixedWindow, gcra } from "../../../../src/index.ts";
+import { slotOf } from "../../../../src/stores/redis/cluster-slots.ts";
 import { tagOf } from "../../../../src/stores/redis/key-names.ts";
-import { Planner } from "../../../../src/stores/redis/plan.ts";
-import { slotOf } from "../../../../src/stores/redis/slots.ts";
+import { Planner } from "../../../../src/stores/redis/script-request.ts";
 
 /** Strings close to each other, made of what the names of keys are written with. */
 const tricky = fc.oneof(

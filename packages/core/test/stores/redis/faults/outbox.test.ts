@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { fixedWindow } from "../../../../src/index.ts";
-import { Outbox } from "../../../../src/stores/redis/outbox.ts";
-import { Planner, type Request } from "../../../../src/stores/redis/plan.ts";
+import { Outbox } from "../../../../src/stores/redis/batcher.ts";
+import { Planner, type Request } from "../../../../src/stores/redis/script-request.ts";
 
 const planner = new Planner("rl");
 const rule = { name: "r", limit: fixedWindow("9/s") };

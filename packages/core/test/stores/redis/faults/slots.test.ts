@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { slotOf } from "../../../../src/stores/redis/slots.ts";
+import { slotOf } from "../../../../src/stores/redis/cluster-slots.ts";
 import { type RedisServer, startRedis } from "../../../servers/redis-server.ts";
 
 describe("the slot of a key", () => {

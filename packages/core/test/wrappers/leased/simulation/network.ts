@@ -1,7 +1,7 @@
 import type { Clock } from "../../../../src/clock/clock.ts";
 import { StoreError } from "../../../../src/errors.ts";
-import type { Bulletin } from "../../../../src/stores/bulletin.ts";
 import { MemoryStore } from "../../../../src/stores/memory/memory-store.ts";
+import type { Bulletin } from "../../../../src/stores/notifications.ts";
 import type { Action, Answer, ApplyOptions, Operation, Store } from "../../../../src/stores/store.ts";
 import type { SimulatedNode } from "./node.ts";
 import type { Random } from "./random.ts";

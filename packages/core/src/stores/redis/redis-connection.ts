@@ -1,0 +1,248 @@
+import { readFileSync } from "node:fs";
+import type { ConnectionOptions } from "node:tls";
+import { Cluster, type ClusterOptions, Command, Redis, type RedisOptions } from "ioredis";
+import { HeadgateError, StoreError, shown } from "../../errors.ts";
+import type { RedisAddress } from "./redis-address.ts";
+import { isReadOnly, refusal } from "./redis-errors.ts";
+
+export type RedisClient = Redis | Cluster;
+
+/** Soon enough to be back within a second, and not so often that a server that starts is run over. */
+function reconnectAfter(attempts: number): number {
+  return Math.min(50 * attempts, 250);
+}
+
+/**
+ * How a connection must be set for a limiter: what was sent is never sent again behind our back, for it may have
+ * been charged; what cannot be sent fails at once; a server that has gone silent is left; and one that has become
+ * a replica too.
+ */
+export const redisOptions = {
+  autoResendUnfulfilledCommands: false,
+  enableOfflineQueue: false,
+  maxRetriesPerRequest: 0,
+  // It would leave a server that loads its data alone for a second and more; each call is told so by the server.
+  enableReadyCheck: false,
+  connectTimeout: 1_000,
+  socketTimeout: 1_000,
+  retryStrategy: reconnectAfter,
+  reconnectOnError: (error: Error) => error.message.startsWith("READONLY"),
+} satisfies RedisOptions;
+
+/** The same for a cluster; ioredis would send what was under way to another node when a connection breaks. */
+export const clusterOptions = {
+  enableOfflineQueue: false,
+  // As above: what a cluster that is down says is told to each call.
+  enableReadyCheck: false,
+  retryDelayOnFailover: 0,
+  retryDelayOnClusterDown: 0,
+  slotsRefreshTimeout: 500,
+  slotsRefreshInterval: 1_000,
+  clusterRetryStrategy: reconnectAfter,
+  redisOptions: {
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    connectTimeout: 1_000,
+    socketTimeout: 1_000,
+  },
+} satisfies ClusterOptions;
+
+/** Makes a client for an address. Whoever makes it closes it. */
+export function connect(address: RedisAddress): RedisClient {
+  const { kind, hosts, username, password, database: db, tls: files } = address;
+  const tls = files && tlsOptions(files);
+  const login = { ...(username !== undefined && { username }), ...(password !== undefined && { password }) };
+  if (kind === "cluster") {
+    return new Cluster([...hosts], {
+      ...clusterOptions,
+      // A certificate names the host, and not the address that it resolves to.
+      ...(tls && { dnsLookup: (host, done) => done(null, host) }),
+      redisOptions: { ...clusterOptions.redisOptions, ...login, ...(tls && { tls }) },
+    });
+  }
+  const options = { ...redisOptions, ...login, db, ...(tls && { tls }) };
+  if (kind === "server") return new Redis({ ...options, ...hosts[0] });
+  const { master, sentinelUsername, sentinelPassword } = address;
+  return new Redis({
+    ...options,
+    sentinels: [...hosts],
+    ...(master !== undefined && { name: master }),
+    ...(sentinelUsername !== undefined && { sentinelUsername }),
+    ...(sentinelPassword !== undefined && { sentinelPassword }),
+    ...(tls && { enableTLSForSentinelMode: true, sentinelTLS: tls }),
+    sentinelRetryStrategy: reconnectAfter,
+    // Without ioredis's failoverDetector: if it hears of a failover while the client connects, the client ends for good.
+    // A master that was replaced is left anyway, because it is silent or says that it is a replica.
+    sentinelCommandTimeout: 1_000,
+  });
+}
+
+/** The same servers, by a client for a cluster. */
+export function asCluster(address: RedisAddress): RedisAddress {
+  return { ...address, kind: "cluster" };
+}
+
+function tlsOptions(files: NonNullable<RedisAddress["tls"]>): ConnectionOptions {
+  const options: ConnectionOptions = {};
+  for (const name of ["ca", "cert", "key"] as const) {
+    const file = files[name];
+    if (file === undefined) continue;
+    try {
+      options[name] = readFileSync(file);
+    } catch (cause) {
+      const problem = `names the file ${shown(file)}, which cannot be read`;
+      throw new HeadgateError("HG_BAD_OPTION", `tls_${name}`, problem, { cause });
+    }
+  }
+  return options;
+}
+
+/** What is known of a client. Many stores may share one, and together they listen to it once. */
+interface Watched {
+  trouble: Error | undefined;
+  /** While the first connection is awaited. */
+  connected: Promise<void> | undefined;
+  /** What is to be done when it is ready. */
+  readonly waiting: (() => void)[];
+}
+
+const watched = new WeakMap<RedisClient, Watched>();
+
+/**
+ * Remembers what goes wrong with the client's connection. With a listener ioredis no longer prints every failed
+ * attempt to connect: each call tells its own.
+ */
+export function watch(client: RedisClient): void {
+  if (watched.has(client)) return;
+  const known: Watched = { trouble: undefined, connected: undefined, waiting: [] };
+  watched.set(client, known);
+  client.on("error", (error: Error & { readonly lastNodeError?: Error }) => {
+    // Behind "all sentinels are unreachable" may be sentinels that have answered.
+    if (!(known.trouble instanceof StoreError)) known.trouble = error.lastNodeError ?? error;
+  });
+  client.on("sentinelError", (error: Error) => {
+    known.trouble = sentinelTrouble(error, client) ?? error;
+  });
+  client.on("ready", () => {
+    if (!outlastsConnection(known.trouble)) known.trouble = undefined;
+    for (const then of known.waiting.splice(0)) then();
+  });
+}
+
+/** Does something once a client that is watched is ready. */
+export function whenReady(client: RedisClient, then: () => void): void {
+  if (client.status === "ready") then();
+  else watched.get(client)?.waiting.push(then);
+}
+
+/** A sentinel that answers, and with an error that lasts, has refused. */
+function sentinelTrouble({ message }: Error, { options }: RedisClient): StoreError | undefined {
+  const name = "name" in options ? shown(options.name) : "";
+  if (/invalid reply|No such master/.test(message)) return refusal(`the sentinels do not know a master called ${name}`);
+  const word = /\b(NOAUTH|WRONGPASS|NOPERM)\b.*/.exec(message);
+  return word === null ? undefined : refusal(`a sentinel says: ${word[0]}`);
+}
+
+/**
+ * Whether a trouble stays when there is a connection. Where the server has no such database, ioredis goes on in the
+ * first one, where others count. A replica is left after each refusal, so until a call succeeds it is what is wrong.
+ */
+function outlastsConnection(trouble: Error | undefined): boolean {
+  return isOfDatabase(trouble) || isReadOnly(trouble);
+}
+
+function isOfDatabase(trouble: Error | undefined): boolean {
+  return /DB index|SELECT is not allowed/.test(trouble?.message ?? "");
+}
+
+/** Takes note of how a call ended. */
+export function noteReply(client: RedisClient, error?: unknown): void {
+  const known = watched.get(client);
+  if (known === undefined) return;
+  if (error instanceof Error && isReadOnly(error)) known.trouble = error;
+  else if (error === undefined && isReadOnly(known.trouble)) known.trouble = undefined;
+}
+
+/** Why there is no connection, if that is known. What a call is rejected with says only that there is none. */
+export function troubleOf(client: RedisClient): Error | undefined {
+  return watched.get(client)?.trouble;
+}
+
+/** Resolves when the client's first connection is there, or has failed: from then on calls tell how it stands. */
+export function firstConnection(client: RedisClient): Promise<void> {
+  const known = watched.get(client);
+  if (known === undefined) return connections(client);
+  known.connected ??= connections(client).finally(() => {
+    known.connected = undefined;
+  });
+  return known.connected;
+}
+
+async function connections(client: RedisClient): Promise<void> {
+  await connectionOf(client);
+  // Left alone it would connect to a node with the first call for it, and refuse those that come meanwhile.
+  if (isCluster(client)) await Promise.all(client.nodes("master").map(connectionOf));
+}
+
+async function connectionOf(client: RedisClient): Promise<void> {
+  if (client.status === "wait") client.connect().catch(() => {});
+  if (!["connecting", "connect"].includes(client.status)) return;
+  await new Promise<void>((resolve) => {
+    const events = ["ready", "close", "end", ...(hasSentinels(client) ? ["error"] : [])];
+    const done = (): void => {
+      for (const event of events) client.off(event, done);
+      resolve();
+    };
+    for (const event of events) client.on(event, done);
+  });
+}
+
+/** While it finds no sentinel it tries again without end, and does not close. */
+function hasSentinels({ options }: RedisClient): boolean {
+  return "sentinels" in options && (options.sentinels?.length ?? 0) > 0;
+}
+
+/** The connection to the node that has a slot, if the client knows it and has one. */
+export function connectionTo(client: Cluster, slot: number): Redis | undefined {
+  const address = client.slots[slot]?.[0];
+  const node = client.nodes("master").find(({ options: { host, port } }) => `${host}:${port}` === address);
+  return node?.status === "ready" || node?.status === "wait" ? node : undefined;
+}
+
+/** Sends a command whose reply is bytes. Not by the client's own method for it, which auto-pipelining breaks. */
+export async function command(client: RedisClient, name: string, args: (string | number)[]): Promise<unknown> {
+  const trouble = troubleOf(client);
+  if (isOfDatabase(trouble)) throw trouble;
+  const { keyPrefix } = client.options;
+  const options = { replyEncoding: null, ...(keyPrefix === undefined ? {} : { keyPrefix }) };
+  return client.sendCommand(new Command(name, args, options));
+}
+
+export function isCluster(client: RedisClient): client is Cluster {
+  return client.isCluster;
+}
+
+export function requireClient(client: unknown): asserts client is RedisClient {
+  const isClient =
+    typeof client === "object" &&
+    client !== null &&
+    "callBuffer" in client &&
+    typeof client.callBuffer === "function" &&
+    "isCluster" in client;
+  if (!isClient) {
+    throw new HeadgateError("HG_BAD_OPTION", "server", `must be a URL or an ioredis client, got ${shown(client)}`);
+  }
+}
+
+/** The settings of a client that was handed in which may charge a request twice, or keep one waiting without end. */
+export function unsafeSettings(client: RedisClient): string[] {
+  const { options } = client;
+  const redis = isCluster(client) ? (client.options.redisOptions ?? {}) : client.options;
+  const cluster: ClusterOptions = isCluster(client) ? client.options : { retryDelayOnFailover: 0 };
+  return [
+    redis.autoResendUnfulfilledCommands === false ? [] : ["autoResendUnfulfilledCommands should be false"],
+    cluster.retryDelayOnFailover === 0 ? [] : ["retryDelayOnFailover should be 0"],
+    options.enableOfflineQueue === false ? [] : ["enableOfflineQueue should be false"],
+    (redis.socketTimeout ?? 0) > 0 ? [] : ["socketTimeout should be set"],
+  ].flat();
+}

@@ -1,0 +1,53 @@
+import type { Redis } from "ioredis";
+import { isCluster, type RedisClient, whenReady } from "./redis-connection.ts";
+
+/** Clients that were warned of: many stores may share one. */
+const warned = new WeakSet<RedisClient>();
+/** Clients whose servers are being looked at. */
+const looking = new WeakSet<RedisClient>();
+
+/** Says loudly what may make a client's servers forget or count twice. */
+export function warnOfServer(client: RedisClient, unsafe: readonly string[]): void {
+  if (unsafe.length > 0 && !warned.has(client)) {
+    warned.add(client);
+    warn(
+      "HG_UNSAFE_CLIENT",
+      `this ioredis client may charge a request twice or keep one waiting: ${unsafe.join("; ")}. Make it with redisOptions (clusterOptions) of headgate/redis`,
+    );
+  }
+  if (looking.has(client)) return;
+  looking.add(client);
+  whenReady(client, () => {
+    void evictionPolicy(client).then((policy) => {
+      looking.delete(client);
+      if (policy === undefined) return;
+      warn(
+        "HG_EVICTION",
+        `this Redis has the maxmemory-policy ${policy}: when memory runs out it drops counters, and who is limited becomes free. Set noeviction, or give counters a server of their own`,
+      );
+    });
+  });
+}
+
+/** The policy of a server that would drop our keys: all of them have a time to live. */
+async function evictionPolicy(client: RedisClient): Promise<string | undefined> {
+  const servers = isCluster(client) ? client.nodes("master") : [client];
+  const policies = await Promise.all(servers.map(policyOf));
+  return policies.find((policy) => policy !== undefined);
+}
+
+async function policyOf(server: Redis): Promise<string | undefined> {
+  try {
+    const info = String(await server.call("info", "memory"));
+    const value = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, "m").exec(info)?.[1] ?? "";
+    const policy = value("maxmemory_policy");
+    return value("maxmemory") !== "0" && policy !== "" && policy !== "noeviction" ? policy : undefined;
+  } catch {
+    // Not every user may ask; then there is nothing to say.
+    return undefined;
+  }
+}
+
+function warn(code: string, text: string): void {
+  process.emitWarning(text, { type: "HeadgateWarning", code });
+}

@@ -1,0 +1,65 @@
+import { HeadgateError, StoreError } from "../../errors.ts";
+import type { Answer } from "../store.ts";
+import { refusal } from "./redis-errors.ts";
+import type { Request } from "./script-request.ts";
+
+const DECIDED = 0;
+const VOID = 1;
+const CONFLICT = 2;
+const REPEATED = 4;
+
+/** What frame.lua answered, read from front to back. */
+export class Reply {
+  /** The server's clock when it decided the batch, in microseconds. */
+  readonly time: number;
+  private readonly bytes: DataView;
+  private readonly problems: string[];
+  private at = 0;
+
+  constructor(reply: unknown) {
+    const [packed, ...problems] = Array.isArray(reply) ? reply : [reply];
+    if (!Buffer.isBuffer(packed) || packed.length === 0 || packed.length % 8 > 0)
+      throw refusal("the script's answer is not what was agreed on");
+    this.bytes = new DataView(packed.buffer, packed.byteOffset, packed.byteLength);
+    this.problems = problems.map(String);
+    this.time = this.number();
+  }
+
+  private number(): number {
+    this.at += 8;
+    return this.bytes.getFloat64(this.at - 8, true);
+  }
+
+  /** The answers to the next request, or why there are none. */
+  next(request: Request): readonly Answer[] | Error {
+    const status = this.number();
+    if (status === DECIDED) return this.answers(this.time, request.operations.length);
+    if (status === REPEATED) return this.answers(this.number(), request.operations.length);
+    if (status === VOID)
+      return new StoreError("HG_STORE_TIMEOUT", "Redis came to this request too late, and charged nothing");
+    if (status === CONFLICT) {
+      return new HeadgateError(
+        "HG_IDEMPOTENCY_CONFLICT",
+        "idempotencyKey",
+        "was used for another request in the last five minutes: make a new one for each request",
+      );
+    }
+    return refusal(this.problems.shift() ?? "the script failed", "key");
+  }
+
+  private answers(time: number, count: number): Answer[] {
+    const answers = new Array<Answer>(count);
+    for (let i = 0; i < count; i += 1) {
+      answers[i] = {
+        time,
+        allowed: this.number() === 1,
+        remaining: this.number(),
+        retryAfter: this.number(),
+        resetAfter: this.number(),
+        source: "store",
+        degraded: false,
+      };
+    }
+    return answers;
+  }
+}

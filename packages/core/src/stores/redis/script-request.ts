@@ -1,0 +1,168 @@
+import { algorithmOf } from "../../algorithms/registry.ts";
+import type { Limit } from "../../limits/limit.ts";
+import { fingerprint, IDEMPOTENCY_WINDOW } from "../idempotency.ts";
+import type { Action, Answer, ApplyOptions, Operation, Rule } from "../store.ts";
+import { digest, escaped, tagOf } from "./key-names.ts";
+import { FRAME, type Script, SHORT } from "./lua-script.ts";
+
+/** A rule as the script knows it: what its keys end with, and the fields of its limit. */
+interface PlannedRule {
+  readonly suffix: string;
+  readonly limit: readonly string[];
+  /** Whether its row has a few numbers only, and never grows. */
+  readonly isShort: boolean;
+}
+
+/** A request on its way to Redis. */
+export interface Request {
+  readonly action: Action;
+  readonly operations: readonly Operation[];
+  readonly rules: readonly PlannedRule[];
+  /** The rows of its operations, and its idempotency record if it has one. */
+  readonly keys: readonly string[];
+  readonly voidFrom: number;
+  /** Of a request with an idempotency key, else empty. */
+  readonly fingerprint: string;
+  /** How long its idempotency record is kept. */
+  readonly rememberFor: number;
+  readonly resolve: (answers: readonly Answer[]) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Turns requests into what the script takes. */
+export class Planner {
+  private readonly head: string;
+  private readonly rules = new WeakMap<Rule, PlannedRule>();
+
+  constructor(prefix: string) {
+    this.head = `${prefix}:{`;
+  }
+
+  request(
+    action: Action,
+    operations: readonly Operation[],
+    options: ApplyOptions | undefined,
+    resolve: Request["resolve"],
+    reject: Request["reject"],
+  ): Request {
+    const rules = new Array<PlannedRule>(operations.length);
+    const keys = new Array<string>(operations.length);
+    for (let i = 0; i < operations.length; i += 1) {
+      const { rule, key } = operations[i];
+      rules[i] = this.known(rule);
+      keys[i] = this.head + tagOf(key) + rules[i].suffix;
+    }
+    const idempotencyKey = options?.idempotencyKey;
+    if (idempotencyKey !== undefined) {
+      keys.push(`${this.head}${tagOf(operations[0].key)}}:${tagOf(idempotencyKey)}:idempotency`);
+    }
+    return {
+      action,
+      operations,
+      rules,
+      keys,
+      voidFrom: options?.voidFrom ?? 0,
+      fingerprint: idempotencyKey === undefined ? "" : digest(fingerprint(action, operations, options?.context)),
+      rememberFor: options?.rememberFor ?? IDEMPOTENCY_WINDOW,
+      resolve,
+      reject,
+    };
+  }
+
+  private known(rule: Rule): PlannedRule {
+    const known = this.rules.get(rule);
+    if (known !== undefined) return known;
+    const { algorithm } = rule.limit;
+    const suffix = `}:${escaped(rule.name)}:${algorithm}`;
+    const made = { suffix, limit: planned(rule.limit), isShort: algorithmOf(rule.limit).resize === undefined };
+    this.rules.set(rule, made);
+    return made;
+  }
+}
+
+/** What a call says of time, in microseconds. */
+export interface Times {
+  /** The time to decide at, if it is not to be the server's own. */
+  readonly now: number | "";
+  /** From when on the whole call is void, by the server's clock; 0 if that is not known. */
+  readonly voidFrom: number;
+  /** How far the server's clock is ahead of the one by which requests say when they are void; NaN if that is not known. */
+  readonly ahead: number;
+}
+
+export const NO_TIMES: Times = { now: "", voidFrom: 0, ahead: Number.NaN };
+
+/** A script, and its arguments but for the keys that are not declared. */
+export interface Plan {
+  readonly script: Script;
+  readonly args: readonly (string | number)[];
+}
+
+/** How to ask for a batch. `isDeclared` tells whether all its keys are. */
+export function planOf(requests: readonly Request[], times: Times, isDeclared: boolean): Plan {
+  const [first] = requests;
+  const isShort = isDeclared && first?.rules.length === 1 && first.rules[0].isShort && isTake(first);
+  return isShort && requests.every((request) => request === first || sameShape(first, request))
+    ? { script: SHORT, args: shortArguments(first, times) }
+    : { script: FRAME, args: frameArguments(requests, times) };
+}
+
+function isTake({ action, fingerprint }: Request): boolean {
+  return action === "take" && fingerprint === "";
+}
+
+/** short.lua says what they are. */
+function shortArguments(request: Request, times: Times): (string | number)[] {
+  const [algorithm, coarse, ...fields] = request.rules[0].limit;
+  const [one, other] = [times.voidFrom, voidFromOf(request, times)];
+  const voidFrom = one > 0 && other > 0 ? Math.min(one, other) : Math.max(one, other);
+  return [algorithm, coarse, request.operations[0].cost, voidFrom, times.now, ...fields];
+}
+
+/** frame.lua says what they are. */
+function frameArguments(requests: readonly Request[], times: Times): (string | number)[] {
+  const limits: PlannedRule[] = [];
+  const runs: (string | number)[] = [];
+  let count = 0;
+  for (let from = 0; from < requests.length; count += 1) {
+    const request = requests[from];
+    let to = from + 1;
+    while (to < requests.length && sameShape(request, requests[to])) to += 1;
+    runs.push(request.action, to - from, voidFromOf(request, times), request.operations.length);
+    for (let i = 0; i < request.rules.length; i += 1) {
+      runs.push(placeOf(request.rules[i], limits), request.operations[i].cost);
+    }
+    runs.push(request.fingerprint, request.rememberFor);
+    from = to;
+  }
+  const { now, voidFrom } = times;
+  const args = [0, now, voidFrom, limits.length, ...limits.flatMap(({ limit }) => limit), count, ...runs];
+  args[0] = args.length;
+  return args;
+}
+
+/** From when on a request is void by the server's clock; 0 if never, or if that cannot be told. */
+function voidFromOf({ voidFrom }: Request, { ahead }: Times): number {
+  return voidFrom > 0 && !Number.isNaN(ahead) ? Math.max(1, voidFrom + ahead) : 0;
+}
+
+function sameShape(a: Request, b: Request): boolean {
+  if (a.action !== b.action || a.voidFrom !== b.voidFrom || a.rules.length !== b.rules.length) return false;
+  if (a.fingerprint !== "" || b.fingerprint !== "") return false;
+  for (let i = 0; i < a.rules.length; i += 1) {
+    if (a.rules[i] !== b.rules[i] || a.operations[i].cost !== b.operations[i].cost) return false;
+  }
+  return true;
+}
+
+/** Counted from one, as Lua does. */
+function placeOf(rule: PlannedRule, rules: PlannedRule[]): number {
+  const known = rules.indexOf(rule);
+  return known < 0 ? rules.push(rule) : known + 1;
+}
+
+/** Numbers are written so that Lua reads the very same doubles. Twins are called by the names of their files. */
+function planned(limit: Limit): string[] {
+  const twin = limit.algorithm.replaceAll("_", "-");
+  return [twin, limit.coarse ? "1" : "0", ...algorithmOf(limit).fields.map((field) => String(limit[field]))];
+}

@@ -1,0 +1,178 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Stat } from "node-zookeeper-client";
+import { localTime } from "../server-clock.ts";
+import { Contested } from "./contended-znodes.ts";
+import type { KnownZnodes, Seen } from "./known-znodes.ts";
+import type { LeaderTime } from "./leader-clock.ts";
+import type { Asked } from "./pending-request.ts";
+import { dig } from "./tombstones.ts";
+import { type Change, Draft } from "./transaction-draft.ts";
+import { contentsOf } from "./znode-contents.ts";
+import { ANY_VERSION, type Connection, type Step } from "./zookeeper-connection.ts";
+import { isConflict, isMissing, storeError } from "./zookeeper-errors.ts";
+
+/** A znode is made anew before its version is one that ZooKeeper takes for any. */
+const LAST_VERSION = 2 ** 31 - 2;
+
+/** How long to wait after a conflict, at the most, in milliseconds: nothing at first, then twice as long each time. */
+const LONGEST_WAIT_MS = 8;
+
+/**
+ * Decides requests by compare-and-set: what the znodes held, the algorithm's answer to that, and a write which
+ * ZooKeeper does only if they still have the same versions. Else it is another round.
+ */
+export class Rounds {
+  readonly contested = new Contested();
+  private readonly connection: Connection;
+  private readonly known: KnownZnodes;
+  private readonly time: LeaderTime;
+  /** Writes something, to learn the time. */
+  private readonly askTime: () => Promise<void>;
+
+  constructor(connection: Connection, known: KnownZnodes, time: LeaderTime, askTime: () => Promise<void>) {
+    this.connection = connection;
+    this.known = known;
+    this.time = time;
+    this.askTime = askTime;
+  }
+
+  /** Settles all of them, whatever happens. */
+  async decide(requests: readonly Asked[]): Promise<void> {
+    const begun = localTime();
+    try {
+      if (!this.time.isKnown) await this.askTime();
+      else if (this.time.isOld) void this.askTime().catch(() => {});
+      for (let round = 0; ; round += 1) {
+        const waiting = requests.filter(({ isOver }) => !isOver);
+        if (waiting.length === 0) return;
+        if (await this.play(waiting, begun)) return await this.contested.yield(requests[0].places);
+        if (round > 0) await delay(Math.random() * Math.min(2 ** round, LONGEST_WAIT_MS));
+      }
+    } catch (error) {
+      const failure = storeError(error);
+      for (const request of requests) {
+        for (const place of request.places) this.known.forget(place);
+        request.settle(failure);
+      }
+    }
+  }
+
+  /** Whether they are settled. */
+  private async play(requests: readonly Asked[], begun: number): Promise<boolean> {
+    const seen = await this.look(requests[0].places);
+    const draft = new Draft(seen, this.time.now());
+    const outcomes = requests.map(({ question }) => draft.decide(question));
+    const settle = (): true => {
+      for (const [i, request] of requests.entries()) request.settle(outcomes[i]);
+      return true;
+    };
+    if (draft.isChanged) return (await this.write(draft, requests)) && settle();
+    // What changes nothing is not held against the versions: it must have been seen after it was asked.
+    const old = [...seen].filter(([, { since }]) => since < begun);
+    if (old.length === 0) return settle();
+    for (const [path] of old) this.known.forget(path);
+    return this.play(requests, begun);
+  }
+
+  private async look(places: readonly string[]): Promise<Map<string, Seen>> {
+    const seen = await Promise.all(places.map((place) => this.believed(place) ?? this.read(place)));
+    return new Map(places.map((place, i) => [place, seen[i]]));
+  }
+
+  private believed(path: string): Seen | undefined {
+    const seen = this.known.get(path);
+    return seen === undefined || this.contested.isStale(path, seen.since) ? undefined : seen;
+  }
+
+  private async read(path: string): Promise<Seen> {
+    const since = localTime();
+    const reading = await this.connection.read(path);
+    if (reading?.stat.version === this.known.get(path)?.version) this.contested.leave(path);
+    const seen: Seen =
+      reading === undefined
+        ? { version: undefined, contents: { expires: Number.NEGATIVE_INFINITY }, since }
+        : {
+            version: reading.stat.version,
+            contents: contentsOf(path, reading.data, reading.stat, this.time),
+            since,
+          };
+    this.known.set(path, seen);
+    return seen;
+  }
+
+  /** Whether it counts: whether nobody was quicker, and the leader came to it in time. */
+  private async write(draft: Draft, requests: readonly Asked[]): Promise<boolean> {
+    const voidFrom = Math.min(
+      ...requests.map(({ due, question }) => Math.min(question.voidFrom, this.time.voidFrom(due))),
+    );
+    const changes = new Map<string, Change>();
+    const steps: Step[] = [];
+    for (const [path, seen] of draft.seen) {
+      const change = draft.change(path, voidFrom);
+      if (change !== undefined) changes.set(path, change);
+      steps.push(...stepsFor(path, seen, change?.text));
+    }
+    const sent = localTime();
+    let stats: ReadonlyMap<string, Stat>;
+    try {
+      stats = await this.send(steps);
+    } catch (error) {
+      for (const path of draft.seen.keys()) this.known.forget(path);
+      if (!isConflict(error)) throw error;
+      if (isMissing(error)) await this.mend(draft.seen);
+      else this.contested.add(draft.seen.keys());
+      return false;
+    }
+    let isVoid = false;
+    for (const [path, stat] of stats) {
+      const change = changes.get(path);
+      if (change === undefined) continue;
+      this.time.learn(stat, sent);
+      isVoid = this.time.isVoid(stat, voidFrom);
+      this.known.set(path, { version: stat.version, contents: isVoid ? change.undone : change.contents, since: sent });
+    }
+    return !isVoid;
+  }
+
+  private async send(steps: readonly Step[]): Promise<ReadonlyMap<string, Stat>> {
+    const [step] = steps;
+    if (steps.length > 1 || step.do !== "set") return this.connection.commit(steps);
+    return new Map([[step.path, await this.connection.set(step.path, step.data, step.version)]]);
+  }
+
+  /** Makes what a write needs, and what may be missing because it is the first or somebody has deleted it by hand. */
+  private async mend(seen: ReadonlyMap<string, Seen>): Promise<void> {
+    for (const [path, { version, contents }] of seen) {
+      if (version === undefined) await this.connection.makeParents(path);
+      else if (contents.grave !== undefined) await dig(this.connection, contents.grave, path, version, this.time.now());
+    }
+  }
+}
+
+/**
+ * How to change a znode, or to find out that it has not changed. One that is made is written to at once, so that its
+ * version is not 0: in a transaction the client takes that for any version.
+ */
+export function stepsFor(path: string, { version, contents }: Seen, data: Buffer | undefined): Step[] {
+  const made: Step[] =
+    data === undefined
+      ? []
+      : [
+          { do: "create", path },
+          { do: "set", path, data, version: ANY_VERSION },
+        ];
+  if (version === undefined) {
+    return data === undefined
+      ? [
+          { do: "create", path },
+          { do: "remove", path, version: ANY_VERSION },
+        ]
+      : made;
+  }
+  if (data === undefined) return [{ do: "check", path, version }];
+  if (version >= LAST_VERSION) return [{ do: "remove", path, version }, ...made];
+  const change: Step = { do: "set", path, data, version };
+  return contents.grave === undefined
+    ? [change]
+    : [{ do: "remove", path: contents.grave, version: ANY_VERSION }, change];
+}

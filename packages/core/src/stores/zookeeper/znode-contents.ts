@@ -1,0 +1,155 @@
+import type { Stat } from "node-zookeeper-client";
+import type { Limit } from "../../limits/limit.ts";
+import { IDEMPOTENCY_WINDOW } from "../idempotency.ts";
+import type { Answer } from "../store.ts";
+import type { LeaderTime } from "./leader-clock.ts";
+import { refusalOf } from "./zookeeper-errors.ts";
+
+/** The answers to a request with an idempotency key. */
+export interface Answered {
+  /** Which request it was. */
+  readonly request: string;
+  readonly answers: readonly Answer[];
+  /** Until when it is remembered. */
+  readonly until: number;
+}
+
+/** What a znode holds for us: nothing yet, a row of numbers, or the answers to a request. */
+export interface Contents {
+  readonly row?: Float64Array;
+  readonly answered?: Answered;
+  /** It is to be deleted, and this other znode says so. Whoever uses it again takes that away. */
+  readonly grave?: string;
+  /** From when on it is worth nothing. */
+  readonly expires: number;
+}
+
+/** What stands beside a row, for people to read. */
+export interface Sight {
+  readonly limit: Limit;
+  readonly remaining: number;
+  readonly now: number;
+}
+
+/**
+ * The text of a row. A write that the leader came to only when its caller had gone must not count, and ZooKeeper
+ * cannot be told so beforehand; but it puts its time on what it writes. So a text says from when on it is void, and
+ * how to get back to the row before it.
+ */
+export function rowText(
+  row: Float64Array,
+  before: ArrayLike<number>,
+  expires: number,
+  voidFrom: number,
+  { limit, remaining, now }: Sight,
+): Buffer {
+  return jsonText({
+    limit: limit.limit,
+    window: limit.window / 1_000_000,
+    used: limit.burst - remaining,
+    remaining,
+    at: new Date(now / 1_000).toISOString(),
+    row: Array.from(row, written),
+    expires_us: expires,
+    ...(Number.isFinite(voidFrom) && { void_from_us: voidFrom, undo: undoOf(row, before) }),
+  });
+}
+
+export function answeredText({ request, answers, until }: Answered, voidFrom: number): Buffer {
+  return jsonText({
+    request,
+    time_us: answers[0]?.time,
+    answers: answers.map(({ allowed, remaining, retryAfter, resetAfter }) => ({
+      allowed,
+      remaining,
+      retry_after_us: written(retryAfter),
+      reset_after_us: resetAfter,
+    })),
+    expires_us: until,
+    ...(Number.isFinite(voidFrom) && { void_from_us: voidFrom }),
+  });
+}
+
+export function graveText(grave: string): Buffer {
+  return jsonText({ grave });
+}
+
+/** Reads what a znode says, as far as it counts. */
+export function contentsOf(path: string, data: Buffer | undefined, stat: Stat, time: LeaderTime): Contents {
+  const text = parsed(data);
+  // The client takes version 0 for any, so nothing of ours has it.
+  if (text === undefined || stat.version === 0)
+    throw refusalOf(path, "holds something else: give the store a root of its own");
+  const { grave, expires_us, void_from_us, request, time_us, answers, row, undo } = text;
+  if (typeof grave === "string") return { grave, expires: Number.NEGATIVE_INFINITY };
+  if (typeof expires_us !== "number") throw refusalOf(path, "does not say how long it is worth something");
+  const isVoid = typeof void_from_us === "number" && time.isVoid(stat, void_from_us);
+  if (typeof request !== "string") {
+    const numbers = numbersIn(path, row);
+    return { row: isVoid ? undone(numbers, numbersIn(path, undo)) : numbers, expires: expires_us };
+  }
+  if (isVoid) return { expires: expires_us };
+  // Version 0.1 kept no time of the decision.
+  const decidedAt = typeof time_us === "number" ? time_us : expires_us - IDEMPOTENCY_WINDOW;
+  const given = listIn(answers).map((each) => answerIn(path, decidedAt, each));
+  const answered = { request, answers: given, until: expires_us };
+  return { answered, expires: expires_us };
+}
+
+function answerIn(path: string, time: number, each: unknown): Answer {
+  const { allowed, remaining, retry_after_us, reset_after_us } = isRecord(each) ? each : {};
+  const [left, retryAfter, resetAfter] = numbersIn(path, [remaining, retry_after_us, reset_after_us]);
+  return { time, allowed: allowed === true, remaining: left, retryAfter, resetAfter, source: "store", degraded: false };
+}
+
+/** How long the row before was, and the places and numbers in which it differed. */
+function undoOf(row: Float64Array, before: ArrayLike<number>): (number | string)[] {
+  const undo: (number | string)[] = [before.length];
+  for (let i = 0; i < before.length; i += 1) if (row[i] !== before[i]) undo.push(i, written(before[i]));
+  return undo;
+}
+
+function undone(row: Float64Array, [length, ...changes]: Float64Array): Float64Array {
+  const before = new Float64Array(length);
+  before.set(row.subarray(0, length));
+  for (let i = 0; i < changes.length; i += 2) before[changes[i]] = changes[i + 1];
+  return before;
+}
+
+/** JSON knows no infinite numbers. */
+function written(value: number): number | string {
+  return Number.isFinite(value) ? value : String(value);
+}
+
+function numbersIn(path: string, values: unknown): Float64Array {
+  const numbers = Float64Array.from(listIn(values), numberOf);
+  if (numbers.length === 0 || numbers.some(Number.isNaN)) throw refusalOf(path, "does not hold what the store wrote");
+  return numbers;
+}
+
+function listIn(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function numberOf(value: unknown): number {
+  if (value === "Infinity" || value === "-Infinity") return Number(value);
+  return typeof value === "number" ? value : Number.NaN;
+}
+
+/** The object that a znode's text is, if it is one. */
+export function parsed(data: Buffer | undefined): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(data?.toString() ?? "");
+    return isRecord(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function jsonText(value: object): Buffer {
+  return Buffer.from(JSON.stringify(value));
+}

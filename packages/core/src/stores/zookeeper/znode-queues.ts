@@ -1,0 +1,80 @@
+import type { Asked } from "./pending-request.ts";
+
+/** So many requests are decided together at the most. */
+const MOST_TOGETHER = 1_000;
+
+interface Waiting {
+  readonly asked: Asked;
+  /** In how many lanes it has not come to its turn yet. */
+  lanesAhead: number;
+}
+
+/**
+ * Requests of this process for one znode stand in a lane, so that they do not get into each other's way. Those that
+ * need no other znode are decided together, as many as have come; one that needs several waits for its turn in all
+ * of their lanes. It enters them in one go, so that no two requests wait for each other.
+ */
+export class Lanes {
+  private readonly lanes = new Map<string, Waiting[]>();
+  private readonly decide: (requests: readonly Asked[]) => Promise<void>;
+  private idle: (() => void) | undefined;
+
+  constructor(decide: (requests: readonly Asked[]) => Promise<void>) {
+    this.decide = decide;
+  }
+
+  add(asked: Asked): void {
+    const waiting = { asked, lanesAhead: asked.places.length };
+    for (const place of asked.places) {
+      const lane = this.lanes.get(place);
+      if (lane !== undefined) {
+        lane.push(waiting);
+        continue;
+      }
+      this.lanes.set(place, [waiting]);
+      this.advanceSoon(place);
+    }
+  }
+
+  /** Resolves when everything that was asked is decided. */
+  emptied(): Promise<void> {
+    if (this.lanes.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.idle = resolve;
+    });
+  }
+
+  /** When all code has run that was waiting for the last answers: it may ask for more. */
+  private advanceSoon(place: string): void {
+    process.nextTick(() => this.advance(place));
+  }
+
+  private advance(place: string): void {
+    const lane = this.lanes.get(place);
+    if (lane === undefined) return;
+    const [first] = lane;
+    if (first === undefined) {
+      this.lanes.delete(place);
+      if (this.lanes.size === 0) this.idle?.();
+      return;
+    }
+    if (first.asked.places.length === 1) {
+      const next = lane.findIndex(({ asked }) => asked.places.length > 1);
+      const together = lane.splice(0, Math.min(next < 0 ? lane.length : next, MOST_TOGETHER));
+      this.run(
+        together.map(({ asked }) => asked),
+        [place],
+      );
+      return;
+    }
+    lane.shift();
+    first.lanesAhead -= 1;
+    if (first.lanesAhead === 0) this.run([first.asked], first.asked.places);
+  }
+
+  private run(requests: readonly Asked[], places: readonly string[]): void {
+    void this.decide(requests).finally(() => {
+      for (const place of places) this.advanceSoon(place);
+    });
+  }
+}

@@ -1,0 +1,95 @@
+import { randomUUID } from "node:crypto";
+import type { KnownZnodes } from "./known-znodes.ts";
+import { type LeaderTime, timeOf } from "./leader-clock.ts";
+import { clear, graveData, graveIn } from "./tombstones.ts";
+import { contentsOf, graveText } from "./znode-contents.ts";
+import type { Places } from "./znode-names.ts";
+import type { Connection } from "./zookeeper-connection.ts";
+
+/** How long after it is worth nothing a znode is kept, in microseconds: a limit that was made longer finds it. */
+const MARGIN = 60_000_000;
+/** How long a grave is kept: longer than anybody remembers a version, and than a session lives without a sign of life. */
+const GRAVE_KEPT_FOR = 120_000_000;
+/** How long a topic is kept that nobody posts under. */
+const TOPIC_KEPT_FOR = 3_600_000_000;
+
+/** So many znodes are asked for at once. */
+const AT_ONCE = 32;
+
+/** Deletes what has expired. Any number of processes may do so at the same time: everything goes by version. */
+export class Sweeper {
+  private readonly connection: Connection;
+  private readonly known: KnownZnodes;
+  private readonly places: Places;
+  private readonly time: LeaderTime;
+
+  constructor(connection: Connection, known: KnownZnodes, places: Places, time: LeaderTime) {
+    this.connection = connection;
+    this.known = known;
+    this.places = places;
+    this.time = time;
+  }
+
+  /** Answers how many were deleted. */
+  async sweep(): Promise<number> {
+    const { limits, requests, graves, bulletin } = this.places;
+    for (const rule of await this.below(limits)) {
+      for (const algorithm of await this.below(rule)) await this.each(algorithm, (path) => this.bury(path));
+    }
+    await this.each(requests, (path) => this.bury(path));
+    await this.each(bulletin, (path) => this.takeDown(path));
+    return this.each(graves, (path) => this.clear(path));
+  }
+
+  private async below(path: string): Promise<string[]> {
+    return (await this.connection.children(path)).map((name) => `${path}/${name}`);
+  }
+
+  private async each(folder: string, visit: (path: string) => Promise<boolean>): Promise<number> {
+    const paths = await this.below(folder);
+    let count = 0;
+    for (let i = 0; i < paths.length; i += AT_ONCE) {
+      const done = await Promise.all(paths.slice(i, i + AT_ONCE).map(visit));
+      count += done.filter(Boolean).length;
+    }
+    return count;
+  }
+
+  private async bury(path: string): Promise<boolean> {
+    const reading = await this.connection.read(path);
+    if (reading === undefined || !this.isExpired(path, reading.data, reading.stat)) return false;
+    const { version } = reading.stat;
+    const grave = `${this.places.graves}/${randomUUID()}`;
+    this.known.forget(path);
+    await this.connection.makeParents(grave);
+    return this.connection.commitOrConflict([
+      { do: "set", path, data: graveText(grave), version },
+      { do: "create", path: grave, data: graveData(path, version + 1, this.time.now()) },
+    ]);
+  }
+
+  /** What is not ours stays. */
+  private isExpired(path: string, data: Buffer, stat: Parameters<typeof contentsOf>[2]): boolean {
+    try {
+      const { grave, expires } = contentsOf(path, data, stat, this.time);
+      return grave === undefined && expires + MARGIN <= this.time.now();
+    } catch {
+      return false;
+    }
+  }
+
+  private async clear(path: string): Promise<boolean> {
+    const reading = await this.connection.read(path);
+    const grave = reading && graveIn(reading.data);
+    if (grave === undefined || this.time.now() - grave.since < GRAVE_KEPT_FOR) return false;
+    await clear(this.connection, path, grave);
+    return true;
+  }
+
+  private async takeDown(path: string): Promise<boolean> {
+    const reading = await this.connection.read(path);
+    if (reading === undefined || this.time.now() - timeOf(reading.stat) < TOPIC_KEPT_FOR) return false;
+    await this.connection.remove(path, reading.stat.version);
+    return true;
+  }
+}

@@ -1,0 +1,224 @@
+import { ACL, type Client, Id, Permission, type Stat } from "node-zookeeper-client";
+import { type Done, Link } from "./session.ts";
+import { parentsOf } from "./znode-names.ts";
+import { isConflict, isMissing, unreachable } from "./zookeeper-errors.ts";
+
+/** A znode as it was read. */
+export interface Reading {
+  readonly data: Buffer;
+  readonly stat: Stat;
+}
+
+/** One step of several that are done together or not at all. */
+export type Step =
+  | { readonly do: "create"; readonly path: string; readonly data?: Buffer }
+  | { readonly do: "set"; readonly path: string; readonly data: Buffer; readonly version: number }
+  | { readonly do: "check"; readonly path: string; readonly version: number }
+  | { readonly do: "remove"; readonly path: string; readonly version: number };
+
+const NOTHING: Buffer = Buffer.alloc(0);
+
+/** Matches whatever version a znode has. */
+export const ANY_VERSION = -1;
+
+export interface ConnectionOptions {
+  readonly sessionTimeoutMs: number;
+  readonly silenceMs: number;
+  readonly auth: string | undefined;
+  /** Told of each new session. */
+  readonly onOpen: () => void;
+}
+
+/** Soon enough to be back within a second, and not so often that a server that starts is run over. */
+const PAUSE_MS = { least: 50, most: 250 };
+
+/** A session with one server of an ensemble; when it ends, a new one with the next server. */
+export class Connection {
+  /** Resolves when the first session is there, or no server has given one: from then on calls tell how it stands. */
+  readonly first: Promise<void>;
+  /** How often a server was asked. */
+  readonly asked = { reads: 0, writes: 0 };
+  private readonly servers: readonly string[];
+  // Private, so that nobody who prints a store prints the password.
+  readonly #options: ConnectionOptions;
+  private readonly acl: ACL[] | undefined;
+  private readonly tried: () => void;
+  private next: number;
+  private failures = 0;
+  private trouble = "it was not tried yet";
+  private link: Link | undefined;
+  private isOpen = false;
+  private pause: NodeJS.Timeout | undefined;
+  private ended: (() => void) | undefined;
+
+  constructor(servers: readonly string[], options: ConnectionOptions) {
+    this.servers = servers;
+    this.#options = options;
+    // What is made by a user who says who he is belongs to him alone.
+    this.acl = options.auth === undefined ? undefined : [new ACL(Permission.ALL, new Id("auth", ""))];
+    const { promise, resolve } = withResolve();
+    this.first = promise;
+    this.tried = resolve;
+    // Not all clients of an ensemble begin with the same server.
+    this.next = Math.floor(Math.random() * servers.length);
+    this.open();
+  }
+
+  get isConnected(): boolean {
+    return this.isOpen;
+  }
+
+  /** What is there, or undefined. */
+  async read(path: string): Promise<Reading | undefined> {
+    this.asked.reads += 1;
+    try {
+      return await this.call((client, done: Done<Reading>) =>
+        client.getData(path, (error, data, stat) => done(error, { data, stat })),
+      );
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Like `read`; the next change is told to `listener` once, also that the znode is made. */
+  async watch(path: string, listener: () => void): Promise<Reading | undefined> {
+    const stat = await this.call((client, done: Done<Stat | null>) => client.exists(path, listener, done));
+    return stat === null ? undefined : this.read(path);
+  }
+
+  async children(path: string): Promise<string[]> {
+    try {
+      return await this.call((client, done: Done<string[]>) => client.getChildren(path, done));
+    } catch (error) {
+      if (isMissing(error)) return [];
+      throw error;
+    }
+  }
+
+  set(path: string, data: Buffer, version: number): Promise<Stat> {
+    this.asked.writes += 1;
+    return this.call((client, done: Done<Stat>) => client.setData(path, data, version, done));
+  }
+
+  /** All steps or none. Answers what each znode that was set is like now. */
+  async commit(steps: readonly Step[]): Promise<Map<string, Stat>> {
+    this.asked.writes += 1;
+    const results = await this.call((client, done: Done<readonly unknown[]>) => {
+      const transaction = client.transaction();
+      for (const step of steps) {
+        if (step.do === "create") transaction.create(step.path, step.data ?? NOTHING, ...this.owner);
+        else if (step.do === "set") transaction.setData(step.path, step.data, step.version);
+        else if (step.do === "check") transaction.check(step.path, step.version);
+        else transaction.remove(step.path, step.version);
+      }
+      transaction.commit(done);
+    });
+    const stats = new Map<string, Stat>();
+    for (const [i, { path }] of steps.entries()) {
+      const result = results[i];
+      if (isSet(result)) stats.set(path, result.stat);
+    }
+    return stats;
+  }
+
+  /** Whether it was done, or another was quicker. */
+  async commitOrConflict(steps: readonly Step[]): Promise<boolean> {
+    try {
+      await this.commit(steps);
+      return true;
+    } catch (error) {
+      if (isConflict(error)) return false;
+      throw error;
+    }
+  }
+
+  /** Makes what is missing above a znode. */
+  async makeParents(path: string): Promise<void> {
+    for (const parent of parentsOf(path)) await this.make(parent);
+  }
+
+  async make(path: string, data: Buffer = NOTHING): Promise<void> {
+    await this.unlessThere((client, done) => {
+      const [acl] = this.owner;
+      if (acl === undefined) client.create(path, data, done);
+      else client.create(path, data, acl, done);
+    });
+  }
+
+  async remove(path: string, version: number): Promise<void> {
+    await this.unlessThere((client, done) => client.remove(path, version, (error) => done(error, "")));
+  }
+
+  /** Ends the session, and makes no new one. */
+  async close(): Promise<void> {
+    clearTimeout(this.pause);
+    const { promise, resolve } = withResolve();
+    this.ended = resolve;
+    this.tried();
+    if (this.link === undefined) return;
+    this.link.close();
+    await promise;
+  }
+
+  private get owner(): ACL[][] {
+    return this.acl === undefined ? [] : [this.acl];
+  }
+
+  private open(): void {
+    const server = this.servers[this.next % this.servers.length];
+    this.next += 1;
+    this.link = new Link(server, {
+      ...this.#options,
+      onOpen: () => {
+        this.isOpen = true;
+        this.failures = 0;
+        this.#options.onOpen();
+        this.tried();
+      },
+      onEnd: (reason) => {
+        this.link = undefined;
+        this.isOpen = false;
+        this.trouble = `${server}: ${reason}`;
+        this.failures += 1;
+        this.reopen();
+      },
+    });
+  }
+
+  private reopen(): void {
+    if (this.ended !== undefined) {
+      this.ended();
+      return;
+    }
+    const areAllTried = this.failures >= this.servers.length;
+    if (areAllTried) this.tried();
+    const { least, most } = PAUSE_MS;
+    this.pause = setTimeout(() => this.open(), areAllTried ? least + Math.random() * (most - least) : 0);
+  }
+
+  private async call<T>(ask: (client: Client, done: Done<T>) => void): Promise<T> {
+    if (this.link === undefined || !this.isOpen) throw unreachable(this.trouble);
+    return this.link.call(ask);
+  }
+
+  private async unlessThere(ask: (client: Client, done: Done<string>) => void): Promise<void> {
+    try {
+      await this.call(ask);
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+    }
+  }
+}
+
+function isSet(result: unknown): result is { readonly stat: Stat } {
+  return typeof result === "object" && result !== null && "stat" in result;
+}
+
+function withResolve(): { promise: Promise<void>; resolve: () => void } {
+  let resolve = (): void => {};
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}

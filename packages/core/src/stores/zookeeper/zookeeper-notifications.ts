@@ -1,0 +1,85 @@
+import type { Bulletin } from "../notifications.ts";
+import type { Places } from "./znode-names.ts";
+import { ANY_VERSION, type Connection } from "./zookeeper-connection.ts";
+
+type Listener = (text: string) => void;
+
+interface Topic {
+  readonly path: string;
+  readonly listeners: Set<Listener>;
+  /** The last change that was seen, as ZooKeeper counts them. */
+  last: bigint | undefined;
+}
+
+/** A topic is a znode that holds the last text, and is watched. Texts that come quickly one after the other may be skipped. */
+export class ZooKeeperBulletin implements Bulletin {
+  private readonly topics = new Map<string, Topic>();
+  private readonly connection: () => Connection;
+  private readonly places: Places;
+
+  constructor(connection: () => Connection, places: Places) {
+    this.connection = connection;
+    this.places = places;
+  }
+
+  post(topic: string, text: string): void {
+    const path = this.places.topic(topic);
+    const data = Buffer.from(text);
+    const write = (): Promise<unknown> => this.connection().set(path, data, ANY_VERSION);
+    const make = async (): Promise<void> => {
+      await this.connection().makeParents(path);
+      await this.connection().make(path);
+      await write();
+    };
+    void write().catch(make).catch(unheard);
+  }
+
+  subscribe(name: string, listener: Listener): () => void {
+    const known = this.topics.get(name);
+    const topic = known ?? { path: this.places.topic(name), listeners: new Set(), last: undefined };
+    // A function of its own each time: one listener may subscribe twice.
+    const told: Listener = (text) => listener(text);
+    topic.listeners.add(told);
+    if (known === undefined) {
+      this.topics.set(name, topic);
+      void this.watch(name, topic).catch(unheard);
+    }
+    return () => {
+      topic.listeners.delete(told);
+      if (topic.listeners.size === 0 && this.topics.get(name) === topic) this.topics.delete(name);
+    };
+  }
+
+  /** Watches end with their session. */
+  renew(): void {
+    for (const [name, topic] of this.topics) void this.watch(name, topic).catch(unheard);
+  }
+
+  private async watch(name: string, topic: Topic): Promise<void> {
+    if (this.topics.get(name) !== topic) return;
+    const reading = await this.connection().watch(topic.path, () => {
+      void this.watch(name, topic).catch(unheard);
+    });
+    const change = reading?.stat.mzxid.readBigInt64BE() ?? 0n;
+    const isNews = topic.last !== undefined && change > topic.last;
+    topic.last = change;
+    // The one who makes a topic makes it empty, before he writes.
+    if (!isNews || reading === undefined || reading.stat.version === 0) return;
+    const text = reading.data.toString();
+    for (const listener of topic.listeners) tell(listener, text);
+  }
+}
+
+/** It is a hint, and nobody is to fail over it. */
+function unheard(): void {}
+
+function tell(listener: Listener, text: string): void {
+  try {
+    listener(text);
+  } catch (error) {
+    // Whoever listens answers for what he does, as in any event of Node's.
+    process.nextTick(() => {
+      throw error;
+    });
+  }
+}

@@ -1,0 +1,310 @@
+import { type Answer, type ApplyOptions, type Clock, type Operation, StoreError } from "headgate";
+import { after, all, type Eventually, isPromise } from "headgate/http";
+import type { AuditEvent } from "../audit/audit.ts";
+import { fields } from "../config/fields.ts";
+import type { Settings } from "../config/settings.ts";
+import type { Actor, AuditTable } from "../database/database.ts";
+import type { Telemetry } from "../metrics/telemetry.ts";
+import type { Catalogue } from "../rules/catalogue.ts";
+import type { Applied } from "../rules/family.ts";
+import { inTurns, type Work } from "../rules/in-turns.ts";
+import { CONSISTENCIES, type Consistency, type Dimension } from "../rules/rule.ts";
+import type { Standing } from "../rules/standing.ts";
+import { AuditTrail } from "./audit-trail.ts";
+import type { CheckRequest, CheckResult, CheckService, LimitResult, UsageState } from "./check.ts";
+import { FirstToTell } from "./throttle-reports.ts";
+import { decisiveOf, limitResult, usageOf } from "./limit-result.ts";
+import { LimitRule } from "./limit-rule.ts";
+import { type Plan, Plans } from "./check-plans.ts";
+import { keyOf, requireEndpoint, requireRequest } from "./check-request.ts";
+import type { Standings } from "./user-data.ts";
+import { KeyStates } from "./usage-states.ts";
+import type { Stores } from "./counter-stores.ts";
+
+/** Limits that are reset in one step. */
+const RESET_BATCH = 100;
+/** So many rules are named in what the audit log says of a reset. */
+const MOST_AUDITED = 100;
+/** Of rules that are only reset. */
+const NO_STATES = new KeyStates(1);
+const SYSTEM: Actor = { id: "system", name: "headgate" };
+
+export interface CheckServiceOptions {
+  readonly stores: Pick<Stores, Consistency | "clock" | "shared" | "mayHold">;
+  /** The rules as they are now. */
+  readonly catalogue: () => Pick<Catalogue, "limitsFor" | "limitsOf">;
+  readonly standings: Pick<Standings, "of">;
+  readonly telemetry: Pick<Telemetry, "decided" | "transition" | "skew">;
+  readonly audit: Pick<AuditTable, "append">;
+  /** How far a client's clock may be off before the answer says so. */
+  readonly skewBoundMs: number;
+  /** How often the audit log says of a key of a rule that it is throttled (default: at most once an hour). */
+  readonly auditThrottledEveryMs?: Settings["auditThrottledEveryMs"];
+  /** What clients' clocks are compared with. Default: the stores' clock. */
+  readonly clock?: Clock;
+}
+
+export function makeCheckService(options: CheckServiceOptions): CheckService {
+  return new Checks(options);
+}
+
+interface LimitOperation extends Operation {
+  readonly rule: LimitRule;
+}
+
+type Asking = "take" | "peek";
+
+/** A request on its way. */
+interface Asked {
+  readonly request: CheckRequest;
+  readonly key: string;
+  readonly action: Asking;
+  readonly plan: Plan;
+  readonly started: number;
+}
+
+const NO_ANSWERS: readonly Answer[] = [];
+const NO_RESULTS: readonly LimitResult[] = [];
+
+class Checks implements CheckService {
+  private readonly options: CheckServiceOptions;
+  private readonly clock: Clock;
+  private readonly trail: AuditTrail;
+  /** undefined: that a key is throttled is not audited. */
+  private readonly firstToTell: FirstToTell | undefined;
+  private readonly rules = new WeakMap<Applied, LimitRule>();
+  private readonly plans = new Plans((applied) => this.ruleOf(applied));
+  private readonly nowMs = (): number => this.clock.now() / 1000;
+  /** By dimension and family. */
+  private readonly states = new Map<string, KeyStates>();
+
+  constructor(options: CheckServiceOptions) {
+    this.options = options;
+    this.clock = options.clock ?? options.stores.clock;
+    this.trail = new AuditTrail(options.audit);
+    const { auditThrottledEveryMs: everyMs = fields.auditThrottledEveryMs.initial } = options;
+    if (everyMs !== "off") {
+      this.firstToTell = new FirstToTell({ everyMs, clock: this.clock, store: options.stores.shared });
+    }
+  }
+
+  check(request: CheckRequest): Eventually<CheckResult> {
+    // Who takes nothing only looks.
+    return this.ask(request, request.cost === 0 ? "peek" : "take");
+  }
+
+  peek(request: CheckRequest): Eventually<CheckResult> {
+    return this.ask(request, "peek");
+  }
+
+  async reset(
+    identity: { readonly identifier: string; readonly dimension: Dimension; readonly endpoint?: string },
+    actor: Actor,
+  ): Promise<{ readonly reset: readonly string[] }> {
+    const key = keyOf(identity);
+    const { dimension, endpoint } = identity;
+    if (endpoint !== undefined) requireEndpoint(endpoint);
+    const applied =
+      endpoint === undefined
+        ? await inTurns(this.options.catalogue().limitsOf(dimension))
+        : await this.matching({ ...identity, endpoint });
+    const { operations, reset } = await inTurns(this.resetting(applied, key));
+    for (let i = 0; i < operations.length; i += RESET_BATCH) {
+      await this.resetTogether(operations.slice(i, i + RESET_BATCH));
+      // Whoever waits for this thread is served: a store in memory does not wait.
+      await new Promise(setImmediate);
+    }
+    const after = { endpoint: endpoint ?? null, rules: reset.slice(0, MOST_AUDITED) };
+    const more = reset.length - after.rules.length;
+    await this.trail.addNow(this.event("limit.reset", key, actor, more > 0 ? { ...after, more } : after));
+    return { reset };
+  }
+
+  close(): Promise<void> {
+    return this.trail.close();
+  }
+
+  private ask(request: CheckRequest, action: Asking): Eventually<CheckResult> {
+    const started = performance.now();
+    requireRequest(request);
+    const key = keyOf(request);
+    const standing = this.standingOf(request);
+    // Not by `after`: a closure less for those who are known.
+    return isPromise(standing)
+      ? standing.then((standing) => this.decide(request, key, action, standing, started))
+      : this.decide(request, key, action, standing, started);
+  }
+
+  private standingOf({ dimension, identifier }: CheckRequest): Eventually<Standing | undefined> {
+    return dimension === "user" ? this.options.standings.of(identifier) : undefined;
+  }
+
+  private decide(
+    request: CheckRequest,
+    key: string,
+    action: Asking,
+    standing: Standing | undefined,
+    started: number,
+  ): Eventually<CheckResult> {
+    const plan = this.plans.of(this.options.catalogue(), request, standing, this.nowMs);
+    const asked: Asked = { request, key, action, plan, started };
+    const { enforced, consistency } = plan;
+    if (enforced.length === 0) return this.withShadow(asked, NO_ANSWERS);
+    const operations = enforced.map((rule): LimitOperation => ({ rule, key, cost: request.cost }));
+    const answers = this.options.stores[consistency].apply(action, operations, once(request, action));
+    return isPromise(answers)
+      ? answers.then((answers) => this.withShadow(asked, answers))
+      : this.withShadow(asked, answers);
+  }
+
+  /**
+   * Shadow limits are asked one by one, since one that refuses must not keep the others from being charged; and
+   * after those that are enforced, for what those refuse would not have been charged here either.
+   */
+  private withShadow(asked: Asked, answers: readonly Answer[]): Eventually<CheckResult> {
+    const { request, key, plan } = asked;
+    if (plan.shadow.length === 0) return this.result(asked, answers, NO_ANSWERS);
+    const action = answers.every(({ allowed }) => allowed) ? asked.action : "peek";
+    const looks = plan.shadow.map((rule) =>
+      this.options.stores[rule.consistency].apply(
+        action,
+        [{ rule, key, cost: request.cost }],
+        once(request, action, rule),
+      ),
+    );
+    return after(all(looks), (looks) => this.result(asked, answers, looks.flat()));
+  }
+
+  private result(asked: Asked, answers: readonly Answer[], shadowAnswers: readonly Answer[]): CheckResult {
+    const { telemetry, skewBoundMs } = this.options;
+    const { request, plan } = asked;
+    const now = this.clock.now();
+    const limits = this.results(asked, plan.enforced, answers, now);
+    const decisive = decisiveOf(limits);
+    const skew = request.timestamp === undefined ? undefined : request.timestamp - now / 1000;
+    const result: CheckResult = {
+      allowed: decisive === undefined || decisive.allowed,
+      decisive,
+      limits,
+      shadow: plan.shadow.length === 0 ? NO_RESULTS : this.results(asked, plan.shadow, shadowAnswers, now),
+      skew_ms: skew,
+      skewed: skew !== undefined && Math.abs(skew) > skewBoundMs,
+    };
+    if (skew !== undefined) telemetry.skew(skew);
+    if (asked.action === "take") telemetry.decided(request, result, (performance.now() - asked.started) / 1000);
+    return result;
+  }
+
+  private results(
+    { key, action }: Asked,
+    rules: readonly LimitRule[],
+    answers: readonly Answer[],
+    now: number,
+  ): readonly LimitResult[] {
+    return rules.map((rule, i) => {
+      const usage = usageOf(rule, answers[i], now);
+      const state =
+        action === "peek"
+          ? rule.states.peek(key, usage, now)
+          : rule.states.enter(key, usage, now, (from, to) => this.changed(rule, key, from, to));
+      return limitResult(rule, answers[i], state);
+    });
+  }
+
+  private changed(rule: LimitRule, key: string, from: UsageState, to: UsageState): void {
+    const { definition, limit } = rule;
+    const { rule_id, mode } = definition;
+    this.options.telemetry.transition(rule_id, from, to);
+    if (to !== "throttled" || mode === "shadow") return;
+    const isFirst = this.firstToTell?.claim(rule, key);
+    if (isFirst === undefined) return;
+    const { limit: units, burst } = limit;
+    this.trail.add(
+      this.event("state.throttled", key, SYSTEM, { state: to, rule: rule_id, limit: units, burst }, { state: from }),
+      isFirst,
+    );
+  }
+
+  private event(action: string, subject: string, actor: Actor, after: unknown, before: unknown = null): AuditEvent {
+    const at = new Date(this.clock.now() / 1000).toISOString();
+    return { at, actor_id: actor.id, actor_name: actor.name, action, subject, before, after };
+  }
+
+  /** What is to be reset for a key, and forgets its states. Rules that nothing was checked under yet leave no trace. */
+  private *resetting(
+    applied: readonly Applied[],
+    key: string,
+  ): Work<{ readonly operations: readonly LimitOperation[]; readonly reset: readonly string[] }> {
+    const { mayHold = () => true } = this.options.stores;
+    // Members of a family are one to the stores, unless they differ in the algorithm.
+    const operations = new Map<string, LimitOperation>();
+    const reset = new Set<string>();
+    for (const limit of applied) {
+      reset.add(limit.definition.rule_id);
+      this.states.get(familyOf(limit))?.forget(key);
+      const rule = this.rules.get(limit) ?? new LimitRule(limit, NO_STATES);
+      const name = `${rule.consistency} ${rule.local.name}`;
+      if (!operations.has(name) && mayHold(rule)) operations.set(name, { rule, key, cost: 0 });
+      yield;
+    }
+    return { operations: [...operations.values()], reset: [...reset] };
+  }
+
+  /** Each consistency has a store of its own. */
+  private async resetTogether(operations: readonly LimitOperation[]): Promise<void> {
+    for (const consistency of CONSISTENCIES) {
+      const those = operations.filter(({ rule }) => rule.consistency === consistency);
+      if (those.length === 0) continue;
+      const answers = await this.options.stores[consistency].apply("reset", those);
+      if (answers.some(({ degraded }) => degraded)) {
+        throw new StoreError("HG_STORE_UNREACHABLE", "does not answer: not all was reset, try again");
+      }
+    }
+    await this.firstToTell?.forget(
+      operations.map(({ rule }) => rule),
+      operations[0].key,
+    );
+  }
+
+  /** The limits that match an endpoint, for whoever it is. */
+  private async matching(
+    request: Pick<CheckRequest, "identifier" | "dimension" | "endpoint">,
+  ): Promise<readonly Applied[]> {
+    const { dimension, endpoint } = request;
+    const standing = await this.standingOf({ ...request, cost: 0 });
+    return this.options.catalogue().limitsFor({ dimension, endpoint, standing }, this.nowMs());
+  }
+
+  private ruleOf(applied: Applied): LimitRule {
+    const known = this.rules.get(applied);
+    if (known !== undefined) return known;
+    const rule = new LimitRule(applied, this.statesOf(familyOf(applied)));
+    this.rules.set(applied, rule);
+    return rule;
+  }
+
+  private statesOf(family: string): KeyStates {
+    const known = this.states.get(family);
+    if (known !== undefined) return known;
+    const states = new KeyStates();
+    this.states.set(family, states);
+    return states;
+  }
+}
+
+function familyOf({ definition, rule }: Applied): string {
+  return `${definition.dimension}:${rule.name}`;
+}
+
+/** A shadow limit is a request of its own, under a name of its own. */
+function once(
+  { idempotencyKey, endpoint }: CheckRequest,
+  action: Asking,
+  shadow?: LimitRule,
+): ApplyOptions | undefined {
+  if (idempotencyKey === undefined || action === "peek") return undefined;
+  return {
+    context: endpoint,
+    idempotencyKey: shadow === undefined ? idempotencyKey : `${idempotencyKey} shadow ${shadow.definition.rule_id}`,
+  };
+}

@@ -1,0 +1,121 @@
+import type { Clock } from "headgate";
+import { ManualClock } from "headgate/testing";
+import type { AuditEvent } from "../../src/audit/audit.ts";
+import type { CheckRequest, CheckResult, CheckService } from "../../src/checks/check.ts";
+import { makeCheckService } from "../../src/checks/check-service.ts";
+import { Standings } from "../../src/checks/user-data.ts";
+import { openStores, type Stores } from "../../src/checks/counter-stores.ts";
+import type { Telemetry } from "../../src/metrics/telemetry.ts";
+import { Catalogue } from "../../src/rules/catalogue.ts";
+import type { RateLimitRule } from "../../src/rules/rule.ts";
+import type { Standing } from "../../src/rules/standing.ts";
+
+/** A rule of 10 each minute for everything that a user does, but for what is given. */
+export function rule(fields: Partial<RateLimitRule> = {}): RateLimitRule {
+  return {
+    rule_id: "all",
+    name: "All requests",
+    dimension: "user",
+    endpoint_pattern: "/**",
+    limit: 10,
+    window_seconds: 60,
+    algorithm: "fixed_window",
+    burst: null,
+    anchor: null,
+    bucket_width: null,
+    exact: null,
+    tier: null,
+    mode: "enforce",
+    on_error: "local",
+    consistency: "strict",
+    created_at: "2026-01-01T00:00:00.000Z",
+    updated_at: "2026-01-01T00:00:00.000Z",
+    version: 1,
+    ...fields,
+  };
+}
+
+export function standing(user_id: string, fields: Partial<Standing> = {}): Standing {
+  return { user_id, tier: null, custom_limits: {}, overrides: [], version: 1, ...fields };
+}
+
+export function request(fields: Partial<CheckRequest> = {}): CheckRequest {
+  return { identifier: "42", dimension: "user", endpoint: "/api/v1/orders", cost: 1, ...fields };
+}
+
+/** Everything that was told, in the order of the telling. */
+class Told implements Telemetry {
+  readonly decisions: { readonly request: CheckRequest; readonly result: CheckResult }[] = [];
+  readonly transitions: string[] = [];
+  readonly skews: number[] = [];
+  readonly calls: string[] = [];
+  readonly failures: string[] = [];
+
+  decided(request: CheckRequest, result: CheckResult): void {
+    this.decisions.push({ request, result });
+  }
+  storeFailed(code: string): void {
+    this.failures.push(code);
+  }
+  transition(ruleId: string, from: string, to: string): void {
+    this.transitions.push(`${ruleId}: ${from} -> ${to}`);
+  }
+  skew(ms: number): void {
+    this.skews.push(ms);
+  }
+  called(transport: string, route: string, status: string): void {
+    this.calls.push(`${transport} ${route} ${status}`);
+  }
+}
+
+export interface World {
+  readonly service: CheckService;
+  readonly clock: ManualClock;
+  readonly stores: Stores;
+  readonly told: Told;
+  /** What the audit table has got. */
+  readonly audited: AuditEvent[];
+  /** What the database has of users. */
+  readonly users: Map<string, Standing>;
+  readonly standings: Standings;
+  use(...rules: RateLimitRule[]): void;
+}
+
+export interface WorldOptions {
+  readonly stores?: (clock: Clock) => Promise<Stores>;
+  readonly append?: (events: readonly AuditEvent[]) => Promise<void>;
+  readonly auditThrottledEveryMs?: number | "off";
+}
+
+/** A check service over these rules, on a memory store and a clock that stands still. */
+export async function world(rules: readonly RateLimitRule[] = [rule()], options: WorldOptions = {}): Promise<World> {
+  const clock = new ManualClock(Date.parse("2026-01-01T00:00:00Z"));
+  const stores = await (options.stores?.(clock) ??
+    openStores({ redis: undefined, zookeeper: undefined, nodes: 1 }, {}, clock));
+  const told = new Told();
+  const audited: AuditEvent[] = [];
+  const users = new Map<string, Standing>();
+  const standings = new Standings({ get: async (id) => users.get(id) ?? standing(id, { version: 0 }) });
+  let catalogue = Catalogue.of(rules);
+  const service = makeCheckService({
+    stores,
+    catalogue: () => catalogue,
+    standings,
+    telemetry: told,
+    audit: { append: options.append ?? (async (events) => void audited.push(...events)) },
+    skewBoundMs: 1_000,
+    ...(options.auditThrottledEveryMs !== undefined && { auditThrottledEveryMs: options.auditThrottledEveryMs }),
+  });
+  return {
+    service,
+    clock,
+    stores,
+    told,
+    audited,
+    users,
+    standings,
+    use: (...rules) => {
+      catalogue = Catalogue.of(rules);
+    },
+  };
+}

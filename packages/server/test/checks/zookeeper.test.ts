@@ -1,0 +1,33 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startZooKeeper, type ZooKeeperServer } from "../../../core/test/servers/zookeeper-server.ts";
+import { openStores, type Stores } from "../../src/checks/counter-stores.ts";
+import { request, rule, world } from "./fixtures.ts";
+
+let server: ZooKeeperServer;
+let stores: Stores;
+
+beforeAll(async () => {
+  server = await startZooKeeper();
+  stores = await openStores({ redis: undefined, zookeeper: server.address, nodes: 1 });
+  await stores.ready();
+});
+afterAll(async () => {
+  await stores.close();
+  await server.stop();
+});
+
+describe("checks on ZooKeeper", () => {
+  it.each(["strict", "cached", "leased"] as const)(
+    "that are %s let no more pass than the limit",
+    async (consistency) => {
+      const { service } = await world([rule({ consistency, window_seconds: 3_600 })], { stores: async () => stores });
+      let passed = 0;
+      for (let i = 0; i < 20; i += 1) {
+        const { allowed, decisive } = await service.check(request({ identifier: consistency }));
+        expect(decisive).toMatchObject({ degraded: false });
+        if (allowed) passed += 1;
+      }
+      expect(passed).toBe(10);
+    },
+  );
+});
