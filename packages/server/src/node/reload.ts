@@ -1,7 +1,7 @@
 import { Server as HttpsServer } from "node:https";
 import type { FastifyInstance } from "fastify";
 import type { Settings } from "../config/settings.ts";
-import type { RunningGrpc } from "../grpc/server.ts";
+import type { RunningGrpc } from "../transports/grpc/grpc-server.ts";
 import type { Log } from "./log.ts";
 import type { RulesInForce } from "./rules-in-force.ts";
 import { tlsOptions } from "./tls.ts";

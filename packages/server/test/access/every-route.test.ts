@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ROLES, type Role } from "../../src/access/api-key.ts";
 import { PERMISSIONS } from "../../src/access/permissions.ts";
 import { makeKey } from "../../src/access/secret.ts";
-import { eventually, type Service, startService } from "../rest/service.ts";
+import { eventually, type Service, startService } from "../transports/rest/service.ts";
 
 let service: Service;
 /** By what they may do, or why nothing. */

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from "vitest";
-import { eventually, type Service, startService } from "../rest/service.ts";
+import { eventually, type Service, startService } from "../transports/rest/service.ts";
 
 let service: Service;
 afterEach(() => service.stop());

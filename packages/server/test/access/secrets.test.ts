@@ -1,6 +1,6 @@
 import { pino } from "pino";
 import { afterEach, expect, it } from "vitest";
-import { type Service, startService } from "../rest/service.ts";
+import { type Service, startService } from "../transports/rest/service.ts";
 
 let service: Service;
 afterEach(() => service.stop());

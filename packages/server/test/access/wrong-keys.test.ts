@@ -3,8 +3,8 @@ import { ManualClock } from "headgate/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { KeyRing } from "../../src/access/key-ring.ts";
 import { WrongKeys } from "../../src/access/wrong-keys.ts";
-import { by, call, check, served } from "../grpc/fixtures.ts";
-import { startService } from "../rest/service.ts";
+import { by, call, check, served } from "../transports/grpc/fixtures.ts";
+import { startService } from "../transports/rest/service.ts";
 
 const ADMIN_KEY = "planted-admin-key";
 

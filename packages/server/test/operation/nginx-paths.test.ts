@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventually } from "../../../core/test/servers/eventually.ts";
 import { freePort } from "../../../core/test/servers/free-port.ts";
 import { spawnMortal } from "../../../core/test/servers/mortal-process.ts";
-import { ruleOf, type Service, startService } from "../rest/service.ts";
+import { ruleOf, type Service, startService } from "../transports/rest/service.ts";
 import { trickedPaths } from "../rules/path-tricks.ts";
 
 /** nginx forwards one path to what is protected, and everything else elsewhere; it asks Headgate about both. */

@@ -6,7 +6,7 @@ import { credentials, Metadata } from "@grpc/grpc-js";
 import { afterEach, describe, expect, it } from "vitest";
 import { eventually } from "../../../core/test/servers/eventually.ts";
 import { freePort } from "../../../core/test/servers/free-port.ts";
-import { Dimension, RateLimiterClient } from "../../src/grpc/generated/headgate/v1/rate_limiter.ts";
+import { Dimension, RateLimiterClient } from "../../src/transports/grpc/generated/headgate/v1/rate_limiter.ts";
 import { type NodeOptions, NodeProcess, startNode } from "./node-process.ts";
 
 const run = promisify(execFile);

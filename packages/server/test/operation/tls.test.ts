@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { credentials, Metadata } from "@grpc/grpc-js";
 import { afterAll, expect, it } from "vitest";
-import { Dimension, RateLimiterClient } from "../../src/grpc/generated/headgate/v1/rate_limiter.ts";
+import { Dimension, RateLimiterClient } from "../../src/transports/grpc/generated/headgate/v1/rate_limiter.ts";
 import { startNode } from "./node-process.ts";
 
 const OPENSSL = "openssl";

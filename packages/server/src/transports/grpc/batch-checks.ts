@@ -1,0 +1,79 @@
+import { isPromise } from "headgate/http";
+import type { CheckResult, CheckService } from "../../checks/check.ts";
+import { RequestError } from "../../checks/request-error.ts";
+import { weightOf } from "../../checks/check-weight.ts";
+import { startingNow, type Work } from "../../rules/in-turns.ts";
+import { type Answered, requireDimension, type WireCheck, type WireError } from "./check-codec.ts";
+import type { Failure } from "./grpc-status.ts";
+
+const MOST_CHECKS = 1_000;
+
+export function requireChecks(checks: readonly WireCheck[]): void {
+  if (checks.length <= MOST_CHECKS) return;
+  throw new RequestError("checks", `must be at most ${MOST_CHECKS} in a message, got ${checks.length}`);
+}
+
+/** How many ordinary checks they are to the node's own limit. */
+export function weightOfMany(checks: readonly WireCheck[]): number {
+  let weight = 0;
+  for (const { endpoint } of checks) weight += weightOf(endpoint);
+  return weight;
+}
+
+/** What many checks were answered, in their order. */
+export interface ManyAnswers {
+  /** undefined in the place of one that failed. */
+  readonly answers: readonly (Answered | undefined)[];
+  readonly errors: readonly WireError[];
+}
+
+/** Checks each by itself: at once if that takes no longer than a turn and all answers are there at once. */
+export function checkMany(
+  service: Pick<CheckService, "check">,
+  checks: readonly WireCheck[],
+  failureOf: (error: unknown) => Failure,
+): ManyAnswers | Promise<ManyAnswers> {
+  const begun = startingNow(checkEach(service, checks, failureOf));
+  return isPromise(begun) ? begun.then(settled) : settled(begun);
+}
+
+function* checkEach(
+  service: Pick<CheckService, "check">,
+  checks: readonly WireCheck[],
+  failureOf: (error: unknown) => Failure,
+): Work<Begun> {
+  const answers = new Array<Answered | undefined>(checks.length);
+  const errors: WireError[] = [];
+  const waiting: Promise<void>[] = [];
+  const fail = (index: number, error: unknown): void => {
+    const { code, message, field } = failureOf(error);
+    errors.push({ index, code, message, field });
+  };
+  for (let i = 0; i < checks.length; i += 1) {
+    const check = checks[i];
+    try {
+      requireDimension(check);
+      const result = service.check(check);
+      if (isPromise(result)) waiting.push(result.then(keep(i), (error) => fail(i, error)));
+      else answers[i] = { result, withLimits: check.withLimits };
+    } catch (error) {
+      fail(i, error);
+    }
+    yield;
+  }
+  function keep(i: number): (result: CheckResult) => void {
+    return (result) => {
+      answers[i] = { result, withLimits: checks[i].withLimits };
+    };
+  }
+  return { answers, errors, waiting };
+}
+
+/** Checks that have all begun: some may still wait for the store. */
+interface Begun extends ManyAnswers {
+  readonly waiting: readonly Promise<void>[];
+}
+
+function settled({ answers, errors, waiting }: Begun): ManyAnswers | Promise<ManyAnswers> {
+  return waiting.length === 0 ? { answers, errors } : Promise.all(waiting).then(() => ({ answers, errors }));
+}

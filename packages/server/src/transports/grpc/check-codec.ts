@@ -1,0 +1,194 @@
+// The messages of checks, which are the many. `generated` has the same in general: a test holds the two together.
+import type { Source } from "headgate";
+import type { CheckRequest, CheckResult, LimitResult, UsageState } from "../../checks/check.ts";
+import { RequestError } from "../../checks/request-error.ts";
+import type { Dimension } from "../../rules/rule.ts";
+import type { WireReader, WireWriter } from "./protobuf-wire.ts";
+
+const DIMENSIONS: readonly (Dimension | undefined)[] = [undefined, "user", "ip", "apikey"];
+const STATES: Readonly<Record<UsageState, number>> = { normal: 1, warning: 2, throttled: 3 };
+const SOURCES: Readonly<Record<Source, number>> = { store: 1, lease: 2, cache: 3, fallback: 4 };
+const ORIGINS: Readonly<Record<LimitResult["from"], number>> = { rule: 1, tier: 2, custom: 3, override: 4 };
+
+/** A check as it came. */
+export class WireCheck {
+  identifier = "";
+  dimension: Dimension | undefined = undefined;
+  endpoint = "";
+  cost = 1;
+  timestamp: number | undefined = undefined;
+  idempotencyKey: string | undefined = undefined;
+  withLimits = false;
+}
+
+/** A dimension that is missing, or made up. */
+export function requireDimension(check: WireCheck): asserts check is WireCheck & CheckRequest {
+  if (check.dimension !== undefined) return;
+  throw new RequestError("dimension", "must be DIMENSION_USER, DIMENSION_IP or DIMENSION_API_KEY");
+}
+
+/** What a batch or a message of a stream asks. */
+export interface WireChecks {
+  readonly correlationId: string;
+  readonly checks: readonly WireCheck[];
+}
+
+export function readCheck(reader: WireReader): WireCheck {
+  const check = new WireCheck();
+  while (!reader.done) {
+    const tag = reader.tag();
+    switch (tag) {
+      case 10:
+        check.identifier = reader.string();
+        break;
+      case 16:
+        check.dimension = DIMENSIONS[reader.uint32()];
+        break;
+      case 26:
+        check.endpoint = reader.string();
+        break;
+      case 32:
+        check.cost = reader.int64();
+        break;
+      case 40:
+        check.timestamp = reader.int64();
+        break;
+      case 50:
+        check.idempotencyKey = reader.string() || undefined;
+        break;
+      case 56:
+        check.withLimits = reader.bool();
+        break;
+      default:
+        reader.skip(tag);
+    }
+  }
+  return check;
+}
+
+export function readBatch(reader: WireReader): WireChecks {
+  const checks: WireCheck[] = [];
+  while (!reader.done) {
+    const tag = reader.tag();
+    if (tag === 10) checks.push(readCheck(reader.message()));
+    else reader.skip(tag);
+  }
+  return { correlationId: "", checks };
+}
+
+export function readStreamed(reader: WireReader): WireChecks {
+  let correlationId = "";
+  const checks: WireCheck[] = [];
+  while (!reader.done) {
+    const tag = reader.tag();
+    if (tag === 10) correlationId = reader.string();
+    else if (tag === 18) checks.push(readCheck(reader.message()));
+    else reader.skip(tag);
+  }
+  return { correlationId, checks };
+}
+
+/** A check that could not be answered. */
+export interface WireError {
+  readonly index: number;
+  readonly code: number;
+  readonly message: string;
+  readonly field: string;
+}
+
+/** An answer, and whether it shall list all limits; undefined in the place of one that failed. */
+export interface Answered {
+  readonly result: CheckResult;
+  readonly withLimits: boolean;
+}
+
+export function writeAnswer({ result, withLimits }: Answered, writer: WireWriter): void {
+  const { decisive } = result;
+  writer.bool(1, result.allowed);
+  if (decisive !== undefined) writeNumbers(decisive, writer);
+  if (result.skew_ms !== undefined) writer.number(13, Math.round(result.skew_ms));
+  writer.bool(14, result.skewed);
+  if (withLimits) writeLimits(result, 15, writer);
+}
+
+/** A quota is told as a check is, but for the numbers of the lists. */
+export function writeQuota(result: CheckResult, writer: WireWriter): void {
+  writer.bool(1, result.allowed);
+  if (result.decisive !== undefined) writeNumbers(result.decisive, writer);
+  writeLimits(result, 13, writer);
+}
+
+export function writeBatch(
+  answers: readonly (Answered | undefined)[],
+  errors: readonly WireError[],
+  writer: WireWriter,
+): void {
+  for (const answer of answers) writer.message(1, answer, writeMaybe);
+  for (const error of errors) writer.message(2, error, writeError);
+}
+
+export function writeStreamed(
+  correlationId: string,
+  answers: readonly (Answered | undefined)[],
+  errors: readonly WireError[],
+  writer: WireWriter,
+): void {
+  writer.string(1, correlationId);
+  for (const answer of answers) writer.message(2, answer, writeMaybe);
+  for (const error of errors) writer.message(3, error, writeError);
+}
+
+function writeMaybe(answer: Answered | undefined, writer: WireWriter): void {
+  if (answer !== undefined) writeAnswer(answer, writer);
+}
+
+function writeError({ index, code, message, field }: WireError, writer: WireWriter): void {
+  writer.int64(1, index);
+  writer.int64(2, code);
+  writer.string(3, message);
+  writer.string(4, field);
+}
+
+function writeNumbers(limit: LimitResult, writer: WireWriter): void {
+  const retryAfter = wholeWait(limit.retry_after_ms);
+  writer.int64(2, limit.current_count);
+  writer.int64(3, limit.limit);
+  writer.int64(4, limit.remaining);
+  writer.int64(5, Math.ceil(limit.reset_at_ms / 1000));
+  if (retryAfter !== 0) {
+    writer.int64(6, retryAfter < 0 ? -1 : Math.ceil(retryAfter / 1000));
+  }
+  writer.int64(7, limit.reset_at_ms);
+  writer.int64(8, retryAfter);
+  writer.string(9, limit.rule_id);
+  writer.int64(10, STATES[limit.state]);
+  writer.int64(11, SOURCES[limit.source]);
+  writer.bool(12, limit.degraded);
+}
+
+function writeLimits({ limits, shadow }: CheckResult, field: number, writer: WireWriter): void {
+  for (const limit of limits) writer.message(field, limit, writeLimit);
+  for (const limit of shadow) writer.message(field + 1, limit, writeLimit);
+}
+
+function writeLimit(limit: LimitResult, writer: WireWriter): void {
+  writer.string(1, limit.rule_id);
+  writer.string(2, limit.name);
+  writer.bool(3, limit.allowed);
+  writer.int64(4, limit.current_count);
+  writer.int64(5, limit.limit);
+  writer.int64(6, limit.burst);
+  writer.int64(7, limit.window_seconds);
+  writer.int64(8, limit.remaining);
+  writer.int64(9, limit.reset_at_ms);
+  writer.int64(10, wholeWait(limit.retry_after_ms));
+  writer.int64(11, STATES[limit.state]);
+  writer.int64(12, SOURCES[limit.source]);
+  writer.bool(13, limit.degraded);
+  writer.int64(14, ORIGINS[limit.from]);
+}
+
+/** In whole milliseconds; -1 if it never ends. */
+function wholeWait(ms: number): number {
+  return ms === Number.POSITIVE_INFINITY ? -1 : Math.ceil(ms);
+}

@@ -1,0 +1,95 @@
+import { Server, ServerCredentials } from "@grpc/grpc-js";
+import { HealthImplementation } from "grpc-health-check";
+import type { Address, Settings } from "../../config/settings.ts";
+import { tlsOptions } from "../../node/tls.ts";
+import { Access } from "./grpc-access.ts";
+import { Connections } from "./connections.ts";
+import { rateLimiter } from "./definition.ts";
+import { guardCalls } from "./guarded-call.ts";
+import { type HandlerOptions, Handlers } from "./handlers.ts";
+import { Listener } from "./listener.ts";
+import { addReflection } from "./reflection.ts";
+
+/** Of a message, in bytes: a thousand checks fit, unless they are long. */
+const LARGEST_MESSAGE = 1 << 20;
+/** Connections whose other end is gone are found out. */
+const KEEPALIVE_MS = 60_000;
+const KEEPALIVE_TIMEOUT_MS = 20_000;
+
+const SERVICE = "headgate.v1.RateLimiter";
+
+export interface GrpcOptions extends Omit<HandlerOptions, "onError"> {
+  readonly settings: Pick<Settings, "grpc" | "tls" | "grpcMaxConnections" | "grpcMaxStreams" | "grpcMessageTimeoutMs">;
+  /** Told of what should not happen. Default: a warning of the process. */
+  readonly onError?: (error: unknown) => void;
+}
+
+export interface RunningGrpc {
+  /** Where it listens: the port is one that is free, if 0 was asked for. */
+  readonly address: Address;
+  /** Reads the certificates again, for connections to come. Throws, and changes nothing, if they cannot be used. */
+  reloadCertificates(): void;
+  /** Takes no new calls, and ends those that have not ended by themselves after so many milliseconds. */
+  stop(graceMs: number): Promise<void>;
+}
+
+export async function startGrpc({ settings, onError = warn, ...options }: GrpcOptions): Promise<RunningGrpc> {
+  const { tls, grpcMaxConnections, grpcMaxStreams, grpcMessageTimeoutMs } = settings;
+  const { host, port } = settings.grpc ?? { host: "127.0.0.1", port: 0 };
+  const connections = new Connections(grpcMaxConnections);
+  const access = new Access(options);
+  const { telemetry } = options;
+  const server = new Server({
+    "grpc.max_receive_message_length": LARGEST_MESSAGE,
+    "grpc.max_concurrent_streams": grpcMaxStreams,
+    "grpc.keepalive_time_ms": KEEPALIVE_MS,
+    "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,
+    interceptors: [guardCalls({ access, connections, telemetry, messageTimeoutMs: grpcMessageTimeoutMs })],
+  });
+  const handlers = new Handlers({ ...options, onError }, access);
+  server.addService(rateLimiter, handlers.methods);
+  const health = new HealthImplementation({ "": "SERVING", [SERVICE]: "SERVING" });
+  health.addToServer(server);
+  addReflection(server);
+  // The sockets are ours, TLS included: what grpc-js is given is ready for HTTP/2.
+  const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
+  const listener = new Listener({
+    tls: tls && tlsOptions(tls),
+    admit: (socket) => connections.admit(socket),
+    onConnection: (socket) => injector.injectConnection(socket),
+    handshakeTimeoutMs: grpcMessageTimeoutMs,
+  });
+  const bound = await listener.listen({ host, port });
+  return {
+    address: { host, port: bound },
+    reloadCertificates() {
+      if (tls !== undefined) listener.setSecureContext(tlsOptions(tls));
+    },
+    async stop(graceMs) {
+      for (const name of ["", SERVICE]) health.setStatus(name, "NOT_SERVING");
+      handlers.endStreams();
+      listener.close();
+      await drained(server, graceMs);
+      // Those that never came as far as HTTP/2.
+      connections.closeAll();
+    },
+  };
+}
+
+function drained(server: Server, graceMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => {
+      server.forceShutdown();
+      // What was cut off tells nobody that it has ended.
+      resolve();
+    }, graceMs);
+    server.tryShutdown(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+function warn(error: unknown): void {
+  process.emitWarning(error instanceof Error ? error : String(error));
+}

@@ -1,0 +1,144 @@
+import { Metadata, type ServiceError, status } from "@grpc/grpc-js";
+import { HeadgateError, StoreError } from "headgate";
+import { RequestError } from "../../checks/request-error.ts";
+import { MalformedMessage, WireWriter } from "./protobuf-wire.ts";
+
+/** Why a call failed, as its status says it. */
+export interface Failure {
+  readonly code: status;
+  readonly message: string;
+  /** The field at fault; empty if it is none. */
+  readonly field: string;
+  /** A word for programs. */
+  readonly reason: string;
+  /** When to try again, if that helps. */
+  readonly retryAfterMs?: number;
+}
+
+/** The store is tried again all the time. */
+const STORE_RETRY_MS = 250;
+
+export const UNAUTHENTICATED: Failure = {
+  code: status.UNAUTHENTICATED,
+  message: "the metadata must have authorization: Bearer <key>, with a key that is in force",
+  field: "",
+  reason: "UNAUTHENTICATED",
+};
+
+export function wrongKeysFrom(retryAfterMs: number): Failure {
+  const message = "too many wrong keys have come from this address: try again later";
+  return { code: status.RESOURCE_EXHAUSTED, message, field: "", reason: "WRONG_KEYS", retryAfterMs };
+}
+
+export function forbidden(role: string): Failure {
+  const message = `this key does not have the role ${role}`;
+  return { code: status.PERMISSION_DENIED, message, field: "", reason: "ROLE_MISSING" };
+}
+
+export function overloaded(retryAfterMs: number): Failure {
+  const message = "this is more than the node takes on: try again later";
+  const failure = { code: status.RESOURCE_EXHAUSTED, message, field: "", reason: "SELF_LIMIT" };
+  return Number.isFinite(retryAfterMs) ? { ...failure, retryAfterMs } : failure;
+}
+
+export const STOPPING: Failure = {
+  code: status.UNAVAILABLE,
+  message: "the node is stopping: what is not answered was not charged, ask another",
+  field: "",
+  reason: "STOPPING",
+};
+
+export const MESSAGE_TIMEOUT: Failure = {
+  code: status.DEADLINE_EXCEEDED,
+  message: "the message took too long to arrive (see the setting grpc_message_timeout); nothing was charged",
+  field: "",
+  reason: "MESSAGE_TIMEOUT",
+};
+
+export const OPEN_MESSAGE: Failure = {
+  code: status.RESOURCE_EXHAUSTED,
+  message: "calls without a key may not send compressed messages or messages over 4 kB",
+  field: "",
+  reason: "OPEN_MESSAGE",
+};
+
+export const TOO_MANY_OPEN_CALLS: Failure = {
+  code: status.RESOURCE_EXHAUSTED,
+  message: "too many calls without a key at the same time on this connection",
+  field: "",
+  reason: "OPEN_CALLS",
+};
+
+/** What an error is to those who asked; undefined if it is a mistake of our own. */
+export function failureOf(error: unknown): Failure | undefined {
+  if (error instanceof RequestError) {
+    return { code: status.INVALID_ARGUMENT, message: error.message, field: error.field, reason: "BAD_FIELD" };
+  }
+  if (error instanceof MalformedMessage) {
+    const message = `the message cannot be read: ${error.message}`;
+    return { code: status.INVALID_ARGUMENT, message, field: "", reason: "MALFORMED" };
+  }
+  if (error instanceof StoreError) {
+    const { code, message } = error;
+    return { code: status.UNAVAILABLE, message, field: "", reason: code, retryAfterMs: STORE_RETRY_MS };
+  }
+  if (!(error instanceof HeadgateError)) return undefined;
+  const { code, message, field } = error;
+  if (code === "HG_IDEMPOTENCY_CONFLICT") {
+    return { code: status.ALREADY_EXISTS, message, field: "idempotency_key", reason: code };
+  }
+  return { code: status.INVALID_ARGUMENT, message, field, reason: code };
+}
+
+/** Its text may hold what is nobody's business: that is for the log. */
+export const INTERNAL: Failure = {
+  code: status.INTERNAL,
+  message: "something is wrong in the service: its log says what",
+  field: "",
+  reason: "INTERNAL",
+};
+
+const TYPE = "type.googleapis.com/google.rpc.";
+const DOMAIN = "headgate";
+
+/** As grpc-js takes it, with google.rpc.Status behind it: who reads details finds the field there. */
+export function serviceError(failure: Failure): Pick<ServiceError, "code" | "details" | "metadata"> {
+  const metadata = new Metadata();
+  metadata.set("grpc-status-details-bin", detailsOf(failure));
+  return { code: failure.code, details: failure.message, metadata };
+}
+
+function detailsOf({ code, message, field, reason, retryAfterMs }: Failure): Buffer {
+  const writer = new WireWriter(256);
+  writer.int64(1, code);
+  writer.string(2, message);
+  detail(writer, "ErrorInfo", () => {
+    writer.string(1, reason);
+    writer.string(2, DOMAIN);
+  });
+  if (field !== "") {
+    detail(writer, "BadRequest", () => {
+      writer.message(1, field, () => {
+        writer.string(1, field);
+        writer.string(2, message);
+      });
+    });
+  }
+  if (retryAfterMs !== undefined) {
+    detail(writer, "RetryInfo", () => {
+      writer.message(1, retryAfterMs, (ms) => {
+        writer.int64(1, Math.floor(ms / 1000));
+        writer.int64(2, Math.round((ms % 1000) * 1_000_000));
+      });
+    });
+  }
+  return writer.finish();
+}
+
+/** A google.protobuf.Any. */
+function detail(writer: WireWriter, type: string, write: () => void): void {
+  writer.message(3, type, () => {
+    writer.string(1, TYPE + type);
+    writer.message(2, type, write);
+  });
+}

@@ -1,0 +1,185 @@
+import type { ServerHttp2Stream } from "node:http2";
+import {
+  type Metadata,
+  ServerInterceptingCall,
+  type ServerInterceptingCallInterface,
+  type ServerInterceptor,
+  status,
+} from "@grpc/grpc-js";
+import type { Telemetry } from "../../metrics/telemetry.ts";
+import { type Access, Refused } from "./grpc-access.ts";
+import { Arrival } from "./message-prefix.ts";
+import { endStream, streamOf } from "./call-stream.ts";
+import type { Connection, Connections } from "./connections.ts";
+import { type Failure, MESSAGE_TIMEOUT, OPEN_MESSAGE, serviceError, TOO_MANY_OPEN_CALLS } from "./grpc-status.ts";
+import { METHOD_ROLES, type MethodName, methodOf } from "./method-roles.ts";
+
+/** Health and reflection are asked for names: without a key, a message has no reason to be longer. */
+const LONGEST_OPEN_MESSAGE = 4_096;
+/** Of one connection, without a key. */
+const MOST_OPEN_CALLS = 16;
+
+export interface GuardOptions {
+  readonly access: Access;
+  readonly connections: Pick<Connections, "of" | "authenticated">;
+  readonly telemetry: Pick<Telemetry, "called">;
+  /** How long a message may take to arrive, once it has begun. */
+  readonly messageTimeoutMs: number;
+}
+
+/** Lets calls through whose key has the role, before any of their messages is read, and ends those that take too long. */
+export function guardCalls(options: GuardOptions): ServerInterceptor {
+  return ({ path, requestStream }, call) => new GuardedCall(call, options, methodOf(path), requestStream);
+}
+
+/** grpc-js does not export its name. */
+type Listener = Parameters<ServerInterceptingCallInterface["start"]>[0];
+
+class GuardedCall extends ServerInterceptingCall {
+  private readonly call: ServerInterceptingCallInterface;
+  private readonly options: GuardOptions;
+  private readonly method: MethodName | undefined;
+  private readonly isStreaming: boolean;
+  private readonly stream: ServerHttp2Stream;
+  private readonly started = performance.now();
+  private timer: NodeJS.Timeout | undefined;
+  /** Whether the client has said that it sends nothing more. */
+  private isWhole = false;
+  private hasBegunAnswer = false;
+  private unsent = 0;
+  private held: (() => void) | undefined;
+
+  constructor(
+    call: ServerInterceptingCallInterface,
+    options: GuardOptions,
+    method: MethodName | undefined,
+    isStreaming: boolean,
+  ) {
+    super(call);
+    this.call = call;
+    this.options = options;
+    this.method = method;
+    this.isStreaming = isStreaming;
+    this.stream = streamOf(call);
+  }
+
+  override start(listener: Listener): void {
+    this.call.start({
+      onReceiveMetadata: (metadata) => this.admit(metadata, listener),
+      onReceiveMessage: (message) => this.whenSent(() => listener.onReceiveMessage(message)),
+      onReceiveHalfClose: () => {
+        this.isWhole = true;
+        clearTimeout(this.timer);
+        listener.onReceiveHalfClose();
+      },
+      // Called when the call is over, however it has ended.
+      onCancel: () => {
+        clearTimeout(this.timer);
+        this.endStream();
+        listener.onCancel();
+      },
+    });
+  }
+
+  override sendMetadata(metadata: Metadata): void {
+    this.hasBegunAnswer = true;
+    super.sendMetadata(metadata);
+  }
+
+  override sendMessage(message: unknown, callback: () => void): void {
+    this.unsent += 1;
+    super.sendMessage(message, () => {
+      this.unsent -= 1;
+      callback();
+      if (this.unsent > 0) return;
+      const { held } = this;
+      this.held = undefined;
+      held?.();
+    });
+  }
+
+  private admit(metadata: Metadata, listener: Listener): void {
+    const failure = this.refusalOf(metadata);
+    if (failure !== undefined) {
+      this.refuse(failure);
+      return;
+    }
+    this.follow();
+    listener.onReceiveMetadata(metadata);
+  }
+
+  private refusalOf(metadata: Metadata): Failure | undefined {
+    const { access, connections } = this.options;
+    const connection = connections.of(this.call.getPeer());
+    if (this.method === undefined) return this.openCall(connection) ? undefined : TOO_MANY_OPEN_CALLS;
+    try {
+      access.require(metadata, METHOD_ROLES[this.method], this.call.getConnectionInfo().remoteAddress);
+    } catch (error) {
+      if (error instanceof Refused) return error.failure;
+      throw error;
+    }
+    if (connection?.isAuthenticated === false) connections.authenticated(connection);
+    return undefined;
+  }
+
+  private openCall(connection: Connection | undefined): boolean {
+    if (connection === undefined) return true;
+    if (connection.openCalls >= MOST_OPEN_CALLS) return false;
+    connection.openCalls += 1;
+    this.stream.once("close", () => {
+      connection.openCalls -= 1;
+    });
+    return true;
+  }
+
+  /**
+   * Answers of health and reflection are not awaited by those services: without a key, the next message is read when
+   * they have been taken, so that a client cannot fill the memory with answers that it does not read.
+   */
+  private whenSent(read: () => void): void {
+    if (this.method === undefined && this.unsent > 0) this.held = read;
+    else read();
+  }
+
+  private follow(): void {
+    const arrival = new Arrival(({ isCompressed, length }) => {
+      const isTooMuch = isCompressed || length > LONGEST_OPEN_MESSAGE;
+      if (this.method === undefined && isTooMuch) this.refuse(OPEN_MESSAGE);
+    });
+    // A single request must be whole in time; a stream may be silent for as long as it likes, but not within a message.
+    if (!this.isStreaming) this.setTimer();
+    this.stream.on("data", (chunk: Buffer) => {
+      arrival.take(chunk);
+      if (!this.isStreaming) return;
+      if (!arrival.isPartial) this.clearTimer();
+      else if (this.timer === undefined) this.setTimer();
+    });
+  }
+
+  private setTimer(): void {
+    this.timer = setTimeout(() => {
+      // While the stream is paused, the client waits for us.
+      if (this.isStreaming && this.stream.isPaused()) this.setTimer();
+      else this.refuse(MESSAGE_TIMEOUT);
+    }, this.options.messageTimeoutMs).unref();
+  }
+
+  private clearTimer(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+  }
+
+  private endStream(): void {
+    if (!this.isWhole) endStream(this.stream, !this.hasBegunAnswer);
+  }
+
+  private refuse(failure: Failure): void {
+    this.call.sendStatus(serviceError(failure));
+    this.endStream();
+    // A stream that has reached its handler is counted there.
+    const isCounted = this.isStreaming && failure === MESSAGE_TIMEOUT;
+    if (this.method === undefined || isCounted) return;
+    const seconds = (performance.now() - this.started) / 1000;
+    this.options.telemetry.called("grpc", this.method, status[failure.code], seconds);
+  }
+}

@@ -1,0 +1,189 @@
+import {
+  type Metadata,
+  type ServerDuplexStream,
+  type ServerUnaryCall,
+  type sendUnaryData,
+  status,
+} from "@grpc/grpc-js";
+import { after, type Eventually } from "headgate/http";
+import type { Principal } from "../../access/key-ring.ts";
+import type { CheckService } from "../../checks/check.ts";
+import { weightOf } from "../../checks/check-weight.ts";
+import type { Telemetry } from "../../metrics/telemetry.ts";
+import { type Access, type AccessOptions, Refused } from "./grpc-access.ts";
+import {
+  readBatch,
+  readCheck,
+  readStreamed,
+  requireDimension,
+  writeAnswer,
+  writeBatch,
+  writeQuota,
+  writeStreamed,
+} from "./check-codec.ts";
+import { type Failure, failureOf, INTERNAL, STOPPING, serviceError } from "./grpc-status.ts";
+import { ResetLimitResponse } from "./generated/headgate/v1/rate_limiter.ts";
+import { requireNoKeyInMetadata, useKeyOfMetadata } from "./idempotency.ts";
+import { checkMany, requireChecks, weightOfMany } from "./batch-checks.ts";
+import { METHOD_ROLES, type MethodName } from "./method-roles.ts";
+import { AnsweringStream } from "./check-stream.ts";
+import { WireReader, WireWriter } from "./protobuf-wire.ts";
+
+export interface HandlerOptions extends AccessOptions {
+  readonly service: Pick<CheckService, "check" | "peek" | "reset">;
+  readonly telemetry: Pick<Telemetry, "called">;
+  /** Told of what should not happen. */
+  readonly onError: (error: unknown) => void;
+}
+
+type UnaryCall = ServerUnaryCall<Buffer, Buffer>;
+type Answering = (message: Buffer, principal: Principal, metadata: Metadata) => Eventually<Buffer>;
+
+/** Room for most batches. */
+const WRITER_ROOM = 1 << 16;
+
+/** The methods of the service. Messages come and go as bytes: what cannot be read is a mistake of the client. */
+export class Handlers {
+  private readonly options: HandlerOptions;
+  private readonly access: Access;
+  private readonly writer = new WireWriter(WRITER_ROOM);
+  private readonly streams = new Set<AnsweringStream>();
+
+  constructor(options: HandlerOptions, access: Access) {
+    this.options = options;
+    this.access = access;
+  }
+
+  /** By the names that the service's definition has for them. */
+  get methods() {
+    return {
+      checkRateLimit: this.unary("CheckRateLimit", (message, _, metadata) => this.check(message, metadata)),
+      getRemainingQuota: this.unary("GetRemainingQuota", (message) => this.quota(message)),
+      resetLimit: this.unary("ResetLimit", (message, principal) => this.reset(message, principal)),
+      checkRateLimitBatch: this.unary("CheckRateLimitBatch", (message, _, metadata) => this.batch(message, metadata)),
+      checkRateLimitStream: (call: ServerDuplexStream<Buffer, Buffer>) => this.stream(call),
+    };
+  }
+
+  /** Ends all streams, each when what was read of it is answered. */
+  endStreams(): void {
+    for (const stream of this.streams) stream.stop(new Refused(STOPPING));
+  }
+
+  private check(message: Buffer, metadata: Metadata): Eventually<Buffer> {
+    const check = readCheck(new WireReader(message));
+    this.access.requireRoom(weightOf(check.endpoint));
+    requireDimension(check);
+    useKeyOfMetadata(check, metadata);
+    const { withLimits } = check;
+    return after(this.options.service.check(check), (result) => {
+      writeAnswer({ result, withLimits }, this.writer);
+      return this.writer.finish();
+    });
+  }
+
+  private quota(message: Buffer): Eventually<Buffer> {
+    const check = readCheck(new WireReader(message));
+    this.access.requireRoom(weightOf(check.endpoint));
+    requireDimension(check);
+    const { identifier, dimension, endpoint, cost } = check;
+    return after(this.options.service.peek({ identifier, dimension, endpoint, cost }), (result) => {
+      writeQuota(result, this.writer);
+      return this.writer.finish();
+    });
+  }
+
+  private async reset(message: Buffer, principal: Principal): Promise<Buffer> {
+    await this.access.requireTurn("write", principal);
+    // Its fields are the first ones of a check.
+    const check = readCheck(new WireReader(message));
+    requireDimension(check);
+    const { identifier, dimension, endpoint } = check;
+    const identity = endpoint === "" ? { identifier, dimension } : { identifier, dimension, endpoint };
+    const { reset } = await this.options.service.reset(identity, principal);
+    return Buffer.from(ResetLimitResponse.encode({ ruleIds: [...reset] }).finish());
+  }
+
+  private batch(message: Buffer, metadata: Metadata): Eventually<Buffer> {
+    requireNoKeyInMetadata(metadata);
+    const { checks } = readBatch(new WireReader(message));
+    requireChecks(checks);
+    this.access.requireRoom(weightOfMany(checks));
+    return after(checkMany(this.options.service, checks, this.failure), ({ answers, errors }) => {
+      writeBatch(answers, errors, this.writer);
+      return this.writer.finish();
+    });
+  }
+
+  private streamed(message: Buffer): Eventually<Buffer> {
+    const { correlationId, checks } = readStreamed(new WireReader(message));
+    requireChecks(checks);
+    this.access.requireRoom(weightOfMany(checks));
+    return after(checkMany(this.options.service, checks, this.failure), ({ answers, errors }) => {
+      writeStreamed(correlationId, answers, errors, this.writer);
+      return this.writer.finish();
+    });
+  }
+
+  private unary(name: MethodName, answer: Answering) {
+    return (call: UnaryCall, callback: sendUnaryData<Buffer>): void => {
+      const started = performance.now();
+      const fail = (error: unknown): void => {
+        const failure = this.failure(error);
+        callback(serviceError(failure));
+        this.called(name, failure.code, started);
+      };
+      const succeed = (message: Buffer): void => {
+        callback(null, message);
+        this.called(name, status.OK, started);
+      };
+      try {
+        // Again, now that the message is there: the key may have been revoked meanwhile.
+        const principal = this.access.require(call.metadata, METHOD_ROLES[name]);
+        const answered = answer(call.request, principal, call.metadata);
+        if (answered instanceof Promise) answered.then(succeed).catch(fail);
+        else succeed(answered);
+      } catch (error) {
+        fail(error);
+      }
+    };
+  }
+
+  private stream(call: ServerDuplexStream<Buffer, Buffer>): void {
+    const started = performance.now();
+    const answer = (message: Buffer): Eventually<Buffer> => {
+      // With each message: a key that is revoked meanwhile opens nothing any more.
+      this.access.require(call.metadata, METHOD_ROLES.CheckRateLimitStream);
+      return this.streamed(message);
+    };
+    const stream = new AnsweringStream(call, answer, (error) => {
+      this.streams.delete(stream);
+      if (error === undefined) {
+        call.end();
+        this.called("CheckRateLimitStream", call.cancelled ? status.CANCELLED : status.OK, started);
+        return;
+      }
+      const failure = this.failure(error);
+      call.emit("error", serviceError(failure));
+      this.called("CheckRateLimitStream", failure.code, started);
+    });
+    this.streams.add(stream);
+    try {
+      requireNoKeyInMetadata(call.metadata);
+    } catch (error) {
+      stream.stop(error);
+    }
+  }
+
+  private readonly failure = (error: unknown): Failure => {
+    if (error instanceof Refused) return error.failure;
+    const failure = failureOf(error);
+    if (failure !== undefined) return failure;
+    this.options.onError(error);
+    return INTERNAL;
+  };
+
+  private called(name: MethodName, code: status, started: number): void {
+    this.options.telemetry.called("grpc", name, status[code], (performance.now() - started) / 1000);
+  }
+}

@@ -1,0 +1,24 @@
+import type { Metadata } from "@grpc/grpc-js";
+import { IDEMPOTENCY_KEY_FORM, isIdempotencyKey } from "headgate";
+import { RequestError } from "../../checks/request-error.ts";
+import type { WireCheck } from "./check-codec.ts";
+
+const NAME = "x-idempotency-key";
+
+/** Takes the idempotency key of a call's metadata for that of its check, which may state the same in its field. */
+export function useKeyOfMetadata(check: WireCheck, metadata: Metadata): void {
+  const [key, ...others] = metadata.get(NAME);
+  if (key === undefined) return;
+  if (others.length > 0) throw new RequestError(NAME, "must be sent once");
+  if (!isIdempotencyKey(key)) throw new RequestError(NAME, `must be ${IDEMPOTENCY_KEY_FORM}`);
+  check.idempotencyKey ??= key;
+  if (check.idempotencyKey !== key) {
+    throw new RequestError(NAME, "differs from the field idempotency_key: send one of them");
+  }
+}
+
+/** Refuses the idempotency key of a call with many checks: it would be that of each of them. */
+export function requireNoKeyInMetadata(metadata: Metadata): void {
+  if (metadata.get(NAME).length === 0) return;
+  throw new RequestError(NAME, "is for a single check: give each check its own in the field idempotency_key");
+}

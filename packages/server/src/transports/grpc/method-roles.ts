@@ -1,0 +1,24 @@
+import type { Role } from "../../access/api-key.ts";
+
+/** Which role each method of the service needs. */
+export const METHOD_ROLES = {
+  CheckRateLimit: "check",
+  GetRemainingQuota: "check",
+  ResetLimit: "write",
+  CheckRateLimitBatch: "check",
+  CheckRateLimitStream: "check",
+} as const satisfies Readonly<Record<string, Role>>;
+
+export type MethodName = keyof typeof METHOD_ROLES;
+
+const PREFIX = "/headgate.v1.RateLimiter/";
+
+/** The method of the service that a path names; undefined for those of health and reflection, which need no key. */
+export function methodOf(path: string): MethodName | undefined {
+  const name = path.slice(PREFIX.length);
+  return path.startsWith(PREFIX) && isMethodName(name) ? name : undefined;
+}
+
+function isMethodName(name: string): name is MethodName {
+  return Object.hasOwn(METHOD_ROLES, name);
+}

@@ -1,0 +1,28 @@
+import { readFileSync } from "node:fs";
+import type { Server } from "@grpc/grpc-js";
+import { ReflectionService } from "@grpc/reflection";
+import { WireReader } from "./protobuf-wire.ts";
+
+/** What `buf build` made of the proto files; from `src` as from `dist` it lies there. */
+const DESCRIPTORS = new URL("../../../proto/headgate/v1/rate_limiter.binpb", import.meta.url);
+const FILE_TAG = 10;
+
+/** Lets clients such as grpcurl ask what can be called. */
+export function addReflection(server: Server): void {
+  const fileDescriptorProtos = filesIn(readFileSync(DESCRIPTORS));
+  // Any one type leads to the file that it is in, and that to all of the service.
+  const type = { format: "Protocol Buffer 3 EnumDescriptorProto", type: {}, fileDescriptorProtos } as const;
+  new ReflectionService({ "headgate.v1.Dimension": type }).addToServer(server);
+}
+
+/** The files of a google.protobuf.FileDescriptorSet. */
+function filesIn(set: Buffer): Buffer[] {
+  const reader = new WireReader(set);
+  const files: Buffer[] = [];
+  while (!reader.done) {
+    const tag = reader.tag();
+    if (tag === FILE_TAG) files.push(reader.slice());
+    else reader.skip(tag);
+  }
+  return files;
+}

@@ -1,0 +1,119 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createSecureServer, type ServerOptions as HttpsOptions } from "node:https";
+import { type FastifyBaseLogger, type FastifyInstance, fastify } from "fastify";
+import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fastify-type-provider-zod";
+import { Calls } from "./request-metrics.ts";
+import { answerClientError } from "./client-errors.ts";
+import { announceDeprecations, DEPRECATIONS } from "./deprecation.ts";
+import { allowEmptyDelete } from "./empty-delete.ts";
+import { Errors } from "./error-handler.ts";
+import { farewell } from "./connection-close.ts";
+import { guardRoutes } from "./authorize.ts";
+import { rememberWrites } from "./idempotency.ts";
+import type { Log } from "./log.ts";
+import { refuseOtherMethods } from "./method-not-allowed.ts";
+import { describeRoutes, openApiRoute } from "./openapi.ts";
+import type { RestParts, WholeParts } from "./rest-dependencies.ts";
+import { Problem } from "./problem.ts";
+import { authRoutes } from "./routes/auth.ts";
+import { checkRoutes } from "./routes/check.ts";
+import { explainRoutes } from "./routes/explain.ts";
+import { historyRoutes } from "./routes/history.ts";
+import { keyRoutes } from "./routes/keys.ts";
+import { nodeRoutes } from "./routes/node.ts";
+import { ruleRoutes } from "./routes/rules.ts";
+import { userRoutes } from "./routes/users.ts";
+import { SelfLimits } from "../shared/own-limits.ts";
+import { tryPageRoutes } from "./try-page/routes.ts";
+
+/** Where routes are added. */
+export type App = FastifyInstance<Server, IncomingMessage, ServerResponse, FastifyBaseLogger, ZodTypeProvider>;
+
+export interface RestOptions {
+  /** Default: nothing is logged. */
+  readonly logger?: Log | undefined;
+  /** To listen with TLS: certificate, key, and whose certificates clients must show. */
+  readonly https?: HttpsOptions | undefined;
+  /** How long a client may take to send a request. Default 10,000. */
+  readonly requestTimeoutMs?: number;
+  /** And how long for its headers. Default 5,000. */
+  readonly headersTimeoutMs?: number;
+  /** Whether connections are to end with the next answer. Default: never. */
+  readonly isClosing?: () => boolean;
+}
+
+const BODY_LIMIT = 64 * 1024;
+/** Longer than proxies keep theirs: who closes first must be the one that sends. */
+const KEEP_ALIVE_MS = 75_000;
+const HEADER_LIMIT = 16 * 1024;
+/** Ids come percent-encoded: up to nine characters for one. */
+const LONGEST_PARAMETER = 8 * 1024;
+
+/** The service over HTTP, ready to listen. */
+export function makeRest(given: RestParts, options: RestOptions = {}): FastifyInstance {
+  const parts: WholeParts = { ...given, selfLimits: given.selfLimits ?? new SelfLimits() };
+  const { deprecations = DEPRECATIONS, now = Date.now } = parts;
+  const calls = new Calls(parts.telemetry);
+  const errors = new Errors(calls, options.logger);
+  const app = bareApp(options, errors);
+  calls.count(app);
+  guardRoutes(app, parts);
+  rememberWrites(app, { answered: parts.database.answered, now, log: options.logger });
+  allowEmptyDelete(app);
+  announceDeprecations(app, deprecations);
+  const refuseTheOthers = refuseOtherMethods(app);
+  describeRoutes(app);
+  app.register(async (root: App) => {
+    nodeRoutes(root, parts);
+    openApiRoute(root);
+    tryPageRoutes(root);
+  });
+  app.register(
+    async (api: App) => {
+      checkRoutes(api, parts, calls);
+      authRoutes(api, parts);
+      explainRoutes(api, parts);
+      ruleRoutes(api, parts);
+      userRoutes(api, parts);
+      keyRoutes(api, parts);
+      historyRoutes(api, parts);
+    },
+    { prefix: "/api/v1" },
+  );
+  app.register(async () => refuseTheOthers());
+  return app;
+}
+
+/**
+ * It has no logger: with one, fastify makes a child of it for each request, which costs more than a check. The few
+ * things that are to be logged are logged here.
+ */
+function bareApp(options: RestOptions, errors: Errors): App {
+  const { https, requestTimeoutMs = 10_000, headersTimeoutMs = 5_000, isClosing = () => false } = options;
+  const settings = {
+    ServerResponse: farewell(isClosing),
+    maxHeaderSize: HEADER_LIMIT,
+    requestTimeout: requestTimeoutMs,
+    headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
+    // Slow clients are looked for as often as it takes to find them in time.
+    connectionsCheckingInterval: Math.min(1_000, headersTimeoutMs),
+    keepAliveTimeout: KEEP_ALIVE_MS,
+  };
+  const app = fastify({
+    serverFactory: (handler) =>
+      https === undefined ? createServer(settings, handler) : createSecureServer({ ...https, ...settings }, handler),
+    bodyLimit: BODY_LIMIT,
+    routerOptions: { maxParamLength: LONGEST_PARAMETER },
+    // Who has been let in is answered, also while the node stops.
+    return503OnClosing: false,
+    clientErrorHandler: answerClientError,
+    frameworkErrors: errors.answer,
+  });
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(serializerCompiler);
+  app.setErrorHandler(errors.answer);
+  app.setNotFoundHandler((request, reply) => errors.answer(new Problem("route_not_found"), request, reply));
+  // JSON, and nothing else.
+  app.removeContentTypeParser("text/plain");
+  return app.withTypeProvider<ZodTypeProvider>();
+}

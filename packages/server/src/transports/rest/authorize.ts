@@ -1,0 +1,113 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler, RouteOptions } from "fastify";
+import { isPromise } from "headgate/http";
+import type { Role } from "../../access/api-key.ts";
+import type { Principal } from "../../access/key-ring.ts";
+import { PERMISSIONS, type Permission } from "../../access/permissions.ts";
+import { weightOf } from "../../checks/check-weight.ts";
+import { sendHeaders } from "./reply.ts";
+import type { WholeParts } from "./rest-dependencies.ts";
+import { Problem } from "./problem.ts";
+import type { SelfLimits } from "../shared/own-limits.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Set by the guard; null where a route is open. */
+    principal: Principal | null;
+  }
+  interface FastifyContextConfig {
+    /** It is there to answer 405. */
+    refusesMethod?: boolean;
+    /** Its answer must not be kept. */
+    answersWithSecret?: boolean;
+  }
+}
+
+/** Who sent a request to a route that is not open. */
+export function principalOf({ principal }: FastifyRequest): Principal {
+  if (principal === null) throw new Error("the route is open: nobody is known there");
+  return principal;
+}
+
+/** Puts a guard before every route, before any of its body is read: the role of its key, then the limits of our own. */
+export function guardRoutes(app: FastifyInstance, { keyRing, wrongKeys, selfLimits }: WholeParts): void {
+  const authenticate = ({ headers: { authorization }, ip }: FastifyRequest): Principal | Problem => {
+    if (authorization === undefined) return unauthenticated();
+    const retryAfterMs = wrongKeys?.retryAfterMs(ip) ?? 0;
+    const principal = keyRing.authenticate(authorization, retryAfterMs === 0);
+    if (principal !== undefined) return principal;
+    wrongKeys?.note(ip, "rest");
+    return retryAfterMs > 0 ? tooManyWrongKeys(retryAfterMs) : unauthenticated();
+  };
+  const guardOf = (role: Role): onRequestHookHandler => {
+    return (request, reply, done) => {
+      const principal = authenticate(request);
+      if (principal instanceof Problem) return done(principal);
+      if (!principal.roles.includes(role)) return done(forbidden(role));
+      request.principal = principal;
+      const decision = selfLimits.admit(role, principal.id);
+      // Not by `after`: a closure less for checks.
+      if (isPromise(decision)) decision.then((decision) => done(refusal(selfLimits, role, decision, reply)), done);
+      else done(refusal(selfLimits, role, decision, reply));
+    };
+  };
+  app.decorateRequest("principal", null);
+  app.addHook("onRoute", (route) => {
+    const permission = permissionOf(route);
+    if (permission === "open") {
+      route.schema = { ...route.schema, security: [] };
+      return;
+    }
+    route.onRequest = [...listed(route.onRequest), guardOf(permission)];
+    route.schema = { ...route.schema, security: [{ key: [permission] }] };
+  });
+}
+
+/** What a route needs. There is none without it: nothing is open by oversight. */
+export function permissionOf({ method, url, config }: RouteOptions): Permission {
+  if (config?.refusesMethod === true) return "open";
+  const permissions: Readonly<Record<string, Permission>> = PERMISSIONS;
+  const route = `${method === "HEAD" ? "GET" : method} ${url}`;
+  if (!Object.hasOwn(permissions, route)) throw new Error(`${route} has no line in access/permissions.ts`);
+  return permissions[route];
+}
+
+/** Hooks as fastify takes them: none, one or several. */
+export function listed<Hook>(hooks: Hook | Hook[] | undefined): Hook[] {
+  if (hooks === undefined) return [];
+  return Array.isArray(hooks) ? hooks : [hooks];
+}
+
+function unauthenticated(): Problem {
+  return new Problem("unauthenticated", undefined, { headers: { "www-authenticate": 'Bearer realm="headgate"' } });
+}
+
+function tooManyWrongKeys(retryAfterMs: number): Problem {
+  const headers = { "retry-after": String(Math.ceil(retryAfterMs / 1000)) };
+  return new Problem("too_many_wrong_keys", undefined, { headers });
+}
+
+function forbidden(role: Role): Problem {
+  return new Problem("forbidden", `it needs the role ${role}`, { needs: role });
+}
+
+/** Refuses a check whose endpoint is so long that the node has no room for it now. Each check was counted as one before. */
+export function requireRoom(limits: SelfLimits, endpoint: string, reply: FastifyReply): void {
+  const weight = weightOf(endpoint);
+  if (weight === 1) return;
+  const problem = refusal(limits, "check", limits.admitChecks(weight - 1), reply);
+  if (problem !== undefined) throw problem;
+}
+
+/** The problem of who has used up a quota of our own. The others are told how they stand; checks have headers of their own. */
+function refusal(
+  limits: SelfLimits,
+  role: Role,
+  decision: Awaited<ReturnType<SelfLimits["admit"]>>,
+  reply: FastifyReply,
+): Problem | undefined {
+  if (decision.allowed && role === "check") return undefined;
+  reply.header("cache-control", "no-store");
+  sendHeaders(reply, limits.headers(decision));
+  if (decision.allowed) return undefined;
+  return new Problem("quota_exceeded", decision.explain().toString(), { "violated-policies": [decision.rule] });
+}

@@ -1,0 +1,87 @@
+import { tokenBucket } from "headgate";
+import { type HeaderField, HeaderWriter, Policy, type Standing, stateHeader, type Told } from "headgate/http";
+import type { CheckResult, LimitResult, UsageState } from "../../checks/check.ts";
+
+/** Of a limit, headers tell its units and its window: this lends the rest. */
+const ANY = tokenBucket("1/s");
+/** More than there are rules in most services; beyond it, texts are made anew. */
+const MOST_POLICIES = 10_000;
+/** Most policies in the headers of one answer. Clients refuse answers with more than some 16 kB of headers. */
+const MOST_WRITTEN = 16;
+
+/** A limit as headers state it, and what writes those of a request that has no other. */
+interface Stated {
+  readonly policy: Policy;
+  readonly writer: HeaderWriter;
+  /** By the state that it is in; none if that is normal. */
+  readonly states: Readonly<Record<UsageState, HeaderField | undefined>>;
+}
+
+/** Writes what the middleware would: RateLimit-Policy, RateLimit, Retry-After, Headgate-State. */
+export class CheckHeaders {
+  private readonly stated = new Map<string, Stated>();
+
+  write(result: CheckResult): HeaderField[] {
+    const { limits, decisive } = result;
+    if (decisive === undefined) return [];
+    if (limits.length > 1) return this.several(written(limits, decisive), decisive);
+    const { writer, states } = this.statedOf(decisive);
+    const headers = writer.write(standingOf(decisive));
+    const state = states[decisive.state];
+    if (state !== undefined) headers.push(state);
+    return headers;
+  }
+
+  private several(limits: readonly LimitResult[], decisive: LimitResult): HeaderField[] {
+    const policies = limits.map((limit) => this.statedOf(limit).policy);
+    const decisions = limits.map(standingOf);
+    const headers = writerOf(policies).write({ ...standingOf(decisive), decisions });
+    const told = limits.flatMap(({ state }, i): Told[] => (state === "normal" ? [] : [{ policy: policies[i], state }]));
+    if (told.length > 0) headers.push(stateHeader(told));
+    return headers;
+  }
+
+  private statedOf({ rule_id, limit, window_seconds, burst }: LimitResult): Stated {
+    const known = this.stated.get(rule_id);
+    const window = window_seconds * 1_000_000;
+    if (known !== undefined) {
+      const { limit: told } = known.policy;
+      if (told.limit === limit && told.window === window && told.burst === burst) return known;
+    }
+    const policy = new Policy(rule_id, { ...ANY, limit, window, burst });
+    const states = {
+      normal: undefined,
+      warning: stateHeader([{ policy, state: "warning" }]),
+      throttled: stateHeader([{ policy, state: "throttled" }]),
+    };
+    const stated = { policy, writer: writerOf([policy]), states };
+    if (this.stated.size >= MOST_POLICIES) this.stated.clear();
+    this.stated.set(rule_id, stated);
+    return stated;
+  }
+}
+
+/** The limits that headers state, in the order that they have: the one that decided, and those with the least left. */
+function written(limits: readonly LimitResult[], decisive: LimitResult): readonly LimitResult[] {
+  if (limits.length <= MOST_WRITTEN) return limits;
+  const others = limits.filter((limit) => limit !== decisive).sort((a, b) => a.remaining - b.remaining);
+  const chosen = new Set([decisive, ...others.slice(0, MOST_WRITTEN - 1)]);
+  return limits.filter((limit) => chosen.has(limit));
+}
+
+function writerOf(policies: readonly Policy[]): HeaderWriter {
+  return new HeaderWriter(["draft"], policies);
+}
+
+function standingOf(result: LimitResult): Standing {
+  const { allowed, limit, remaining } = result;
+  return {
+    allowed,
+    limit,
+    remaining,
+    retryAfterMs: result.retry_after_ms,
+    resetAfterMs: result.reset_after_ms,
+    retryAtMs: result.retry_at_ms,
+    resetAtMs: result.reset_at_ms,
+  };
+}

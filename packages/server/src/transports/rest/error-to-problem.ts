@@ -1,0 +1,68 @@
+import type { FastifyError, FastifyRequest } from "fastify";
+import { HeadgateError, StoreError } from "headgate";
+import { RequestError } from "../../checks/request-error.ts";
+import { DatabaseError } from "../../database/database-error.ts";
+import { type FieldProblem, fieldProblem, Problem, type ProblemCode, validationProblem } from "./problem.ts";
+
+/** When to come again if a database or a store is gone: both are tried again all the time. */
+const RETRY = { headers: { "retry-after": "1" } };
+
+/** What fastify calls the mistakes that it finds itself. */
+const FASTIFY: Readonly<Record<string, ProblemCode>> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: "unsupported_media_type",
+  FST_ERR_CTP_INVALID_TYPE: "unsupported_media_type",
+  FST_ERR_CTP_BODY_TOO_LARGE: "body_too_large",
+  FST_ERR_CTP_INVALID_JSON_BODY: "malformed_json",
+  FST_ERR_CTP_EMPTY_JSON_BODY: "malformed_json",
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: "malformed_request",
+  FST_ERR_BAD_URL: "malformed_request",
+  FST_ERR_MAX_PARAM_LENGTH: "uri_too_long",
+};
+
+/** The problem that an error is to those who asked; undefined if it is a mistake of our own. */
+export function problemOf(error: FastifyError | Error, { method }: FastifyRequest): Problem | undefined {
+  if (error instanceof Problem) return error;
+  if (error instanceof DatabaseError)
+    return new Problem("database_unavailable", error.message, { ...RETRY, cause: error.code });
+  if (error instanceof StoreError)
+    return new Problem("store_unavailable", error.message, { ...RETRY, cause: error.code });
+  if (error instanceof HeadgateError && error.code === "HG_IDEMPOTENCY_CONFLICT")
+    return new Problem("idempotency_conflict");
+  if (error instanceof HeadgateError || error instanceof RequestError)
+    return ofField(error, method === "GET" ? "query" : "body");
+  if ("validation" in error && error.validation !== undefined) return ofValidation(error);
+  if ("code" in error && Object.hasOwn(FASTIFY, error.code)) return new Problem(FASTIFY[error.code]);
+  if ("statusCode" in error && error.statusCode === 400) return new Problem("malformed_json");
+  return undefined;
+}
+
+/** Their messages begin with the field. */
+function ofField({ field, message }: HeadgateError | RequestError, place: FieldProblem["in"]): Problem {
+  return fieldProblem(place, field, message.slice(field.length + 2));
+}
+
+const PLACES: Readonly<Record<string, FieldProblem["in"]>> = {
+  body: "body",
+  querystring: "query",
+  params: "path",
+  headers: "header",
+};
+
+function ofValidation({ validation = [], validationContext = "body" }: FastifyError): Problem {
+  const place = PLACES[validationContext] ?? "body";
+  const errors = validation.flatMap(({ instancePath, message = "is not as it must be", params }) => {
+    const at = instancePath.split("/").filter((part) => part !== "");
+    const { keys: unknown }: Readonly<Record<string, unknown>> = params;
+    // Each unknown field by its own name: that is what is to be corrected.
+    if (Array.isArray(unknown)) {
+      return unknown.map((key) => ({ in: place, field: [...at, key].join("."), problem: "is not known here" }));
+    }
+    return [{ in: place, field: at.join(".") || place, problem: message }];
+  });
+  return validationProblem(errors);
+}
+
+/** Our own mistakes are told to the log alone: their texts may hold what is nobody's business. */
+export function internalProblem(request: FastifyRequest): Problem {
+  return new Problem("internal_error", undefined, { instance: request.id });
+}

@@ -1,0 +1,56 @@
+import { validatorCompiler } from "fastify-type-provider-zod";
+import type { ZodType } from "zod";
+import { inTurns } from "../../rules/in-turns.ts";
+import { parseReplacementAside } from "../../rules/parse-aside.ts";
+import { parsingReplacement, ReplacementError } from "../../rules/replacement.ts";
+import type { App } from "./app.ts";
+import { type FieldProblem, Problem, validationProblem } from "./problem.ts";
+
+/** A body of so many characters is read here, in turns. */
+const MOST_HERE = 64 * 1024;
+
+/**
+ * Lets the routes of this part of the app take large lists of rules. They are read and checked by another thread: here
+ * nobody else would be served meanwhile. When the client closes its connection, the thread is ended.
+ */
+export function takeLargeReplacements(app: App): void {
+  const checked = new WeakSet<object>();
+  app.removeContentTypeParser("application/json");
+  app.addContentTypeParser("application/json", { parseAs: "string" }, (request, text: string, done) => {
+    const gone = new AbortController();
+    const { socket } = request.raw;
+    const leave = (): void => gone.abort();
+    socket.once("close", leave);
+    const reading =
+      text.length <= MOST_HERE ? inTurns(parsingReplacement(text)) : parseReplacementAside(text, gone.signal);
+    reading
+      .finally(() => socket.off("close", leave))
+      .then(
+        (rules) => {
+          const body = { rules };
+          checked.add(body);
+          done(null, body);
+        },
+        (error) => done(problemOf(error)),
+      );
+  });
+  app.setValidatorCompiler<ZodType>((route) => {
+    const validate = validatorCompiler(route);
+    return (value) => (checked.has(value) ? { value } : validate(value));
+  });
+}
+
+/** Told as what is wrong with any other body. */
+function problemOf(error: unknown): Error {
+  if (error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY") {
+    return new Problem("body_too_large", "the rules need more memory to read than one request may use");
+  }
+  if (error instanceof Error && error.name === "AbortError") {
+    return new Problem("malformed_request", "the client closed the connection");
+  }
+  if (!(error instanceof ReplacementError)) return error instanceof Error ? error : new Error(String(error));
+  const { problems, more, unchecked } = error;
+  if (problems[0].field === "") return new Problem("malformed_json");
+  const errors = problems.map(({ field, problem }): FieldProblem => ({ in: "body", field, problem }));
+  return validationProblem(errors, more, unchecked);
+}

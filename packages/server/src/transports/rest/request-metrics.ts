@@ -1,0 +1,50 @@
+import type { FastifyInstance, FastifyRequest, onRequestHookHandler, onResponseHookHandler } from "fastify";
+import type { Telemetry } from "../../metrics/telemetry.ts";
+import { listed } from "./authorize.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** When its headers were there, in milliseconds. */
+    arrivedAt: number;
+  }
+  interface FastifyContextConfig {
+    /** It tells itself when it has answered: waiting for the end of the response costs as much as a check. */
+    countsItself?: boolean;
+  }
+}
+
+/** Counts and times every call, by its route: a path has ids in it. */
+export class Calls {
+  private readonly telemetry: Pick<Telemetry, "called">;
+
+  constructor(telemetry: Pick<Telemetry, "called">) {
+    this.telemetry = telemetry;
+  }
+
+  count(app: FastifyInstance): void {
+    app.decorateRequest("arrivedAt", 0);
+    app.addHook("onRoute", (route) => {
+      route.onRequest = [arrive, ...listed(route.onRequest)];
+      if (route.config?.countsItself !== true) route.onResponse = [...listed(route.onResponse), this.responded];
+    });
+  }
+
+  ended(route: string, { arrivedAt }: FastifyRequest, status: number): void {
+    this.telemetry.called("rest", route, String(status), (performance.now() - arrivedAt) / 1000);
+  }
+
+  /** Of what is no route at all, nobody knows when it came. */
+  lost(status: number): void {
+    this.telemetry.called("rest", "unknown", String(status), 0);
+  }
+
+  private readonly responded: onResponseHookHandler = (request, reply, done) => {
+    this.ended(request.routeOptions.url ?? "", request, reply.statusCode);
+    done();
+  };
+}
+
+const arrive: onRequestHookHandler = (request, _reply, done) => {
+  request.arrivedAt = performance.now();
+  done();
+};

@@ -1,0 +1,45 @@
+import type { Principal } from "../../access/key-ring.ts";
+import type { WrongKeys } from "../../access/wrong-keys.ts";
+import type { CheckService } from "../../checks/check.ts";
+import type { Standings } from "../../checks/user-data.ts";
+import type { StoreState } from "../../checks/counter-stores.ts";
+import type { Database } from "../../database/database.ts";
+import type { MostDenied } from "../../metrics/denied-on-all-nodes.ts";
+import type { Telemetry } from "../../metrics/telemetry.ts";
+import type { Catalogue } from "../../rules/catalogue.ts";
+import type { Deprecations } from "./deprecation.ts";
+import type { SelfLimits } from "../shared/own-limits.ts";
+
+/** With what is given by default. */
+export interface WholeParts extends RestParts {
+  readonly selfLimits: SelfLimits;
+}
+
+/** What the routes are made of. */
+export interface RestParts {
+  readonly service: CheckService;
+  readonly database: Pick<Database, "rules" | "users" | "keys" | "audit" | "rollups" | "answered">;
+  /** The rules in force. */
+  readonly catalogue: () => Pick<Catalogue, "rules" | "byId" | "limitsFor" | "limitsAt" | "limitsOfUser">;
+  /** What checks know of users. */
+  readonly standings: Pick<Standings, "of">;
+  readonly keyRing: { authenticate(authorization: string | undefined, mayGuess?: boolean): Principal | undefined };
+  /** Default: wrong keys are not counted. */
+  readonly wrongKeys?: Pick<WrongKeys, "note" | "retryAfterMs"> | undefined;
+  readonly telemetry: Pick<Telemetry, "called">;
+  /** What Prometheus reads. */
+  readonly metricsText: () => string | Promise<string>;
+  /** What the node still waits for; nothing if it is ready. */
+  readonly ready: () => readonly string[] | Promise<readonly string[]>;
+  /** Whether the shared store of counters can be reached; undefined if there is none. */
+  readonly store?: () => StoreState | undefined;
+  readonly topDenied: (limit: number) => Promise<MostDenied>;
+  /** The file that the rules come from, if not from the database: then they cannot be changed here. */
+  readonly rulesFile?: string | undefined;
+  /** Default: limits of this transport alone. */
+  readonly selfLimits?: SelfLimits;
+  /** Default: those of this version. */
+  readonly deprecations?: Deprecations;
+  /** In milliseconds. Default: the system's. */
+  readonly now?: () => number;
+}

@@ -1,0 +1,116 @@
+import type { z } from "zod";
+import type { CheckResult } from "../../../checks/check.ts";
+import type { Applied } from "../../../rules/family.ts";
+import type { RateLimitRule } from "../../../rules/rule.ts";
+import type { Standing } from "../../../rules/standing.ts";
+import type { App } from "../app.ts";
+import { answerOf } from "../check-answer.ts";
+import type { RestParts } from "../rest-dependencies.ts";
+import { checkBody, explainQuery, explanation, problems } from "../schemas.ts";
+
+/** So many rules that do not apply are explained. */
+const MOST_PASSED_OVER = 1_000;
+
+const explainBody = checkBody.omit({ timestamp: true, with_limits: true });
+
+type Question = z.output<typeof explainBody>;
+type Explanation = z.output<typeof explanation>;
+
+/** What would happen to a request and why, charging nothing. */
+export function explainRoutes(app: App, { service, catalogue, standings, now = Date.now }: RestParts): void {
+  const explain = async (question: Question): Promise<Explanation> => {
+    const { dimension, endpoint, identifier } = question;
+    const result = await service.peek(question);
+    const standing = dimension === "user" ? await standings.of(identifier) : undefined;
+    const applied = catalogue().limitsFor({ dimension, endpoint, standing }, now());
+    return {
+      ...question,
+      tier: standing?.tier ?? null,
+      summary: summaryOf(result),
+      answer: answerOf(result, true),
+      rules: [
+        ...applied.map((limit) => why(limit, standing, now())),
+        ...passedOver(catalogue(), question, applied).map((rule) => whyNot(rule, standing)),
+      ],
+    };
+  };
+
+  const schema = {
+    tags: ["checks"],
+    summary: "What a check would say and why, charging nothing",
+    response: {
+      200: explanation,
+      ...problems("malformed_json", "body_too_large", "unsupported_media_type", "store_unavailable"),
+    },
+  };
+  app.get("/explain", { schema: { ...schema, querystring: explainQuery } }, ({ query }) => explain(query));
+  app.post("/explain", { schema: { ...schema, body: explainBody } }, ({ body }) => explain(body));
+}
+
+function summaryOf({ allowed, decisive, shadow }: CheckResult): string {
+  if (decisive === undefined) {
+    return shadow.length > 0 ? "It would pass: only shadow rules match." : "It would pass: no rule matches.";
+  }
+  const { rule_id, remaining, retry_after_ms, limit, window_seconds, degraded } = decisive;
+  const stale = degraded ? " The store was not asked, so this may be off." : "";
+  const each = `${limit} each ${window_seconds} s`;
+  if (allowed)
+    return `It would pass. The nearest of its limits is ${rule_id} (${each}): ${remaining} are left.${stale}`;
+  if (retry_after_ms === Number.POSITIVE_INFINITY) {
+    return `It would be refused by ${rule_id} (${each}), always: it costs more than the limit holds.${stale}`;
+  }
+  return `It would be refused by ${rule_id} (${each}); it would pass in ${Math.ceil(retry_after_ms)} ms.${stale}`;
+}
+
+type Explained = Explanation["rules"][number];
+
+function why({ definition, from }: Applied, standing: Standing | undefined, now: number): Explained {
+  return { ...named(definition), applies: true, origin: from, why: reasonOf(definition, from, standing, now) };
+}
+
+function reasonOf(rule: RateLimitRule, from: Applied["from"], standing: Standing | undefined, now: number): string {
+  const shadow = rule.mode === "shadow" ? "; in shadow, so it refuses nothing" : "";
+  if (from === "tier") return `the user's tier is ${rule.tier}${shadow}`;
+  if (from === "custom") return `the user has a custom limit for this rule${shadow}`;
+  if (from === "override") {
+    const overrides = standing?.overrides.filter(
+      ({ rule_id, expires_at }) => (rule_id === null || rule_id === rule.rule_id) && Date.parse(expires_at) > now,
+    );
+    const told = overrides?.map(
+      ({ override_id, reason, expires_at }) => `${override_id} until ${expires_at} (${reason})`,
+    );
+    return `overridden by ${told?.join(", ") ?? "an override"}${shadow}`;
+  }
+  const { tier } = standing ?? { tier: null };
+  return `it is for everybody${tier === null ? "" : ` whose tier (here ${tier}) has no rule of its own`}${shadow}`;
+}
+
+/** The rules that match the endpoint and are for those of another tier: not all, if there are very many tiers. */
+function passedOver(
+  catalogue: ReturnType<RestParts["catalogue"]>,
+  { dimension, endpoint }: Question,
+  applied: readonly Applied[],
+): RateLimitRule[] {
+  const taken = new Set(applied.map(({ definition }) => definition));
+  const matching = catalogue.limitsAt(dimension, endpoint).map(({ definition }) => definition);
+  return matching.filter((rule) => !taken.has(rule)).slice(0, MOST_PASSED_OVER);
+}
+
+function whyNot(rule: RateLimitRule, standing: Standing | undefined): Explained {
+  const tier = standing?.tier ?? null;
+  const reason =
+    rule.tier === null
+      ? `the user's tier (${tier}) has a rule of its own`
+      : `it is for tier ${rule.tier}; the user's is ${tier ?? "none"}`;
+  return { ...named(rule), applies: false, origin: null, why: reason };
+}
+
+function named({
+  rule_id,
+  name,
+  endpoint_pattern,
+  tier,
+  mode,
+}: RateLimitRule): Omit<Explained, "applies" | "origin" | "why"> {
+  return { rule_id, name, endpoint_pattern, tier, mode };
+}

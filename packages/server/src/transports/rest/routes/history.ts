@@ -1,0 +1,100 @@
+import type { App } from "../app.ts";
+import type { RestParts } from "../rest-dependencies.ts";
+import { fieldProblem } from "../problem.ts";
+import { auditPage, auditQuery, problems, topDenied, topQuery, usage, usageQuery } from "../schemas.ts";
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+/** How far back an answer goes if nobody says, and at most: one that holds all that is kept would be too long. */
+const SPANS = { minute: { usual: HOUR, longest: DAY }, day: { usual: 30 * DAY, longest: 366 * DAY } } as const;
+
+/** What was changed, and what was decided. */
+export function historyRoutes(app: App, parts: RestParts): void {
+  const { database, now = Date.now } = parts;
+
+  app.get(
+    "/audit",
+    {
+      schema: {
+        tags: ["history"],
+        summary: "Who changed what, the newest first",
+        querystring: auditQuery,
+        response: { 200: auditPage, ...problems("database_unavailable") },
+      },
+    },
+    async ({ query: { user, subject, from, to, ...query } }) => {
+      if (user !== undefined && subject !== undefined) {
+        throw fieldProblem("query", "user", "says the same as subject: give one of the two");
+      }
+      const about = user === undefined ? subject : `user:${user}`;
+      const { items, next } = await database.audit.query({
+        ...given(query),
+        ...given({ subject: about, from: from && utc(from), to: to && utc(to) }),
+        limit: query.limit,
+      });
+      return { entries: [...items], ...(next === undefined ? {} : { next }) };
+    },
+  );
+
+  app.get(
+    "/usage",
+    {
+      schema: {
+        tags: ["history"],
+        summary: "What each rule decided, by minute (30 days) or day (a year), by page",
+        querystring: usageQuery,
+        response: { 200: usage, ...problems("database_unavailable") },
+      },
+    },
+    async ({ query: { period, rule_id, from, to, limit, cursor } }) => {
+      const { usual, longest } = SPANS[period];
+      const until = to === undefined ? now() : Date.parse(to);
+      const since = from === undefined ? until - usual : Date.parse(from);
+      if (since > until) throw fieldProblem("query", "from", "must not be after to");
+      if (until - since > longest) {
+        throw fieldProblem("query", "from", `must be at most ${longest / DAY} days before to when period is ${period}`);
+      }
+      const span = { from: new Date(since).toISOString(), to: new Date(until).toISOString() };
+      const { items, next } = await database.rollups.query({ period, ...span, limit, ...given({ rule_id, cursor }) });
+      return {
+        period,
+        ...span,
+        rollups: items.map(({ start, rule_id, allowed, denied, shadow_denied }) => ({
+          start,
+          rule_id,
+          allowed,
+          denied,
+          shadow_denied,
+        })),
+        ...given({ next }),
+      };
+    },
+  );
+
+  app.get(
+    "/top-denied",
+    {
+      schema: {
+        tags: ["history"],
+        summary: "The keys that were denied most in this hour and the last one, on all nodes",
+        querystring: topQuery,
+        response: { 200: topDenied, ...problems() },
+      },
+    },
+    async ({ query: { limit } }) => {
+      const { keys, nodes, complete } = await parts.topDenied(limit);
+      return { keys: [...keys], nodes, complete };
+    },
+  );
+}
+
+function utc(time: string): string {
+  return new Date(time).toISOString();
+}
+
+type Given<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
+
+/** What is there of it. */
+function given<Fields extends object>(fields: Fields): Given<Fields> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Given<Fields>;
+}

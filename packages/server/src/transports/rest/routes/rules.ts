@@ -1,0 +1,189 @@
+import { z } from "zod";
+import type { Page, Paged, RuleTable } from "../../../database/database.ts";
+import type { RateLimitRule } from "../../../rules/rule.ts";
+import { ruleInput } from "../../../rules/rule-input.ts";
+import { countUpTo } from "../../../rules/sorting.ts";
+import type { App } from "../app.ts";
+import { principalOf } from "../authorize.ts";
+import { takeLargeReplacements } from "../large-replacement.ts";
+import type { RestParts } from "../rest-dependencies.ts";
+import { fieldProblem, Problem } from "../problem.ts";
+import { pageQuery, problems, replaced, rule, rulePage, ruleParams } from "../schemas.ts";
+import { etagOf, expectedVersion, requireDone } from "../etag.ts";
+
+/** A hundred thousand rules fit. */
+const LARGEST_REPLACEMENT = 32 * 1024 * 1024;
+
+/** Of a rule as it is read, and not as it is written. */
+const KEPT_BY_US = ["created_at", "updated_at", "version"];
+
+/** Every change here may be refused for these reasons. */
+const WRITE_PROBLEMS = problems(
+  "rules_from_file",
+  "idempotency_in_progress",
+  "idempotency_conflict",
+  "malformed_json",
+  "body_too_large",
+  "unsupported_media_type",
+  "database_unavailable",
+);
+
+export function ruleRoutes(app: App, { database, catalogue, rulesFile }: RestParts): void {
+  const rules = rulesFile === undefined ? database.rules : fixed(catalogue, rulesFile);
+
+  app.get(
+    "/rules",
+    {
+      schema: {
+        tags: ["rules"],
+        summary: "All rules, by page",
+        querystring: pageQuery,
+        response: { 200: rulePage, ...problems("database_unavailable") },
+      },
+    },
+    async ({ query: { limit, cursor } }) => {
+      const { items, next } = await rules.list(cursor === undefined ? { limit } : { limit, cursor });
+      return { rules: [...items], ...(next === undefined ? {} : { next }) };
+    },
+  );
+
+  app.get(
+    "/rules/:rule_id",
+    {
+      schema: {
+        tags: ["rules"],
+        summary: "One rule, with its ETag",
+        params: ruleParams,
+        response: { 200: rule, ...problems("rule_not_found", "database_unavailable") },
+      },
+    },
+    async ({ params }, reply) => {
+      const found = await rules.get(params.rule_id);
+      if (found === undefined) throw new Problem("rule_not_found");
+      reply.header("etag", etagOf(found));
+      return found;
+    },
+  );
+
+  app.post(
+    "/rules",
+    {
+      schema: {
+        tags: ["rules"],
+        summary: "Make a rule",
+        body: ruleInput,
+        response: { 201: rule, ...WRITE_PROBLEMS, ...problems("rule_exists", "rules_from_file") },
+      },
+    },
+    async (request, reply) => {
+      const made = requireDone(await rules.create(request.body, principalOf(request)), { missing: "rule_exists" });
+      reply.code(201).headers({ etag: etagOf(made), location: `/api/v1/rules/${encodeURIComponent(made.rule_id)}` });
+      return made;
+    },
+  );
+
+  app.register(async (large: App) => {
+    takeLargeReplacements(large);
+    large.put(
+      "/rules",
+      {
+        bodyLimit: LARGEST_REPLACEMENT,
+        schema: {
+          tags: ["rules"],
+          summary: "Make the rules be exactly these, all or nothing",
+          body: z.strictObject({ rules: z.array(ruleInput) }),
+          response: { 200: replaced, ...WRITE_PROBLEMS },
+        },
+      },
+      async (request, reply) => {
+        const { created, updated, removed, unchanged } = await rules.replace(request.body.rules, principalOf(request));
+        // A schema would look at each of the ids, which may be as many as the rules: with 100,000 that took 60 ms.
+        reply.type("application/json; charset=utf-8").serializer((answer) => JSON.stringify(answer));
+        return { created: [...created], updated: [...updated], removed: [...removed], unchanged };
+      },
+    );
+  });
+
+  app.put(
+    "/rules/:rule_id",
+    {
+      preValidation: async (request) => {
+        const { body, params } = request;
+        if (typeof body !== "object" || body === null) return;
+        // It is in the path already.
+        if (!("rule_id" in body)) Object.assign(body, params);
+        // What was read can be sent back: these are ours to fill in.
+        for (const field of KEPT_BY_US) Reflect.deleteProperty(body, field);
+      },
+      schema: {
+        tags: ["rules"],
+        summary: "Change a rule; with If-Match only if it is still the same",
+        params: ruleParams,
+        body: ruleInput,
+        response: { 200: rule, ...WRITE_PROBLEMS, ...problems("rule_not_found", "version_changed", "rule_exists") },
+      },
+    },
+    async (request, reply) => {
+      const { rule_id } = request.params;
+      if (request.body.rule_id !== rule_id) {
+        throw fieldProblem("body", "rule_id", `must be the one in the path (${rule_id}), or left out`);
+      }
+      const version = await expectedVersion(
+        request.headers["if-match"],
+        async () => (await rules.get(rule_id))?.version,
+      );
+      const stored = await rules.update(request.body, principalOf(request), version);
+      const changed = requireDone(stored, { missing: "rule_not_found", exists: "rule_exists" });
+      reply.header("etag", etagOf(changed));
+      return changed;
+    },
+  );
+
+  app.delete(
+    "/rules/:rule_id",
+    {
+      schema: {
+        tags: ["rules"],
+        summary: "Remove a rule; with If-Match only if it is still the same",
+        params: ruleParams,
+        response: {
+          204: z.undefined().describe("Removed"),
+          ...WRITE_PROBLEMS,
+          ...problems("rule_not_found", "version_changed"),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { rule_id } = request.params;
+      const version = await expectedVersion(
+        request.headers["if-match"],
+        async () => (await rules.get(rule_id))?.version,
+      );
+      requireDone(await rules.remove(rule_id, principalOf(request), version), { missing: "rule_not_found" });
+      reply.code(204);
+    },
+  );
+}
+
+/** The rules of a file, which can be read like the others and not changed. */
+function fixed(catalogue: RestParts["catalogue"], file: string): Omit<RuleTable, "all"> {
+  const refuse = async (): Promise<never> => {
+    throw new Problem("rules_from_file", `the rules come from ${file}`);
+  };
+  return {
+    list: async (page) => pageOf(catalogue().byId, page),
+    get: async (id) => catalogue().rules.find(({ rule_id }) => rule_id === id),
+    create: refuse,
+    update: refuse,
+    remove: refuse,
+    replace: refuse,
+  };
+}
+
+/** The cursor is the last id of the page before: pages hold together while the file changes. */
+function pageOf(byId: readonly RateLimitRule[], { limit, cursor }: Page): Paged<RateLimitRule> {
+  const from = cursor === undefined ? 0 : countUpTo(byId, cursor);
+  const items = byId.slice(from, from + limit);
+  const last = items.at(-1);
+  return from + limit < byId.length && last !== undefined ? { items, next: last.rule_id } : { items };
+}

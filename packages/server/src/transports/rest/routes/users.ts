@@ -1,0 +1,270 @@
+import { z } from "zod";
+import { cursorAt, placeOf } from "../../../database/cursor.ts";
+import type { Applied } from "../../../rules/family.ts";
+import { inTurns } from "../../../rules/in-turns.ts";
+import { isAmong } from "../../../rules/sorting.ts";
+import type { Standing } from "../../../rules/standing.ts";
+import type { App } from "../app.ts";
+import { principalOf } from "../authorize.ts";
+import { checkImport } from "../import-users.ts";
+import { namesIn, unknownTierProblem } from "../rule-names.ts";
+import type { RestParts } from "../rest-dependencies.ts";
+import { fieldProblem } from "../problem.ts";
+import {
+  changedStanding,
+  customBody,
+  importBody,
+  imported,
+  longPageQuery,
+  override,
+  overrideBody,
+  overrideParams,
+  problems,
+  standing,
+  tierBody,
+  userLimits,
+  userPage,
+  userParams,
+  userQuery,
+} from "../schemas.ts";
+import { etagOf, expectedVersion, requireDone } from "../etag.ts";
+import { endOf } from "./expiry.ts";
+
+/** 500 users with some limits of their own fit; it is read in a few milliseconds. */
+const LARGEST_IMPORT = 256 * 1024;
+
+const WRITE_PROBLEMS = problems(
+  "idempotency_in_progress",
+  "idempotency_conflict",
+  "malformed_json",
+  "body_too_large",
+  "unsupported_media_type",
+  "database_unavailable",
+);
+
+/** Custom limits of one user. */
+const MOST_CUSTOM_LIMITS = 1_000;
+
+export function userRoutes(app: App, { database: { users }, catalogue, now = Date.now }: RestParts): void {
+  app.get(
+    "/users",
+    {
+      schema: {
+        tags: ["users"],
+        summary: "All users of whom anything is stored, by page, or those of one tier",
+        querystring: userQuery,
+        response: { 200: userPage, ...problems("database_unavailable") },
+      },
+    },
+    async ({ query: { limit, cursor, tier } }) => {
+      const { items, next } = await users.list({
+        limit,
+        ...(cursor !== undefined && { cursor }),
+        ...(tier !== undefined && { tier }),
+      });
+      return { users: items.map((user) => inForce(user, now())), ...(next !== undefined && { next }) };
+    },
+  );
+
+  app.post(
+    "/users",
+    {
+      bodyLimit: LARGEST_IMPORT,
+      schema: {
+        tags: ["users"],
+        summary: "Import users: set tiers and custom limits of up to 500, all or nothing",
+        body: importBody,
+        response: { 200: imported, ...WRITE_PROBLEMS },
+      },
+    },
+    async (request) => {
+      const known = namesIn(catalogue().rules);
+      const { users: checked, warnings } = await inTurns(checkImport(request.body.users, known));
+      const { created, updated, unchanged } = await users.import(checked, principalOf(request));
+      return { created, updated, unchanged, ...(warnings.length > 0 && { warnings: [...warnings] }) };
+    },
+  );
+
+  app.get(
+    "/users/:user_id",
+    {
+      schema: {
+        tags: ["users"],
+        summary: "What is stored of a user: tier, custom limits, overrides in force",
+        params: userParams,
+        response: { 200: standing, ...problems("database_unavailable") },
+      },
+    },
+    async ({ params }, reply) => {
+      const found = await users.get(params.user_id);
+      reply.header("etag", etagOf(found));
+      return inForce(found, now());
+    },
+  );
+
+  app.get(
+    "/users/:user_id/limits",
+    {
+      schema: {
+        tags: ["users"],
+        summary: "The limits that a user really has, and where each comes from",
+        params: userParams,
+        querystring: longPageQuery,
+        response: { 200: userLimits, ...problems("database_unavailable") },
+      },
+    },
+    async ({ params, query: { limit, cursor } }, reply) => {
+      const after = cursor === undefined ? "" : placeOf(cursor, "string");
+      const found = await users.get(params.user_id);
+      reply.header("etag", etagOf(found));
+      const { user_id, tier, version } = found;
+      const some = await inTurns(catalogue().limitsOfUser(found, now(), limit + 1, after));
+      const limits = some.slice(0, limit).map(stated);
+      const next = some.length > limit ? { next: cursorAt(limits[limit - 1].rule_id) } : {};
+      return { user_id, tier, version, limits, ...next };
+    },
+  );
+
+  app.put(
+    "/users/:user_id/limits",
+    {
+      preValidation: async ({ body }) => {
+        if (typeof body !== "object" || body === null || !("custom_limits" in body)) return;
+        const count = Object.keys(Object(body.custom_limits)).length;
+        // The schema would list what is wrong with each of them.
+        if (count > MOST_CUSTOM_LIMITS) {
+          throw fieldProblem("body", "custom_limits", `must be at most ${MOST_CUSTOM_LIMITS}, got ${count}`);
+        }
+      },
+      schema: {
+        tags: ["users"],
+        summary: "Give a user limits of their own, replacing all custom limits, at most 1,000",
+        params: userParams,
+        body: customBody,
+        response: { 200: standing, ...WRITE_PROBLEMS, ...problems("version_changed") },
+      },
+    },
+    async (request, reply) => {
+      const { user_id } = request.params;
+      const { custom_limits } = request.body;
+      const { byId } = catalogue();
+      for (const id of Object.keys(custom_limits)) requireKnown(isAmong(byId, id), `custom_limits.${id}`);
+      const version = await expectedVersion(
+        request.headers["if-match"],
+        async () => (await users.get(user_id)).version,
+      );
+      const stored = await users.setCustomLimits(user_id, custom_limits, principalOf(request), version);
+      const changed = requireDone(stored, { missing: "version_changed" });
+      reply.header("etag", etagOf(changed));
+      return inForce(changed, now());
+    },
+  );
+
+  app.put(
+    "/users/:user_id/tier",
+    {
+      schema: {
+        tags: ["users"],
+        summary: "Put a user into a tier",
+        params: userParams,
+        body: tierBody,
+        response: { 200: changedStanding, ...WRITE_PROBLEMS, ...problems("version_changed") },
+      },
+    },
+    async (request, reply) => {
+      const { user_id } = request.params;
+      const version = await expectedVersion(
+        request.headers["if-match"],
+        async () => (await users.get(user_id)).version,
+      );
+      const { tier } = request.body;
+      const stored = await users.setTier(user_id, tier, principalOf(request), version);
+      const changed = requireDone(stored, { missing: "version_changed" });
+      reply.header("etag", etagOf(changed));
+      const known = namesIn(catalogue().rules);
+      if (tier === null || known.tiers.has(tier)) return inForce(changed, now());
+      const warning = { in: "body" as const, field: "tier", problem: unknownTierProblem(tier, known) };
+      return { ...inForce(changed, now()), warnings: [warning] };
+    },
+  );
+
+  app.post(
+    "/users/:user_id/override",
+    {
+      schema: {
+        tags: ["users"],
+        summary: "Give a user another limit for a time",
+        params: userParams,
+        body: overrideBody,
+        response: { 201: override, ...WRITE_PROBLEMS },
+      },
+    },
+    async (request, reply) => {
+      const { user_id } = request.params;
+      const { rule_id, limit, burst, reason } = request.body;
+      requireKnown(rule_id === null || isAmong(catalogue().byId, rule_id), "rule_id");
+      const expires_at = endOf(request.body, now());
+      if (expires_at === null) throw fieldProblem("body", "expires_at", "must be given");
+      const made = await users.addOverride(
+        { user_id, rule_id, limit, burst, reason, expires_at },
+        principalOf(request),
+      );
+      const at = `/api/v1/users/${encodeURIComponent(user_id)}/override/${encodeURIComponent(made.override_id)}`;
+      reply.code(201).header("location", at);
+      return made;
+    },
+  );
+
+  app.delete(
+    "/users/:user_id/override/:override_id",
+    {
+      schema: {
+        tags: ["users"],
+        summary: "End an override before its time",
+        params: overrideParams,
+        response: { 204: z.undefined().describe("Ended"), ...WRITE_PROBLEMS, ...problems("override_not_found") },
+      },
+    },
+    async (request, reply) => {
+      const { user_id, override_id } = request.params;
+      const removed = await users.removeOverride(user_id, override_id, principalOf(request));
+      requireDone(removed, { missing: "override_not_found" });
+      reply.code(204);
+    },
+  );
+}
+
+/** A limit for a rule that does not exist would be waited for in vain. */
+function requireKnown(known: boolean, field: string): void {
+  if (!known) throw fieldProblem("body", field, "is no rule: GET /api/v1/rules lists those there are");
+}
+
+/** Those overrides that have expired are kept for a while, and are nobody's concern. */
+function inForce(
+  { user_id, tier, custom_limits, overrides, version }: Standing,
+  now: number,
+): z.output<typeof standing> {
+  return {
+    user_id,
+    tier,
+    custom_limits: { ...custom_limits },
+    overrides: overrides.filter(({ expires_at }) => Date.parse(expires_at) > now),
+    version,
+  };
+}
+
+function stated({ definition, rule: { limit }, from }: Applied): z.output<typeof userLimits>["limits"][number] {
+  const { rule_id, name, endpoint_pattern, window_seconds, algorithm, mode, tier } = definition;
+  return {
+    rule_id,
+    name,
+    endpoint_pattern,
+    window_seconds,
+    algorithm,
+    mode,
+    limit: limit.limit,
+    burst: limit.burst,
+    origin: from,
+    tier,
+  };
+}

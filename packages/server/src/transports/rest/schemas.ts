@@ -1,0 +1,473 @@
+import { z } from "zod";
+import { ROLES } from "../../access/api-key.ts";
+import { LONGEST_ID } from "../../database/text.ts";
+import { ANCHORS, DIMENSIONS, dimensionOf } from "../../rules/rule.ts";
+import { burstUnits, customLimits, limitUnits, tierName, userInput } from "../../rules/user-input.ts";
+import { PROBLEM_TYPE, PROBLEMS, type ProblemCode } from "./problem.ts";
+
+export const LONGEST_IDENTIFIER = 1_024;
+export const LONGEST_ENDPOINT = 8_192;
+
+const id = z.string().min(1).max(LONGEST_ID);
+const count = z.number().int().min(0);
+const time = z.iso.datetime({ offset: true }).describe("ISO 8601");
+
+const dimension = z.enum(DIMENSIONS);
+/** As a request may spell it. */
+const anyDimension = z.preprocess(dimensionOf, dimension).describe("In any case; api_key is the same as apikey");
+
+// What requests have.
+
+export const checkBody = z.strictObject({
+  identifier: z
+    .string()
+    .min(1)
+    .max(LONGEST_IDENTIFIER)
+    .meta({ examples: ["12345"] })
+    .describe("Whose request it is: a user, an address, an API key"),
+  dimension: anyDimension.default("user"),
+  endpoint: z
+    .string()
+    .min(1)
+    .max(LONGEST_ENDPOINT)
+    .meta({ examples: ["/api/v1/orders"] })
+    .describe("The path that is asked for"),
+  cost: z.int().min(0).default(1).describe("How many units it takes; 0 only looks"),
+  timestamp: z
+    .int()
+    .optional()
+    .describe("The client's time in milliseconds: decides nothing, shows by how much it is off"),
+  with_limits: z.boolean().default(false).describe("Whether the answer shall list all limits"),
+});
+
+/** A cost in a header or a query. Nothing but digits: an empty one would be taken for 0, which is free. */
+export const costText = z
+  .string()
+  .regex(/^\d{1,16}$/, "must be digits only")
+  .transform(Number)
+  .pipe(z.int().min(0))
+  .describe("How many units it takes; 0 only looks");
+
+export const explainQuery = z.strictObject({
+  identifier: checkBody.shape.identifier,
+  dimension: checkBody.shape.dimension,
+  endpoint: checkBody.shape.endpoint,
+  cost: costText.default(1),
+});
+
+export const resetBody = z.strictObject({
+  identifier: checkBody.shape.identifier,
+  dimension: anyDimension.default("user"),
+  endpoint: checkBody.shape.endpoint.optional().describe("Only the rules that match it; without it, all"),
+});
+
+export const pageQuery = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(1_000).default(100),
+  cursor: z.string().min(1).max(1_024).optional().describe("What next was on the page before"),
+});
+
+/** Of lists that nearly always fit on one page. */
+export const longPageQuery = pageQuery.extend({ limit: pageQuery.shape.limit.unwrap().default(1_000) });
+
+const userId = id.meta({ examples: ["12345"] });
+
+export const ruleParams = z.object({ rule_id: id.meta({ examples: ["orders"] }) });
+export const userParams = z.object({ user_id: userId });
+export const overrideParams = z.object({ user_id: userId, override_id: id });
+export const keyParams = z.object({ key_id: id });
+
+const LONGEST_OVERRIDE_SECONDS = 366 * 86_400;
+
+export const userQuery = pageQuery.extend({ tier: tierName.optional().describe("Only users of this tier") });
+
+/** Users in one request: so few that a node tells the others of each, and does not have them read everything again. */
+const MOST_IMPORTED = 500;
+
+export const importBody = z.strictObject({
+  // Each is checked by itself, so that very many that are wrong do not take long.
+  users: z
+    .array(z.unknown())
+    .min(1)
+    .max(MOST_IMPORTED)
+    .meta({ items: z.toJSONSchema(userInput, { io: "input" }) }),
+});
+
+export const tierBody = z.strictObject({
+  tier: tierName
+    .nullable()
+    .describe("free, premium, enterprise or any other name; null: none")
+    .meta({ examples: ["premium"] }),
+});
+
+export const customBody = z.strictObject({ custom_limits: customLimits.describe("By rule_id; {} takes all away") });
+
+/** When something ends: at a time, or after so long. */
+const ending = {
+  expires_at: time.optional(),
+  duration_seconds: z
+    .int()
+    .min(1)
+    .max(LONGEST_OVERRIDE_SECONDS)
+    .optional()
+    .meta({ examples: [3_600] }),
+};
+
+export const overrideBody = z
+  .strictObject({
+    rule_id: id.nullable().default(null).describe("null: all rules that apply to the user"),
+    limit: limitUnits,
+    burst: burstUnits.default(null),
+    reason: z
+      .string()
+      .trim()
+      .min(1, "must say why")
+      .max(1_000)
+      .meta({ examples: ["a sale"] }),
+    ...ending,
+  })
+  .refine(({ expires_at, duration_seconds }) => (expires_at === undefined) !== (duration_seconds === undefined), {
+    error: "give expires_at or duration_seconds, one of the two",
+    path: ["expires_at"],
+  });
+
+export const keyBody = z
+  .strictObject({
+    name: z
+      .string()
+      .trim()
+      .min(1)
+      .max(255)
+      .meta({ examples: ["shop"] }),
+    roles: z.array(z.enum(ROLES)).min(1).max(ROLES.length),
+    ...ending,
+  })
+  .refine(({ expires_at, duration_seconds }) => expires_at === undefined || duration_seconds === undefined, {
+    error: "give expires_at or duration_seconds, not both; neither: it never expires",
+    path: ["expires_at"],
+  });
+
+export const auditQuery = pageQuery.extend({
+  user: id.optional().describe("What was done to a user: the same as subject=user:<id>"),
+  subject: z
+    .string()
+    .min(1)
+    .max(1_100)
+    .optional()
+    .describe("rule:<id>, user:<id>, ip:<address>, apikey:<id>, key:<id>"),
+  action: z.string().min(1).max(64).optional(),
+  from: time.optional(),
+  to: time.optional(),
+});
+
+export const usageQuery = longPageQuery.extend({
+  period: z.enum(["minute", "day"]).default("minute"),
+  rule_id: id.optional(),
+  from: time.optional().describe("Default: an hour, or 30 days, before to"),
+  to: time.optional().describe("Default: now"),
+});
+
+export const topQuery = z.strictObject({ limit: z.coerce.number().int().min(1).max(1_000).default(20) });
+
+// What answers have.
+
+const state = z.enum(["normal", "warning", "throttled"]);
+const source = z.enum(["store", "lease", "cache", "fallback"]);
+const mode = z.enum(["enforce", "shadow"]);
+const origin = z.enum(["rule", "tier", "custom", "override"]).describe("Where the limit comes from");
+const wait = z.int().min(-1).describe("Until it would pass: 0 if it does, -1 if it never can");
+
+const limitAnswer = z.object({
+  rule_id: z.string(),
+  name: z.string(),
+  allowed: z.boolean(),
+  current_count: z.number(),
+  limit: z.number(),
+  burst: z.number(),
+  window_seconds: z.number(),
+  remaining: z.number(),
+  reset_at_ms: count,
+  retry_after_ms: wait,
+  state,
+  source,
+  degraded: z.boolean(),
+  origin,
+});
+
+const answer = {
+  allowed: z.boolean(),
+  current_count: z.number().nullable().describe("Units in use; null: no rule matches"),
+  limit: z.number().nullable(),
+  remaining: z.number().nullable(),
+  reset_at: count.nullable().describe("Unix time in seconds at which the full quota is there again"),
+  retry_after: wait.describe("Seconds until it would pass: 0 if it does, -1 if it never can"),
+  reset_at_ms: count.nullable(),
+  retry_after_ms: wait,
+  rule_id: z.string().nullable().describe("The rule that decided"),
+  state,
+  source: source.nullable(),
+  degraded: z.boolean().describe("Whether the store was not asked"),
+  skew_ms: z.number().optional().describe("The client's clock less the store's, if it told its time"),
+  skewed: z.boolean().describe("Whether that is over the bound"),
+  limits: z.array(limitAnswer).optional().describe("All that are enforced, if with_limits was set"),
+  shadow_limits: z.array(limitAnswer).optional(),
+};
+
+export const checkAnswer = z.object(answer).describe("It may pass");
+
+export const explanation = z
+  .object({
+    identifier: z.string(),
+    dimension,
+    endpoint: z.string(),
+    cost: z.number(),
+    tier: z.string().nullable(),
+    summary: z.string(),
+    answer: checkAnswer,
+    rules: z.array(
+      z.object({
+        rule_id: z.string(),
+        name: z.string(),
+        endpoint_pattern: z.string(),
+        tier: z.string().nullable(),
+        mode,
+        applies: z.boolean(),
+        origin: origin.nullable(),
+        why: z.string(),
+      }),
+    ),
+  })
+  .describe("What would happen, and why");
+
+export const rule = z
+  .object({
+    rule_id: z.string(),
+    name: z.string(),
+    dimension,
+    endpoint_pattern: z.string(),
+    limit: z.number(),
+    window_seconds: z.number(),
+    algorithm: z.string(),
+    burst: z.number().nullable(),
+    anchor: z.enum(ANCHORS).nullable(),
+    bucket_width: z.number().nullable(),
+    exact: z.boolean().nullable(),
+    tier: z.string().nullable(),
+    mode,
+    on_error: z.enum(["allow", "deny", "local"]),
+    consistency: z.enum(["strict", "cached", "leased"]),
+    created_at: z.string(),
+    updated_at: z.string(),
+    version: z.number(),
+  })
+  .meta({ id: "Rule" });
+
+const next = z.string().optional().describe("The cursor of the next page; absent on the last");
+
+export const rulePage = z.object({ rules: z.array(rule), next }).describe("A page of rules");
+export const replaced = z
+  .object({
+    created: z.array(z.string()),
+    updated: z.array(z.string()),
+    removed: z.array(z.string()),
+    unchanged: count,
+  })
+  .describe("What has changed");
+
+const fieldAtFault = z.object({
+  in: z.enum(["body", "query", "path", "header"]),
+  field: z.string(),
+  problem: z.string(),
+});
+
+export const override = z
+  .object({
+    override_id: z.string(),
+    user_id: z.string(),
+    rule_id: z.string().nullable(),
+    limit: z.number(),
+    burst: z.number().nullable(),
+    reason: z.string(),
+    expires_at: z.string(),
+    created_at: z.string(),
+    created_by: z.string(),
+  })
+  .meta({ id: "Override" });
+
+export const standing = z
+  .object({
+    user_id: z.string(),
+    tier: z.string().nullable(),
+    custom_limits: z.record(z.string(), z.object({ limit: z.number(), burst: z.number().nullable().optional() })),
+    overrides: z.array(override).describe("Those in force"),
+    version: z.number(),
+  })
+  .meta({ id: "User" });
+
+const warnings = z
+  .array(fieldAtFault)
+  .optional()
+  .describe("What was stored and will probably not do what was meant, such as a tier that no rule names");
+
+export const changedStanding = standing.extend({ warnings }).meta({ id: "ChangedUser" });
+export const userPage = z.object({ users: z.array(standing), next }).describe("A page of users");
+export const imported = z
+  .object({ created: count, updated: count, unchanged: count, warnings })
+  .describe("How many users were changed");
+
+export const userLimits = z
+  .object({
+    user_id: z.string(),
+    tier: z.string().nullable(),
+    version: z.number(),
+    limits: z.array(
+      z.object({
+        rule_id: z.string(),
+        name: z.string(),
+        endpoint_pattern: z.string(),
+        window_seconds: z.number(),
+        algorithm: z.string(),
+        mode,
+        limit: z.number(),
+        burst: z.number(),
+        origin,
+        tier: z.string().nullable(),
+      }),
+    ),
+    next,
+  })
+  .describe("A page of the limits in force, by rule_id");
+
+export const apiKey = z
+  .object({
+    key_id: z.string(),
+    name: z.string(),
+    roles: z.array(z.enum(ROLES)),
+    created_at: z.string(),
+    expires_at: z.string().nullable(),
+    revoked_at: z.string().nullable(),
+  })
+  .meta({ id: "Key" });
+
+export const keyList = z.object({ keys: z.array(apiKey) }).describe("All keys");
+export const newKey = apiKey.extend({ key: z.string().describe("What its owner sends. It is shown this once") });
+
+export const auditPage = z
+  .object({
+    entries: z.array(
+      z.object({
+        seq: z.number(),
+        at: z.string(),
+        actor_id: z.string(),
+        actor_name: z.string(),
+        action: z.string(),
+        subject: z.string(),
+        before: z.unknown(),
+        after: z.unknown(),
+        previous_hash: z.string(),
+        hash: z.string(),
+        unreadable: z
+          .string()
+          .optional()
+          .describe("Set if a field of the stored entry cannot be parsed; that field then holds the stored text"),
+      }),
+    ),
+    next,
+  })
+  .describe("A page of the audit log");
+
+export const usage = z
+  .object({
+    period: z.enum(["minute", "day"]),
+    from: z.string(),
+    to: z.string(),
+    rollups: z.array(
+      z.object({ start: z.string(), rule_id: z.string(), allowed: count, denied: count, shadow_denied: count }),
+    ),
+    next,
+  })
+  .describe("A page of what was decided, by start and rule_id");
+
+export const topDenied = z
+  .object({
+    keys: z.array(
+      z.object({
+        dimension,
+        identifier: z.string(),
+        denied: count.describe("At most so often"),
+        error: count.describe("By how much denied may be too high"),
+      }),
+    ),
+    nodes: count.describe("How many nodes have contributed; one that was restarted counts again"),
+    complete: z.boolean().describe("Whether the figures of all nodes could be read"),
+  })
+  .describe("The keys that were denied most");
+
+export const reset = z
+  .object({
+    reset: z.array(z.string()).max(1_000),
+    more: count.optional().describe("Rules that were reset too, and are not listed"),
+  })
+  .describe("The rules that were reset");
+export const status = z.object({ status: z.string() }).describe("As it should be");
+
+// Problems.
+
+const problem = z
+  .looseObject({
+    type: z.string(),
+    title: z.string(),
+    status: z.number(),
+    code: z.enum(Object.keys(PROBLEMS)),
+    detail: z.string().optional(),
+    advice: z.string(),
+    errors: z.array(fieldAtFault).max(100).optional(),
+    more_errors: count.optional().describe("Further fields at fault, which errors does not list"),
+    unchecked_rules: count.optional().describe("Rules that were not checked, since enough were found to be wrong"),
+  })
+  .meta({ id: "Problem" });
+
+const denial = z.looseObject({ ...problem.shape, ...answer, "violated-policies": z.array(z.string()) });
+
+interface ProblemResponse {
+  readonly description: string;
+  readonly content: { readonly [PROBLEM_TYPE]: { readonly schema: typeof problem } };
+}
+
+/** The problems that every route with a key may answer with. */
+const COMMON: readonly ProblemCode[] = [
+  "validation_failed",
+  "unauthenticated",
+  "forbidden",
+  "quota_exceeded",
+  "too_many_wrong_keys",
+  "internal_error",
+];
+
+/** The responses of a route's problems, by status; those that any may have are among them. */
+export function problems(...codes: readonly ProblemCode[]): Record<number, ProblemResponse> {
+  return openProblems(...new Set([...COMMON, ...codes]));
+}
+
+/** Of a route that needs no key. */
+export function openProblems(...codes: readonly ProblemCode[]): Record<number, ProblemResponse> {
+  const responses: Record<number, ProblemResponse> = {};
+  for (const code of codes) {
+    const { status } = PROBLEMS[code];
+    const before = responses[status]?.description;
+    const description = before === undefined ? code : `${before}, ${code}`;
+    responses[status] = { description, content: { [PROBLEM_TYPE]: { schema: problem } } };
+  }
+  return responses;
+}
+
+/** What a check that is refused answers with. */
+export function denials(): Record<number, { description: string; content: Record<string, { schema: z.ZodType }> }> {
+  const schema = z.union([denial, problem]);
+  return {
+    429: { description: "quota_exceeded: refused", content: { [PROBLEM_TYPE]: { schema } } },
+    503: {
+      description: "reduced_capacity: refused since the store is gone; store_unavailable",
+      content: { [PROBLEM_TYPE]: { schema } },
+    },
+  };
+}

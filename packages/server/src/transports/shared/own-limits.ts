@@ -1,0 +1,86 @@
+import {
+  type Clock,
+  type Decision,
+  type Limit,
+  type Limiter,
+  type MemoryLimiter,
+  rateLimiter,
+  type Store,
+  tokenBucket,
+} from "headgate";
+import { type Eventually, type HeaderField, HeaderWriter, Policy } from "headgate/http";
+import type { Role } from "../../access/api-key.ts";
+import { fields } from "../../config/fields.ts";
+import type { Settings } from "../../config/settings.ts";
+
+type SelfRule = "config-reads" | "config-writes" | "checks";
+type SelfRules = Readonly<Record<SelfRule, Limit>>;
+
+/** How often each API key may read and change the configuration, and how many checks the node answers. */
+type SelfRates = Pick<Settings, "configReadsLimit" | "configWritesLimit" | "checksLimit">;
+
+const RULE_OF: Readonly<Record<Role, SelfRule>> = { read: "config-reads", write: "config-writes", check: "checks" };
+
+/** All checks of a node share one quota. */
+const NODE = "node";
+
+export interface SelfLimitsOptions {
+  /** Default: those of the settings that nobody has changed. */
+  readonly rates?: SelfRates;
+  readonly clock?: Clock;
+  /** Where all nodes count together what admins do: one that answers also when it fails. Default: this node counts for itself. */
+  readonly store?: Store | undefined;
+}
+
+/**
+ * The limiter's own limits, by its own algorithms: for each key of an admin, how often it may read and change
+ * the configuration; for the node, how many checks it answers. All transports share one.
+ */
+export class SelfLimits {
+  private readonly limiter: MemoryLimiter<SelfRules>;
+  private readonly shared: Limiter<SelfRules> | undefined;
+  private readonly writers: Readonly<Record<SelfRule, HeaderWriter>>;
+
+  constructor({ rates, clock, store }: SelfLimitsOptions = {}) {
+    const rules = rulesOf(rates ?? DEFAULT_RATES);
+    this.limiter = rateLimiter(rules, clock === undefined ? {} : { clock });
+    this.shared = store && rateLimiter(rules, { store });
+    const writer = (rule: SelfRule): HeaderWriter => new HeaderWriter(["draft"], [new Policy(rule, rules[rule])]);
+    this.writers = {
+      "config-reads": writer("config-reads"),
+      "config-writes": writer("config-writes"),
+      checks: writer("checks"),
+    };
+  }
+
+  /** Whether a holder of a key may use it for what needs this role. Of checks it is known at once. */
+  admit(role: Role, keyId: string): Eventually<Decision<SelfRule>> {
+    const rule = RULE_OF[role];
+    if (rule === "checks") return this.limiter.checkSync(rule, NODE);
+    // No identity that is checked has such a key.
+    return this.shared?.check(rule, `admin:${keyId}`) ?? this.limiter.checkSync(rule, keyId);
+  }
+
+  /** Whether the node has room for so many checks at once. */
+  admitChecks(count: number): Decision<SelfRule> {
+    return this.limiter.checkSync("checks", NODE, { cost: count });
+  }
+
+  headers(decision: Decision<SelfRule>): HeaderField[] {
+    return this.writers[decision.rule].write(decision);
+  }
+}
+
+const DEFAULT_RATES: SelfRates = {
+  configReadsLimit: fields.configReadsLimit.initial,
+  configWritesLimit: fields.configWritesLimit.initial,
+  checksLimit: fields.checksLimit.initial,
+};
+
+function rulesOf({ configReadsLimit, configWritesLimit, checksLimit }: SelfRates): SelfRules {
+  return {
+    "config-reads": tokenBucket(configReadsLimit),
+    "config-writes": tokenBucket(configWritesLimit),
+    checks: tokenBucket(checksLimit),
+  };
+}

@@ -1,0 +1,75 @@
+import { describe, expect, it } from "vitest";
+import { Dimension, Source, UsageState } from "../../../src/transports/grpc/generated/headgate/v1/rate_limiter.ts";
+import { rule } from "../../checks/fixtures.ts";
+import { call, check, served } from "./fixtures.ts";
+
+const NOW_S = Date.parse("2026-01-01T00:00:00Z") / 1000;
+
+describe("CheckRateLimit", () => {
+  it("answers with the numbers of the limit that decided", async () => {
+    const { client, clock } = await served([rule({ limit: 2 })]);
+    await clock.advance(100.4);
+    expect(await call(client, client.checkRateLimit, check())).toEqual({
+      allowed: true,
+      currentCount: 1,
+      limit: 2,
+      remaining: 1,
+      resetAt: NOW_S + 60,
+      retryAfter: 0,
+      resetAtMs: (NOW_S + 60) * 1000,
+      retryAfterMs: 0,
+      ruleId: "all",
+      state: UsageState.USAGE_STATE_NORMAL,
+      source: Source.SOURCE_STORE,
+      degraded: false,
+      skewMs: undefined,
+      skewed: false,
+      limits: [],
+      shadowLimits: [],
+    });
+  });
+
+  it("answers a denial as a value, with the time to wait in seconds and milliseconds, both rounded up", async () => {
+    const { client, clock } = await served([rule({ limit: 1 })]);
+    await call(client, client.checkRateLimit, check());
+    await clock.advance(100.4);
+    expect(await call(client, client.checkRateLimit, check())).toMatchObject({
+      allowed: false,
+      currentCount: 1,
+      remaining: 0,
+      retryAfter: 60,
+      retryAfterMs: 59_900,
+      state: UsageState.USAGE_STATE_THROTTLED,
+    });
+  });
+
+  it("says -1 of what can never pass", async () => {
+    const { client } = await served();
+    expect(await call(client, client.checkRateLimit, check({ cost: 11 }))).toMatchObject({
+      allowed: false,
+      retryAfter: -1,
+      retryAfterMs: -1,
+      state: UsageState.USAGE_STATE_NORMAL,
+    });
+  });
+
+  it("charges one unit if no cost is told, and nothing if it is 0", async () => {
+    const { client } = await served();
+    for (const [cost, currentCount] of [
+      [undefined, 1],
+      [0, 1],
+      [5, 6],
+    ]) {
+      expect(await call(client, client.checkRateLimit, check({ cost }))).toMatchObject({ currentCount });
+    }
+  });
+
+  it("allows what no rule is for, and names none", async () => {
+    const { client } = await served();
+    expect(await call(client, client.checkRateLimit, check({ dimension: Dimension.DIMENSION_API_KEY }))).toMatchObject({
+      allowed: true,
+      ruleId: "",
+      limit: 0,
+    });
+  });
+});

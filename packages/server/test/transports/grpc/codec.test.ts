@@ -1,0 +1,188 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { CheckResult, LimitResult } from "../../../src/checks/check.ts";
+import { readBatch, readStreamed, writeBatch, writeQuota, writeStreamed } from "../../../src/transports/grpc/check-codec.ts";
+import {
+  CheckRateLimitBatchRequest,
+  CheckRateLimitBatchResponse,
+  CheckRateLimitStreamRequest,
+  CheckRateLimitStreamResponse,
+  Dimension,
+  GetRemainingQuotaResponse,
+  type Origin,
+  type Source,
+  type UsageState,
+} from "../../../src/transports/grpc/generated/headgate/v1/rate_limiter.ts";
+import { WireReader, WireWriter } from "../../../src/transports/grpc/protobuf-wire.ts";
+
+const text = fc.string({ unit: "binary", maxLength: 200 });
+const whole = fc.oneof(fc.nat(), fc.maxSafeNat(), fc.constantFrom(0, 127, 128, 2 ** 28, 2 ** 32 - 1, 2 ** 32, 2 ** 35));
+const signed = fc.oneof(whole, fc.maxSafeInteger(), fc.constantFrom(-1, -128, -(2 ** 32)));
+
+const checks = fc.array(
+  fc.record({
+    identifier: text,
+    dimension: fc.constantFrom(...Object.values(Dimension)),
+    endpoint: text,
+    cost: fc.option(signed, { nil: undefined }),
+    timestamp: fc.option(signed, { nil: undefined }),
+    idempotencyKey: text,
+    withLimits: fc.boolean(),
+  }),
+  { maxLength: 5 },
+);
+
+const limit: fc.Arbitrary<LimitResult> = fc.record({
+  rule_id: text,
+  name: text,
+  mode: fc.constantFrom("enforce", "shadow"),
+  allowed: fc.boolean(),
+  limit: whole,
+  window_seconds: whole,
+  burst: whole,
+  current_count: whole,
+  remaining: whole,
+  retry_after_ms: fc.oneof(fc.double({ min: 0, max: 1e12, noNaN: true }), fc.constant(Number.POSITIVE_INFINITY)),
+  reset_after_ms: fc.double({ min: 0, max: 1e12, noNaN: true }),
+  retry_at_ms: whole,
+  reset_at_ms: whole,
+  state: fc.constantFrom("normal", "warning", "throttled"),
+  source: fc.constantFrom("store", "lease", "cache", "fallback"),
+  degraded: fc.boolean(),
+  from: fc.constantFrom("rule", "tier", "custom", "override"),
+});
+
+const result: fc.Arbitrary<CheckResult> = fc.record({
+  allowed: fc.boolean(),
+  decisive: fc.option(limit, { nil: undefined }),
+  limits: fc.array(limit, { maxLength: 3 }),
+  shadow: fc.array(limit, { maxLength: 3 }),
+  skew_ms: fc.option(fc.double({ min: -1e13, max: 1e13, noNaN: true }), { nil: undefined }),
+  skewed: fc.boolean(),
+});
+
+const error = fc.record({ index: fc.nat(), code: fc.nat(16), message: text, field: text });
+
+const DIMENSIONS = [undefined, "user", "ip", "apikey"];
+const STATES = { normal: 1, warning: 2, throttled: 3 } as const satisfies Record<string, UsageState>;
+const SOURCES = { store: 1, lease: 2, cache: 3, fallback: 4 } as const satisfies Record<string, Source>;
+const ORIGINS = { rule: 1, tier: 2, custom: 3, override: 4 } as const satisfies Record<string, Origin>;
+
+function read(bytes: Uint8Array): WireReader {
+  return new WireReader(Buffer.from(bytes));
+}
+
+function written(write: (writer: WireWriter) => void): Buffer {
+  // So little room that it must grow.
+  const writer = new WireWriter(8);
+  write(writer);
+  return writer.finish();
+}
+
+function statusOf(limit: LimitResult) {
+  return {
+    ruleId: limit.rule_id,
+    name: limit.name,
+    allowed: limit.allowed,
+    currentCount: limit.current_count,
+    limit: limit.limit,
+    burst: limit.burst,
+    windowSeconds: limit.window_seconds,
+    remaining: limit.remaining,
+    resetAtMs: limit.reset_at_ms,
+    retryAfterMs: limit.retry_after_ms === Number.POSITIVE_INFINITY ? -1 : Math.ceil(limit.retry_after_ms),
+    state: STATES[limit.state],
+    source: SOURCES[limit.source],
+    degraded: limit.degraded,
+    origin: ORIGINS[limit.from],
+  };
+}
+
+function quotaOf({ allowed, decisive, limits, shadow }: CheckResult) {
+  const told = decisive && statusOf(decisive);
+  const wait = told?.retryAfterMs ?? 0;
+  return {
+    allowed,
+    currentCount: told?.currentCount ?? 0,
+    limit: told?.limit ?? 0,
+    remaining: told?.remaining ?? 0,
+    resetAt: Math.ceil((told?.resetAtMs ?? 0) / 1000),
+    retryAfter: wait === -1 ? -1 : Math.ceil(wait / 1000),
+    resetAtMs: told?.resetAtMs ?? 0,
+    retryAfterMs: wait,
+    ruleId: told?.ruleId ?? "",
+    state: told?.state ?? 0,
+    source: told?.source ?? 0,
+    degraded: told?.degraded ?? false,
+    limits: limits.map(statusOf),
+    shadowLimits: shadow.map(statusOf),
+  };
+}
+
+function answerOf(result: CheckResult, withLimits: boolean) {
+  const quota = quotaOf(result);
+  return {
+    ...quota,
+    ...(withLimits ? {} : { limits: [], shadowLimits: [] }),
+    skewMs: result.skew_ms === undefined ? undefined : Math.round(result.skew_ms) + 0,
+    skewed: result.skewed,
+  };
+}
+
+describe("our own codec", () => {
+  it("reads what generated code writes", () => {
+    fc.assert(
+      fc.property(text, checks, (correlationId, checks) => {
+        const expected = checks.map(({ dimension, cost, idempotencyKey, ...check }) => ({
+          ...check,
+          dimension: DIMENSIONS[dimension],
+          cost: cost ?? 1,
+          idempotencyKey: idempotencyKey === "" ? undefined : idempotencyKey,
+        }));
+        expect(readBatch(read(CheckRateLimitBatchRequest.encode({ checks }).finish())).checks).toEqual(
+          expected.map((check) => expect.objectContaining(check)),
+        );
+        const streamed = CheckRateLimitStreamRequest.encode({ correlationId, checks }).finish();
+        expect(readStreamed(read(streamed))).toMatchObject({ correlationId, checks: expected });
+      }),
+    );
+  });
+
+  it("writes what generated code reads", () => {
+    const answers = fc.array(fc.option(fc.record({ result, withLimits: fc.boolean() }), { nil: undefined }), {
+      maxLength: 4,
+    });
+    fc.assert(
+      fc.property(text, answers, fc.array(error, { maxLength: 3 }), (correlationId, answers, errors) => {
+        const nothing = { ...CheckRateLimitBatchResponse.decode(Buffer.from([0x0a, 0])).responses[0] };
+        const responses = answers.map((answer) =>
+          answer === undefined ? nothing : answerOf(answer.result, answer.withLimits),
+        );
+        const batch = written((writer) => writeBatch(answers, errors, writer));
+        expect(CheckRateLimitBatchResponse.decode(batch)).toEqual({ responses, errors });
+        const streamed = written((writer) => writeStreamed(correlationId, answers, errors, writer));
+        expect(CheckRateLimitStreamResponse.decode(streamed)).toEqual({ correlationId, responses, errors });
+        for (const answer of answers) {
+          if (answer === undefined) continue;
+          const quota = written((writer) => writeQuota(answer.result, writer));
+          expect(GetRemainingQuotaResponse.decode(quota)).toEqual(quotaOf(answer.result));
+        }
+      }),
+    );
+  });
+
+  it("never fails on any bytes but by saying that they are malformed", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
+        for (const reading of [readBatch, readStreamed]) {
+          try {
+            reading(read(bytes));
+          } catch (error) {
+            expect(error).toMatchObject({ name: "MalformedMessage" });
+          }
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});

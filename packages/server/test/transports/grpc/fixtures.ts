@@ -1,0 +1,136 @@
+import { type ClientOptions, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
+import { afterEach } from "vitest";
+import { ROLES, type Role } from "../../../src/access/api-key.ts";
+import type { Principal } from "../../../src/access/key-ring.ts";
+import type { TlsFiles } from "../../../src/config/settings.ts";
+import {
+  type CheckRateLimitRequest,
+  Dimension,
+  RateLimiterClient,
+} from "../../../src/transports/grpc/generated/headgate/v1/rate_limiter.ts";
+import { type GrpcOptions, type RunningGrpc, startGrpc } from "../../../src/transports/grpc/grpc-server.ts";
+import type { RateLimitRule } from "../../../src/rules/rule.ts";
+import { type World, world } from "../../checks/fixtures.ts";
+
+/** Keys by their secrets, as a key ring knows them. */
+class Keys {
+  readonly known = new Map<string, Principal>();
+
+  constructor() {
+    for (const role of ROLES) this.add(role, [role]);
+    this.add("admin", ROLES);
+  }
+
+  add(name: string, roles: readonly Role[]): void {
+    this.known.set(`Bearer ${name}-key`, { id: name, name, roles });
+  }
+
+  authenticate(authorization: string | undefined): Principal | undefined {
+    return authorization === undefined ? undefined : this.known.get(authorization);
+  }
+}
+
+const endings: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of endings.splice(0).reverse()) await end();
+});
+
+/** Done when the test is over, in the reverse order. */
+export function finallyDo(end: () => unknown): void {
+  endings.push(end);
+}
+
+export interface Served extends World {
+  readonly server: RunningGrpc;
+  readonly address: string;
+  readonly keys: Keys;
+  readonly client: RateLimiterClient;
+  /** What should not happen, and did. */
+  readonly mistakes: unknown[];
+}
+
+export interface ServedOptions extends Pick<GrpcOptions, "selfLimits" | "wrongKeys"> {
+  /** In the place of what the service does. */
+  readonly instead?: Partial<GrpcOptions["service"]>;
+  readonly tls?: TlsFiles;
+  readonly world?: World;
+  readonly bounds?: Partial<GrpcOptions["settings"]>;
+}
+
+/** A server on a free port with these rules, and a client. */
+export async function served(rules?: readonly RateLimitRule[], options: ServedOptions = {}): Promise<Served> {
+  const { tls, world: given, instead, selfLimits, wrongKeys, bounds } = options;
+  const made = given ?? (await world(rules));
+  const keys = new Keys();
+  const mistakes: unknown[] = [];
+  const server = await startGrpc({
+    service: {
+      check: (request) => made.service.check(request),
+      peek: (request) => made.service.peek(request),
+      reset: (identity, actor) => made.service.reset(identity, actor),
+      ...instead,
+    },
+    keyRing: keys,
+    settings: {
+      grpc: { host: "127.0.0.1", port: 0 },
+      tls,
+      grpcMaxConnections: 1_000,
+      grpcMaxStreams: 500,
+      grpcMessageTimeoutMs: 10_000,
+      ...bounds,
+    },
+    telemetry: made.told,
+    onError: (error) => mistakes.push(error),
+    selfLimits,
+    wrongKeys,
+  });
+  finallyDo(() => server.stop(0));
+  const address = `127.0.0.1:${server.address.port}`;
+  return { ...made, server, address, keys, mistakes, client: clientOf(address) };
+}
+
+export function clientOf(address: string, options: ClientOptions = {}): RateLimiterClient {
+  const client = new RateLimiterClient(address, credentials.createInsecure(), options);
+  finallyDo(() => client.close());
+  return client;
+}
+
+export function by(key: string): Metadata {
+  const metadata = new Metadata();
+  metadata.set("authorization", `Bearer ${key}-key`);
+  return metadata;
+}
+
+export function check(fields: Partial<CheckRateLimitRequest> = {}): CheckRateLimitRequest {
+  return {
+    identifier: "42",
+    dimension: Dimension.DIMENSION_USER,
+    endpoint: "/api/v1/orders",
+    cost: undefined,
+    timestamp: undefined,
+    idempotencyKey: "",
+    withLimits: false,
+    ...fields,
+  };
+}
+
+type Unary<Request, Response> = (
+  request: Request,
+  metadata: Metadata,
+  options: object,
+  callback: (error: ServiceError | null, response: Response) => void,
+) => unknown;
+
+/** Calls a method of a client, and rejects with its status. */
+export function call<Request, Response>(
+  client: RateLimiterClient,
+  method: Unary<Request, Response>,
+  request: Request,
+  metadata = by("admin"),
+): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    method.call(client, request, metadata, {}, (error, response) =>
+      error === null ? resolve(response) : reject(error),
+    );
+  });
+}

@@ -1,0 +1,92 @@
+import { execFileSync } from "node:child_process";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type ChannelCredentials, credentials, status } from "@grpc/grpc-js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { RateLimiterClient } from "../../../src/transports/grpc/generated/headgate/v1/rate_limiter.ts";
+import { call, check, finallyDo, served } from "./fixtures.ts";
+
+const OPENSSL = "openssl";
+
+let dir: string;
+const at = (name: string): string => join(dir, name);
+const read = (name: string): Buffer => readFileSync(at(name));
+
+/** An authority, and a certificate of it for the server and one for a client. */
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), "headgate-tls-"));
+  const openssl = (...args: string[]): void => {
+    execFileSync(OPENSSL, args, { cwd: dir, stdio: "ignore" });
+  };
+  const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+  for (const ca of ["ca", "other-ca"]) {
+    openssl("req", "-x509", ...key, "-keyout", `${ca}.key`, "-out", `${ca}.pem`, "-days", "2", "-subj", `/CN=${ca}`);
+  }
+  writeFileSync(at("names"), "subjectAltName=DNS:localhost,IP:127.0.0.1\n");
+  for (const [name, ca] of [
+    ["server", "ca"],
+    ["client", "ca"],
+    ["stranger", "other-ca"],
+  ]) {
+    openssl("req", "-new", ...key, "-keyout", `${name}.key`, "-out", `${name}.csr`, "-subj", `/CN=${name}`);
+    const signed = ["-CA", `${ca}.pem`, "-CAkey", `${ca}.key`, "-CAcreateserial", "-days", "2", "-extfile", "names"];
+    openssl("x509", "-req", "-in", `${name}.csr`, ...signed, "-out", `${name}.pem`);
+  }
+});
+afterAll(() => rmSync(dir, { recursive: true }));
+
+async function ask(port: number, secured: ChannelCredentials): Promise<unknown> {
+  // With a connection of its own.
+  const client = new RateLimiterClient(`localhost:${port}`, secured, { "grpc.use_local_subchannel_pool": 1 });
+  finallyDo(() => client.close());
+  return call(client, client.checkRateLimit, check());
+}
+
+describe("certificates that are read again", () => {
+  it("are used for new connections, while those there are go on", async () => {
+    const [cert, key] = [at("renewed.pem"), at("renewed.key")];
+    copyFileSync(at("server.pem"), cert);
+    copyFileSync(at("server.key"), key);
+    const scene = await served(undefined, { tls: { cert, key, clientCa: undefined } });
+    const { port } = scene.server.address;
+    const before = new RateLimiterClient(`localhost:${port}`, credentials.createSsl(read("ca.pem")));
+    finallyDo(() => before.close());
+    await call(before, before.checkRateLimit, check());
+    copyFileSync(at("stranger.pem"), cert);
+    expect(() => scene.server.reloadCertificates()).toThrow(/--tls-key: .* is not the private key of/);
+    expect(await ask(port, credentials.createSsl(read("ca.pem")))).toMatchObject({ allowed: true });
+    copyFileSync(at("stranger.key"), key);
+    scene.server.reloadCertificates();
+    expect(await ask(port, credentials.createSsl(read("other-ca.pem")))).toMatchObject({ allowed: true });
+    await call(before, before.checkRateLimit, check());
+  });
+});
+
+describe("with TLS", () => {
+  it("answers those who trust its authority, and nobody in the clear", async () => {
+    const tls = { cert: at("server.pem"), key: at("server.key"), clientCa: undefined };
+    const { port } = (await served(undefined, { tls })).server.address;
+    expect(await ask(port, credentials.createSsl(read("ca.pem")))).toMatchObject({ allowed: true });
+    await expect(ask(port, credentials.createSsl(read("other-ca.pem")))).rejects.toMatchObject({
+      code: status.UNAVAILABLE,
+    });
+    await expect(ask(port, credentials.createInsecure())).rejects.toMatchObject({ code: status.UNAVAILABLE });
+  });
+
+  it("and an authority for clients answers only those with a certificate of it", async () => {
+    const tls = { cert: at("server.pem"), key: at("server.key"), clientCa: at("ca.pem") };
+    const { port } = (await served(undefined, { tls })).server.address;
+    const as = (name: string) => credentials.createSsl(read("ca.pem"), read(`${name}.key`), read(`${name}.pem`));
+    expect(await ask(port, as("client"))).toMatchObject({ allowed: true });
+    await expect(ask(port, as("stranger"))).rejects.toMatchObject({ code: status.UNAVAILABLE });
+    await expect(ask(port, credentials.createSsl(read("ca.pem")))).rejects.toMatchObject({ code: status.UNAVAILABLE });
+  });
+
+  it("does not start without the files", async () => {
+    const tls = { cert: at("nowhere.pem"), key: at("server.key"), clientCa: undefined };
+    await expect(served(undefined, { tls })).rejects.toMatchObject({
+      message: expect.stringMatching(/^--tls-cert: .*nowhere\.pem: no such file$/),
+    });
+  });
+});

@@ -1,0 +1,29 @@
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { PERMISSIONS } from "../../../src/access/permissions.ts";
+import { PROBLEMS } from "../../../src/transports/rest/problem.ts";
+
+function page(name: string): string {
+  return readFileSync(new URL(`../../../../../docs/${name}`, import.meta.url), "utf8");
+}
+
+function rows(text: string, form: RegExp): string[][] {
+  return [...text.matchAll(form)].map(([, ...cells]) => cells);
+}
+
+it("has every problem in docs/service/rest.md", () => {
+  const documented = rows(page("service/rest.md"), /^\| `([a-z_]+)` \| (\d{3}) \|$/gm);
+  expect(documented).toEqual(Object.entries(PROBLEMS).map(([code, { status }]) => [code, String(status)]));
+});
+
+it("has every route and its role in docs/service/access.md", () => {
+  const documented = rows(page("service/access.md"), /^\| `((?:GET|POST|PUT|DELETE) [^`]*)` \| (\w+) \|$/gm);
+  expect(documented).toEqual(Object.entries(PERMISSIONS));
+});
+
+it("has every route of the API in docs/service/rest.md or docs/service/access.md", () => {
+  const text = page("service/rest.md") + page("service/access.md");
+  for (const route of Object.keys(PERMISSIONS).filter((route) => route.includes("/api/"))) {
+    expect(text).toContain(route.replaceAll(/:(\w+)/g, "{$1}").replace(/^\w+ /, ""));
+  }
+});
