@@ -1,9 +1,9 @@
 import type { ReadSettings, SettingSources } from "./config/read-settings.ts";
 import type { Settings } from "./config/settings.ts";
 import type { Database } from "./database/database.ts";
-import type { Finding } from "./node/doctor/finding.ts";
-import type { Log, OpenLog } from "./node/log.ts";
-import type { NodeHost, RunningNode } from "./node/serve.ts";
+import type { Finding } from "./doctor/finding.ts";
+import type { Log, OpenLog } from "./runtime/log.ts";
+import type { NodeHost, RunningNode } from "./runtime/serve.ts";
 import type { Catalogue } from "./rules/catalogue.ts";
 import type { CheckedRules } from "./rules/checked-rules.ts";
 import type { RateLimitRule, RuleInput } from "./rules/rule.ts";
@@ -14,8 +14,8 @@ export { allSettings, flagOf, variableOf } from "./config/fields.ts";
 export type { ReadSettings, SettingSources, ShownSetting } from "./config/read-settings.ts";
 export type { Settings } from "./config/settings.ts";
 export type { Database } from "./database/database.ts";
-export type { Finding } from "./node/doctor/finding.ts";
-export type { RunningNode } from "./node/serve.ts";
+export type { Finding } from "./doctor/finding.ts";
+export type { RunningNode } from "./runtime/serve.ts";
 export type { RateLimitRule, RuleInput } from "./rules/rule.ts";
 export type { UserInput } from "./rules/standing.ts";
 export type { ParsedUser } from "./rules/user-input.ts";
@@ -31,27 +31,27 @@ export async function openDatabase(settings: Pick<Settings, "postgres" | "data">
 }
 
 export async function makeLog(settings: Settings, write: (line: string) => void): Promise<Log> {
-  return (await import("./node/log.ts")).makeLog(settings, write);
+  return (await import("./runtime/log.ts")).makeLog(settings, write);
 }
 
 export async function openLog(settings: Settings): Promise<OpenLog> {
-  return (await import("./node/log.ts")).openLog(settings);
+  return (await import("./runtime/log.ts")).openLog(settings);
 }
 
 export async function serve(settings: Settings, log: Log, host?: NodeHost): Promise<RunningNode> {
-  return (await import("./node/serve.ts")).serve(settings, log, host);
+  return (await import("./runtime/serve.ts")).serve(settings, log, host);
 }
 
 export async function keepFirstKey(settings: Settings, secret: string): Promise<string> {
-  return (await import("./node/first-key-file.ts")).keepFirstKey(settings, secret);
+  return (await import("./runtime/first-key-file.ts")).keepFirstKey(settings, secret);
 }
 
 export async function welcome(node: RunningNode, settings: Settings, firstKeyFile?: string): Promise<string> {
-  return (await import("./node/welcome.ts")).welcome(node, settings, firstKeyFile);
+  return (await import("./runtime/startup-message.ts")).welcome(node, settings, firstKeyFile);
 }
 
 export async function doctor(settings: Settings): Promise<readonly Finding[]> {
-  return (await import("./node/doctor/doctor.ts")).doctor(settings);
+  return (await import("./doctor/doctor.ts")).doctor(settings);
 }
 
 export async function catalogueOf(rules: readonly RateLimitRule[]): Promise<Catalogue> {

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { allSettings, variableOf } from "../../src/config/fields.ts";
 import { readSettings } from "../../src/config/read-settings.ts";
-import { rulesOfFile } from "../../src/node/file-rules.ts";
+import { rulesOfFile } from "../../src/runtime/file-rules.ts";
 import { Catalogue } from "../../src/rules/catalogue.ts";
 import { readRulesFile } from "../../src/rules/rules-file.ts";
 

@@ -4,7 +4,7 @@ import { Standings } from "../../src/checks/user-data.ts";
 import { allSettings, fields, flagOf, variableOf } from "../../src/config/fields.ts";
 import { NodeTelemetry } from "../../src/metrics/node-telemetry.ts";
 import { prometheus } from "../../src/metrics/prometheus.ts";
-import { addFigures } from "../../src/node/node-figures.ts";
+import { addFigures } from "../../src/runtime/node-metrics.ts";
 
 function page(name: string): string {
   return readFileSync(new URL(`../../../../docs/${name}`, import.meta.url), "utf8");

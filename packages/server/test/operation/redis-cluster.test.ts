@@ -4,8 +4,8 @@ import { eventually } from "../../../core/test/servers/eventually.ts";
 import { type RedisCluster, startCluster } from "../../../core/test/servers/redis-cluster.ts";
 import { type RedisSentinels, startSentinels } from "../../../core/test/servers/redis-sentinel.ts";
 import { readSettings } from "../../src/config/read-settings.ts";
-import { doctor } from "../../src/node/doctor/doctor.ts";
-import type { Finding } from "../../src/node/doctor/finding.ts";
+import { doctor } from "../../src/doctor/doctor.ts";
+import type { Finding } from "../../src/doctor/finding.ts";
 import { type NodeProcess, startNode } from "./node-process.ts";
 
 const PASSWORD = "planted-pass,word@sign";

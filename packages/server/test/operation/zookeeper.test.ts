@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startZooKeeper, type ZooKeeperServer } from "../../../core/test/servers/zookeeper-server.ts";
 import { readSettings } from "../../src/config/read-settings.ts";
-import { doctor } from "../../src/node/doctor/doctor.ts";
+import { doctor } from "../../src/doctor/doctor.ts";
 import { type NodeProcess, startNode } from "./node-process.ts";
 
 let server: ZooKeeperServer;

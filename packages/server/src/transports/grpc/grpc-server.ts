@@ -1,7 +1,7 @@
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { HealthImplementation } from "grpc-health-check";
 import type { Address, Settings } from "../../config/settings.ts";
-import { tlsOptions } from "../../node/tls.ts";
+import { tlsOptions } from "../../runtime/tls.ts";
 import { Access } from "./grpc-access.ts";
 import { Connections } from "./connections.ts";
 import { rateLimiter } from "./definition.ts";

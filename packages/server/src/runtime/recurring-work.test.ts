@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { Timetable } from "./timetable.ts";
+import { Timetable } from "./recurring-work.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ now: new Date("2026-01-01T00:00:03Z") });

@@ -1,5 +1,5 @@
-import { openStores } from "../../checks/counter-stores.ts";
-import type { Settings } from "../../config/settings.ts";
+import { openStores } from "../checks/counter-stores.ts";
+import type { Settings } from "../config/settings.ts";
 import { type Finding, fail, messageOf, ok } from "./finding.ts";
 
 export async function zookeeperFinding(settings: Settings): Promise<Finding> {

@@ -3,7 +3,7 @@ import type { FastifyInstance } from "fastify";
 import type { Settings } from "../config/settings.ts";
 import type { RunningGrpc } from "../transports/grpc/grpc-server.ts";
 import type { Log } from "./log.ts";
-import type { RulesInForce } from "./rules-in-force.ts";
+import type { RulesInForce } from "./active-rules.ts";
 import { tlsOptions } from "./tls.ts";
 
 export interface Reloaded {

@@ -1,8 +1,8 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
-import { isLoopback, refuseExposure } from "../../config/exposure.ts";
-import type { Settings, TlsFiles } from "../../config/settings.ts";
+import { isLoopback, refuseExposure } from "../config/exposure.ts";
+import type { Settings, TlsFiles } from "../config/settings.ts";
 import { type Finding, fail, messageOf, ok, warn } from "./finding.ts";
 
 const WEEK_MS = 7 * 24 * 3600 * 1000;

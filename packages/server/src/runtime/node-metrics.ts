@@ -4,7 +4,7 @@ import type { Standings } from "../checks/user-data.ts";
 import type { StoreStats } from "../checks/counter-stores.ts";
 import { foldCounter, foldGauge, type Series } from "../metrics/folded.ts";
 import type { RollupWriter } from "../metrics/rollup-writer.ts";
-import type { RulesInForce } from "./rules-in-force.ts";
+import type { RulesInForce } from "./active-rules.ts";
 
 export interface NodeParts {
   readonly rules: Pick<RulesInForce, "catalogue" | "isStale">;

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Database } from "../database/database.ts";
-import { settled } from "./settled.ts";
+import { settled } from "./read-your-writes.ts";
 
 const WRITES = [
   ["rules", "create"],

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { eventually } from "../../../core/test/servers/eventually.ts";
 import type { AuditEvent } from "../../src/audit/audit.ts";
 import type { Change } from "../../src/database/database.ts";
-import { DatabaseRules, FileRules } from "../../src/node/rules-in-force.ts";
+import { DatabaseRules, FileRules } from "../../src/runtime/active-rules.ts";
 import type { RateLimitRule } from "../../src/rules/rule.ts";
 import { sampleRule } from "../rules/sample-rule.ts";
 

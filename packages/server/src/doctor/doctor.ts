@@ -1,4 +1,4 @@
-import type { Settings } from "../../config/settings.ts";
+import type { Settings } from "../config/settings.ts";
 import { databaseFindings } from "./database.ts";
 import type { Finding } from "./finding.ts";
 import { listeningFindings } from "./listening.ts";

@@ -1,6 +1,6 @@
-import { Catalogue } from "../../rules/catalogue.ts";
-import { readRulesFile } from "../../rules/rules-file.ts";
-import { rulesOfFile } from "../file-rules.ts";
+import { Catalogue } from "../rules/catalogue.ts";
+import { readRulesFile } from "../rules/rules-file.ts";
+import { rulesOfFile } from "../runtime/file-rules.ts";
 import { type Finding, fail, messageOf, ok, warn } from "./finding.ts";
 
 /** One line for each that is in another's way. */

@@ -2,9 +2,9 @@ import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { createServer } from "node:net";
 import { text } from "node:stream/consumers";
-import type { Address, Settings } from "../../config/settings.ts";
-import { addressText } from "../../config/values.ts";
-import { listening } from "../listen.ts";
+import type { Address, Settings } from "../config/settings.ts";
+import { addressText } from "../config/values.ts";
+import { listening } from "../runtime/listen.ts";
 import { type Finding, fail, messageOf, ok, warn } from "./finding.ts";
 
 const ANSWER_MS = 2_000;

@@ -1,6 +1,6 @@
 import type { KeyRing } from "../access/key-ring.ts";
 import type { Database, KeyTable, RuleTable } from "../database/database.ts";
-import type { RulesInForce } from "./rules-in-force.ts";
+import type { RulesInForce } from "./active-rules.ts";
 
 /** The database for those who change it: when they are answered, what they have changed is in force on this node. */
 export function settled(database: Database, rules: RulesInForce, keyRing: Pick<KeyRing, "refresh">): Database {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { Closing } from "./closing.ts";
+import { Closing } from "./close-in-order.ts";
 
 it("closes what was opened last first, each once, and all of it also when a part fails", async () => {
   const closed: string[] = [];

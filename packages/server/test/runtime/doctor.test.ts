@@ -7,10 +7,10 @@ import { freePort } from "../../../core/test/servers/free-port.ts";
 import { startRedis } from "../../../core/test/servers/redis-server.ts";
 import { readSettings } from "../../src/config/read-settings.ts";
 import { openDatabase } from "../../src/database/open-database.ts";
-import { clockSkew } from "../../src/node/doctor/clock-skew.ts";
-import { doctor } from "../../src/node/doctor/doctor.ts";
-import type { Finding } from "../../src/node/doctor/finding.ts";
-import { openFiles } from "../../src/node/doctor/machine.ts";
+import { clockSkew } from "../../src/doctor/clock-skew.ts";
+import { doctor } from "../../src/doctor/doctor.ts";
+import type { Finding } from "../../src/doctor/finding.ts";
+import { openFiles } from "../../src/doctor/machine.ts";
 import { startNode } from "../operation/node-process.ts";
 import { startPostgres } from "../servers/postgres-server.ts";
 
