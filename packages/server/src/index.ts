@@ -5,7 +5,7 @@ import type { Finding } from "./doctor/finding.ts";
 import type { Log, OpenLog } from "./runtime/log.ts";
 import type { NodeHost, RunningNode } from "./runtime/serve.ts";
 import type { Catalogue } from "./rules/catalogue.ts";
-import type { CheckedRules } from "./rules/checked-rules.ts";
+import type { CheckedRules } from "./rules/validate-rules-file.ts";
 import type { RateLimitRule, RuleInput } from "./rules/rule.ts";
 import type { ParsedUser } from "./rules/user-input.ts";
 
@@ -17,7 +17,7 @@ export type { Database } from "./database/database.ts";
 export type { Finding } from "./doctor/finding.ts";
 export type { RunningNode } from "./runtime/serve.ts";
 export type { RateLimitRule, RuleInput } from "./rules/rule.ts";
-export type { UserInput } from "./rules/standing.ts";
+export type { UserInput } from "./rules/user-limits.ts";
 export type { ParsedUser } from "./rules/user-input.ts";
 
 // Each part is loaded when it is used: who only reads settings does not wait for the servers and the drivers.
@@ -59,11 +59,11 @@ export async function catalogueOf(rules: readonly RateLimitRule[]): Promise<Cata
 }
 
 export async function checkRules(text: string): Promise<CheckedRules> {
-  return (await import("./rules/checked-rules.ts")).checkRules(text);
+  return (await import("./rules/validate-rules-file.ts")).checkRules(text);
 }
 
 export async function rulesOfService(rules: readonly unknown[]): Promise<readonly RuleInput[]> {
-  return (await import("./rules/checked-rules.ts")).rulesOfService(rules);
+  return (await import("./rules/validate-rules-file.ts")).rulesOfService(rules);
 }
 
 export async function parseUserInput(value: unknown): Promise<ParsedUser> {

@@ -1,7 +1,7 @@
 import type { Catalogue } from "../rules/catalogue.ts";
 import type { Applied } from "../rules/family.ts";
 import type { Consistency, Dimension } from "../rules/rule.ts";
-import type { Standing } from "../rules/standing.ts";
+import type { Standing } from "../rules/user-limits.ts";
 import type { CheckRequest } from "./check.ts";
 import type { LimitRule } from "./limit-rule.ts";
 

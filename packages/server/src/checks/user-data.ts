@@ -1,5 +1,5 @@
 import type { Change, UserTable } from "../database/database.ts";
-import type { Standing } from "../rules/standing.ts";
+import type { Standing } from "../rules/user-limits.ts";
 import type { StoredUsers } from "./stored-users.ts";
 
 const MOST_USERS = 250_000;

@@ -3,9 +3,9 @@ import type { AuditEntry, AuditEvent, AuditQuery, ChainBreak } from "../audit/au
 import { ChainWalk, GENESIS, type Link } from "../audit/chain.ts";
 import { cursorAt, placeOf } from "./cursor.ts";
 import type { AuditTable, Paged, Verified } from "./database.ts";
-import type { Ledger } from "./ledger.ts";
+import type { Ledger } from "./audited-writes.ts";
 import type { AuditRow, Tables } from "./tables.ts";
-import { auditable } from "./text.ts";
+import { auditable } from "./storable-text.ts";
 import { millisecondsOf } from "./time.ts";
 
 /** How many entries are looked at before others get their turn. */

@@ -1,6 +1,6 @@
 import type { Kysely } from "kysely";
 import type { Change } from "./database.ts";
-import type { Engine } from "./engine.ts";
+import type { Engine } from "./sql-dialect.ts";
 import type { ChangeRow, Tables } from "./tables.ts";
 
 /** More than these are told as one `all`. */

@@ -1,5 +1,5 @@
 import { HeadgateError } from "headgate";
-import { canBeId } from "./text.ts";
+import { canBeId } from "./storable-text.ts";
 
 /** Where a page ended, as the caller gets it: nothing that he should read, and safe in a URL. */
 export function cursorAt(place: string | number): string {

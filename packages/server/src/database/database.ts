@@ -3,7 +3,7 @@ import type { AuditEntry, AuditEvent, AuditQuery, ChainBreak } from "../audit/au
 import type { Link } from "../audit/chain.ts";
 import type { Rollup, RollupQuery } from "../metrics/rollup.ts";
 import type { RateLimitRule, RuleInput } from "../rules/rule.ts";
-import type { CustomLimit, Override, Standing, UserInput } from "../rules/standing.ts";
+import type { CustomLimit, Override, Standing, UserInput } from "../rules/user-limits.ts";
 import type { Retention } from "./retention.ts";
 
 /**

@@ -1,8 +1,8 @@
 import type { ApiKeyRecord } from "../access/api-key.ts";
 import type { Actor, Conflict, KeyTable } from "./database.ts";
-import type { Ledger } from "./ledger.ts";
+import type { Ledger } from "./audited-writes.ts";
 import type { KeyRow } from "./tables.ts";
-import { canBeId, requireStorable } from "./text.ts";
+import { canBeId, requireStorable } from "./storable-text.ts";
 
 export class SqlKeys implements KeyTable {
   private readonly ledger: Ledger;

@@ -2,7 +2,7 @@ import { type Kysely, type Migration, type MigrationProvider, Migrator, type Raw
 import { GENESIS } from "../audit/chain.ts";
 import { purgeEvent } from "../audit/purge-record.ts";
 import { DatabaseError } from "./database-error.ts";
-import { appendToChain } from "./ledger.ts";
+import { appendToChain } from "./audited-writes.ts";
 import type { Tables } from "./tables.ts";
 
 const MIGRATION_TABLE = "headgate_migrations";

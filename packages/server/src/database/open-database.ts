@@ -1,12 +1,12 @@
 import { HeadgateError } from "headgate";
-import { SqlAnswered } from "./answered-table.ts";
+import { SqlAnswered } from "./idempotency-table.ts";
 import { SqlAudit } from "./audit-table.ts";
 import type { Database } from "./database.ts";
 import { SqlDenied } from "./denied-table.ts";
 import { SqlKeys } from "./key-table.ts";
-import { Ledger } from "./ledger.ts";
+import { Ledger } from "./audited-writes.ts";
 import { openPostgres } from "./postgres.ts";
-import { replaceInThread } from "./replace-in-thread.ts";
+import { replaceInThread } from "./replace-in-worker.ts";
 import { purge } from "./retention.ts";
 import { SqlRollups } from "./rollup-table.ts";
 import { SqlRules } from "./rule-table.ts";

@@ -1,6 +1,6 @@
 import type { Transaction } from "kysely";
 import { AUDIT_SUBJECT, PURGE_ACTION, purgedToIn, purgeEvent } from "../audit/purge-record.ts";
-import type { Entry, Ledger } from "./ledger.ts";
+import type { Entry, Ledger } from "./audited-writes.ts";
 import type { Tables } from "./tables.ts";
 
 const MINUTE = 60_000;

@@ -1,8 +1,8 @@
 import type { Rollup, RollupQuery } from "../metrics/rollup.ts";
 import { cursorAtPair, pairOf } from "./cursor.ts";
 import type { Paged, RollupTable } from "./database.ts";
-import { inParts, type Ledger } from "./ledger.ts";
-import { canBeId } from "./text.ts";
+import { inParts, type Ledger } from "./audited-writes.ts";
+import { canBeId } from "./storable-text.ts";
 import { millisecondsOf } from "./time.ts";
 
 export class SqlRollups implements RollupTable {

@@ -2,11 +2,11 @@ import type { Kysely } from "kysely";
 import type { RateLimitRule, RuleInput } from "../rules/rule.ts";
 import { cursorAt, placeOf } from "./cursor.ts";
 import type { Actor, Conflict, Page, Paged, Replaced, RuleTable } from "./database.ts";
-import { forgetRules } from "./forget-rules.ts";
-import { type Entry, inParts, type Ledger } from "./ledger.ts";
+import { forgetRules } from "./remove-rule-data.ts";
+import { type Entry, inParts, type Ledger } from "./audited-writes.ts";
 import { isSameInput, kept, placeOfRule, requireDistinct, rowOf, ruleOf } from "./rule-row.ts";
 import type { Tables } from "./tables.ts";
-import { canBeId, requireStorable } from "./text.ts";
+import { canBeId, requireStorable } from "./storable-text.ts";
 
 /** So many are read in a few milliseconds. */
 const ROWS_AT_ONCE = 250;

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Kysely, SqliteAdapter, SqliteDialect, SqliteDriver, sql, type Transaction } from "kysely";
 import Sqlite from "libsql";
 import { DatabaseError, type DatabaseErrorCode } from "./database-error.ts";
-import type { Engine } from "./engine.ts";
+import type { Engine } from "./sql-dialect.ts";
 import { migrate } from "./migrations.ts";
 import type { Tables } from "./tables.ts";
 

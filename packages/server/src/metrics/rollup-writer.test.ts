@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { limitResult } from "../../test/metrics/results.ts";
 import type { Rollup } from "./rollup.ts";
 import { RollupWriter } from "./rollup-writer.ts";
-import { Tally } from "./tally.ts";
+import { Tally } from "./decision-counts.ts";
 
 class FakeTable {
   rows: Rollup[] = [];

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { refusal } from "../../../core/test/refusal.ts";
 import { sampleRule as rule } from "../../test/rules/sample-rule.ts";
 import { Catalogue } from "./catalogue.ts";
-import type { Override, Standing } from "./standing.ts";
+import type { Override, Standing } from "./user-limits.ts";
 
 function standing(fields: Partial<Standing>): Standing {
   return { user_id: "12345", tier: null, custom_limits: {}, overrides: [], version: 1, ...fields };

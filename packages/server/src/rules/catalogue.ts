@@ -1,12 +1,12 @@
 import { HeadgateError, type Limit } from "headgate";
 import { piecesOf, plainParts } from "./endpoint.ts";
-import { matchEveryReading } from "./every-reading.ts";
+import { matchEveryReading } from "./path-readings.ts";
 import { type Applied, Family, familyName, limitOf } from "./family.ts";
-import { atOnce, inTurns, type Work } from "./in-turns.ts";
+import { atOnce, inTurns, type Work } from "./cooperative-work.ts";
 import { overlaps, type Warning } from "./overlaps.ts";
 import type { Dimension, RateLimitRule } from "./rule.ts";
-import { countUpTo, sortedById } from "./sorting.ts";
-import type { Override, Standing } from "./standing.ts";
+import { countUpTo, sortedById } from "./merge-sort.ts";
+import type { Override, Standing } from "./user-limits.ts";
 import { PatternTrie } from "./trie.ts";
 
 export interface LimitsRequest {

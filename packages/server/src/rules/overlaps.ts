@@ -1,5 +1,5 @@
 import type { Applied, Family } from "./family.ts";
-import type { Work } from "./in-turns.ts";
+import type { Work } from "./cooperative-work.ts";
 import type { Dimension } from "./rule.ts";
 import type { PatternTrie } from "./trie.ts";
 

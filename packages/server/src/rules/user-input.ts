@@ -1,7 +1,7 @@
 import { HeadgateError } from "headgate";
 import { z } from "zod";
-import { LONGEST_ID, requireStorable } from "../database/text.ts";
-import type { UserInput } from "./standing.ts";
+import { LONGEST_ID, requireStorable } from "../database/storable-text.ts";
+import type { UserInput } from "./user-limits.ts";
 
 export const limitUnits = z.int().min(1).describe("How many units each window may pass");
 export const burstUnits = z

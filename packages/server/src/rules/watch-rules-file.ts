@@ -1,5 +1,5 @@
 import { readFile, stat } from "node:fs/promises";
-import { parseAside } from "./parse-aside.ts";
+import { parseAside } from "./parse-in-worker.ts";
 import type { RuleInput } from "./rule.ts";
 
 /** How often the file is looked at. It is read when two looks find it the same: not while it is being written. */

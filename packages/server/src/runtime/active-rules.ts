@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import type { AuditTable, Database } from "../database/database.ts";
 import { Catalogue } from "../rules/catalogue.ts";
-import { inTurns } from "../rules/in-turns.ts";
-import { parseAside } from "../rules/parse-aside.ts";
+import { inTurns } from "../rules/cooperative-work.ts";
+import { parseAside } from "../rules/parse-in-worker.ts";
 import type { RuleInput } from "../rules/rule.ts";
 import { type RulesFileWatch, watchRulesFile } from "../rules/watch-rules-file.ts";
 import { type FileReading, fileChange, readingOf } from "./file-rules.ts";

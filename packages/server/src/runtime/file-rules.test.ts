@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { sampleRule } from "../../test/rules/sample-rule.ts";
-import { atOnce } from "../rules/in-turns.ts";
+import { atOnce } from "../rules/cooperative-work.ts";
 import { fileChange, readingOf, rulesOfFile } from "./file-rules.ts";
 
 const THEN = new Date("2026-01-01T00:00:00Z");

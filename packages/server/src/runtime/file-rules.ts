@@ -1,5 +1,5 @@
 import type { AuditEvent } from "../audit/audit.ts";
-import { atOnce, type Work } from "../rules/in-turns.ts";
+import { atOnce, type Work } from "../rules/cooperative-work.ts";
 import type { RateLimitRule, RuleInput } from "../rules/rule.ts";
 
 /** So many changed rules are written out in an audit entry; of more only the ids. */

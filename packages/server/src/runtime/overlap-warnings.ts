@@ -1,5 +1,5 @@
 import type { Catalogue } from "../rules/catalogue.ts";
-import { inTurns } from "../rules/in-turns.ts";
+import { inTurns } from "../rules/cooperative-work.ts";
 import type { Log } from "./log.ts";
 
 /** More would not be read. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Override } from "../../src/rules/standing.ts";
+import type { Override } from "../../src/rules/user-limits.ts";
 import { request, rule, standing, world } from "./fixtures.ts";
 
 describe("a check", () => {

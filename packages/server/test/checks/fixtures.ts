@@ -8,7 +8,7 @@ import { openStores, type Stores } from "../../src/checks/counter-stores.ts";
 import type { Telemetry } from "../../src/metrics/telemetry.ts";
 import { Catalogue } from "../../src/rules/catalogue.ts";
 import type { RateLimitRule } from "../../src/rules/rule.ts";
-import type { Standing } from "../../src/rules/standing.ts";
+import type { Standing } from "../../src/rules/user-limits.ts";
 
 /** A rule of 10 each minute for everything that a user does, but for what is given. */
 export function rule(fields: Partial<RateLimitRule> = {}): RateLimitRule {

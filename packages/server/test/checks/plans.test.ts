@@ -5,7 +5,7 @@ import { type Plan, Plans } from "../../src/checks/check-plans.ts";
 import { KeyStates } from "../../src/checks/usage-states.ts";
 import { Catalogue } from "../../src/rules/catalogue.ts";
 import { DIMENSIONS } from "../../src/rules/rule.ts";
-import type { Standing } from "../../src/rules/standing.ts";
+import type { Standing } from "../../src/rules/user-limits.ts";
 import { rule, standing } from "./fixtures.ts";
 
 const catalogues = [

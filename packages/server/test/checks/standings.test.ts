@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { Standings } from "../../src/checks/user-data.ts";
-import type { Standing } from "../../src/rules/standing.ts";
+import type { Standing } from "../../src/rules/user-limits.ts";
 import { standing } from "./fixtures.ts";
 
 /** A table of users that answers when it is told to, if it is there. */

@@ -1,5 +1,5 @@
-import type { Work } from "../../rules/in-turns.ts";
-import type { UserInput } from "../../rules/standing.ts";
+import type { Work } from "../../rules/cooperative-work.ts";
+import type { UserInput } from "../../rules/user-limits.ts";
 import { parseUserInput } from "../../rules/user-input.ts";
 import { type KnownNames, unknownTierProblem } from "./rule-names.ts";
 import { type FieldProblem, Problem } from "./problem.ts";

@@ -1,8 +1,8 @@
 import { validatorCompiler } from "fastify-type-provider-zod";
 import type { ZodType } from "zod";
-import { inTurns } from "../../rules/in-turns.ts";
-import { parseReplacementAside } from "../../rules/parse-aside.ts";
-import { parsingReplacement, ReplacementError } from "../../rules/replacement.ts";
+import { inTurns } from "../../rules/cooperative-work.ts";
+import { parseReplacementAside } from "../../rules/parse-in-worker.ts";
+import { parsingReplacement, ReplacementError } from "../../rules/rules-replacement.ts";
 import type { App } from "./app.ts";
 import { type FieldProblem, Problem, validationProblem } from "./problem.ts";
 

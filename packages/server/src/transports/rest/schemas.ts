@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ROLES } from "../../access/api-key.ts";
-import { LONGEST_ID } from "../../database/text.ts";
+import { LONGEST_ID } from "../../database/storable-text.ts";
 import { ANCHORS, DIMENSIONS, dimensionOf } from "../../rules/rule.ts";
 import { burstUnits, customLimits, limitUnits, tierName, userInput } from "../../rules/user-input.ts";
 import { PROBLEM_TYPE, PROBLEMS, type ProblemCode } from "./problem.ts";

@@ -1,9 +1,9 @@
 import { request } from "node:http";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import * as threads from "../../../src/rules/ask-thread.ts";
+import * as threads from "../../../src/rules/worker-call.ts";
 import { eventually, ruleOf, type Service, startService } from "./service.ts";
 
-vi.mock(import("../../../src/rules/ask-thread.ts"), { spy: true });
+vi.mock(import("../../../src/rules/worker-call.ts"), { spy: true });
 
 let service: Service;
 afterEach(async () => {

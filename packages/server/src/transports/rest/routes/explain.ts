@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { CheckResult } from "../../../checks/check.ts";
 import type { Applied } from "../../../rules/family.ts";
 import type { RateLimitRule } from "../../../rules/rule.ts";
-import type { Standing } from "../../../rules/standing.ts";
+import type { Standing } from "../../../rules/user-limits.ts";
 import type { App } from "../app.ts";
 import { answerOf } from "../check-answer.ts";
 import type { RestParts } from "../rest-dependencies.ts";

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Page, Paged, RuleTable } from "../../../database/database.ts";
 import type { RateLimitRule } from "../../../rules/rule.ts";
 import { ruleInput } from "../../../rules/rule-input.ts";
-import { countUpTo } from "../../../rules/sorting.ts";
+import { countUpTo } from "../../../rules/merge-sort.ts";
 import type { App } from "../app.ts";
 import { principalOf } from "../authorize.ts";
 import { takeLargeReplacements } from "../large-replacement.ts";

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { cursorAt, placeOf } from "../../../database/cursor.ts";
 import type { Applied } from "../../../rules/family.ts";
-import { inTurns } from "../../../rules/in-turns.ts";
-import { isAmong } from "../../../rules/sorting.ts";
-import type { Standing } from "../../../rules/standing.ts";
+import { inTurns } from "../../../rules/cooperative-work.ts";
+import { isAmong } from "../../../rules/merge-sort.ts";
+import type { Standing } from "../../../rules/user-limits.ts";
 import type { App } from "../app.ts";
 import { principalOf } from "../authorize.ts";
 import { checkImport } from "../import-users.ts";

@@ -1,7 +1,7 @@
-import { askThread } from "./ask-thread.ts";
-import { inTurns } from "./in-turns.ts";
-import { ofJsonParts } from "./json-parts.ts";
-import { ReplacementError, type ReplacementProblems } from "./replacement.ts";
+import { askThread } from "./worker-call.ts";
+import { inTurns } from "./cooperative-work.ts";
+import { ofJsonParts } from "./json-chunks.ts";
+import { ReplacementError, type ReplacementProblems } from "./rules-replacement.ts";
 import type { RuleInput } from "./rule.ts";
 import { type FileProblem, parseRules, RulesFileError } from "./rules-file.ts";
 
@@ -20,7 +20,7 @@ export interface FoundInText {
 }
 
 /** The compiled one also where the sources run, as in tests: a thread reads no TypeScript. */
-const THREAD = new URL("../../dist/rules/parse-thread.js", import.meta.url);
+const THREAD = new URL("../../dist/rules/parse-worker.js", import.meta.url);
 
 /** A text of so many characters is read in less time than a thread takes to start. */
 const MOST_HERE = 10_000;

@@ -1,7 +1,7 @@
 import type { Answered, AnsweredTable } from "./database.ts";
-import type { Ledger } from "./ledger.ts";
+import type { Ledger } from "./audited-writes.ts";
 import { RETENTION_MS } from "./retention.ts";
-import { requireStorable } from "./text.ts";
+import { requireStorable } from "./storable-text.ts";
 
 export class SqlAnswered implements AnsweredTable {
   private readonly ledger: Ledger;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { atOnce, inTurns, startingNow, type Work } from "./in-turns.ts";
+import { atOnce, inTurns, startingNow, type Work } from "./cooperative-work.ts";
 
 function spend(ms: number): void {
   for (const end = performance.now() + ms; performance.now() < end; );

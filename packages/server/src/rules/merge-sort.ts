@@ -1,4 +1,4 @@
-import type { Work } from "./in-turns.ts";
+import type { Work } from "./cooperative-work.ts";
 
 /** So many are sorted, or merged, in about a millisecond. */
 const ITEMS = 1_000;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { partsOfList } from "./plain-list.ts";
+import { partsOfList } from "./yaml-list.ts";
 import { parseRules, RulesFileError } from "./rules-file.ts";
 
 function item(i: number, blanks = "  "): string[] {

@@ -5,9 +5,9 @@ import { canonicalJson, chained, type Link } from "../audit/chain.ts";
 import { ChangeFeed } from "./change-feed.ts";
 import type { Actor, Change } from "./database.ts";
 import { DatabaseError } from "./database-error.ts";
-import type { Engine } from "./engine.ts";
+import type { Engine } from "./sql-dialect.ts";
 import type { AuditRow, Tables } from "./tables.ts";
-import { auditable } from "./text.ts";
+import { auditable } from "./storable-text.ts";
 
 /** How many rows one statement is for. It takes a few milliseconds, in which this thread does nothing else. */
 const ITEMS_AT_ONCE = 100;

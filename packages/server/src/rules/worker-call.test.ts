@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { askThread } from "./ask-thread.ts";
+import { askThread } from "./worker-call.ts";
 
 function thread(script: string): URL {
   const imports = 'import { parentPort, workerData } from "node:worker_threads";';

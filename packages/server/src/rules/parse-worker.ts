@@ -1,9 +1,9 @@
 // A thread that reads the rules of one text, and ends.
 import { parentPort, workerData } from "node:worker_threads";
-import { atOnce } from "./in-turns.ts";
-import { toJsonParts } from "./json-parts.ts";
-import type { FoundInText, RulesText } from "./parse-aside.ts";
-import { parseReplacement, ReplacementError } from "./replacement.ts";
+import { atOnce } from "./cooperative-work.ts";
+import { toJsonParts } from "./json-chunks.ts";
+import type { FoundInText, RulesText } from "./parse-in-worker.ts";
+import { parseReplacement, ReplacementError } from "./rules-replacement.ts";
 import { parseRules, RulesFileError } from "./rules-file.ts";
 
 function found({ text, file }: RulesText): FoundInText {

@@ -1,12 +1,12 @@
 // A thread that replaces the rules of a database once, and ends.
 import { parentPort, workerData } from "node:worker_threads";
 import { HeadgateError } from "headgate";
-import { atOnce } from "../rules/in-turns.ts";
-import { ofJsonParts, toJsonParts } from "../rules/json-parts.ts";
+import { atOnce } from "../rules/cooperative-work.ts";
+import { ofJsonParts, toJsonParts } from "../rules/json-chunks.ts";
 import type { RuleInput } from "../rules/rule.ts";
 import { DatabaseError } from "./database-error.ts";
 import { openDatabase } from "./open-database.ts";
-import type { Outcome, Replacement } from "./replace-in-thread.ts";
+import type { Outcome, Replacement } from "./replace-in-worker.ts";
 
 async function outcomeOf({ options, rules, actor }: Replacement): Promise<Outcome> {
   try {

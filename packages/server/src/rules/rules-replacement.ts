@@ -1,4 +1,4 @@
-import { atOnce, type Work } from "./in-turns.ts";
+import { atOnce, type Work } from "./cooperative-work.ts";
 import type { RuleInput } from "./rule.ts";
 import { ruleInput } from "./rule-input.ts";
 import { rulesFile } from "./rules-file.ts";

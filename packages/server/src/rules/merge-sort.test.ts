@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { atOnce, type Work } from "./in-turns.ts";
-import { countUpTo, isAmong, sortedById } from "./sorting.ts";
+import { atOnce, type Work } from "./cooperative-work.ts";
+import { countUpTo, isAmong, sortedById } from "./merge-sort.ts";
 
 const rules = (ids: readonly string[]) => ids.map((rule_id) => ({ rule_id }));
 const idsOf = (items: readonly { readonly rule_id: string }[]) => items.map(({ rule_id }) => rule_id);

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import type { Spread } from "./spread.ts";
+import type { Spread } from "./histogram.ts";
 
 type Labels = Readonly<Record<string, string>>;
 export type Series = readonly [labels: Labels, value: number];

@@ -5,7 +5,7 @@ import { sampleRule } from "../../test/rules/sample-rule.ts";
 import { RequestError } from "../checks/request-error.ts";
 import { Catalogue } from "./catalogue.ts";
 import { piecesOf, requireReadable } from "./endpoint.ts";
-import { matchEveryReading } from "./every-reading.ts";
+import { matchEveryReading } from "./path-readings.ts";
 import { readPattern } from "./pattern.ts";
 import { PatternTrie } from "./trie.ts";
 

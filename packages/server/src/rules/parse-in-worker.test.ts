@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseAside } from "./parse-aside.ts";
+import { parseAside } from "./parse-in-worker.ts";
 import { parseRules, RulesFileError } from "./rules-file.ts";
 
 /** Too large to be read here. */

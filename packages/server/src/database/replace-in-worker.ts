@@ -1,7 +1,7 @@
 import { HeadgateError } from "headgate";
-import { askThread } from "../rules/ask-thread.ts";
-import { inTurns } from "../rules/in-turns.ts";
-import { ofJsonParts, toJsonParts } from "../rules/json-parts.ts";
+import { askThread } from "../rules/worker-call.ts";
+import { inTurns } from "../rules/cooperative-work.ts";
+import { ofJsonParts, toJsonParts } from "../rules/json-chunks.ts";
 import type { Actor, Replaced, RuleTable } from "./database.ts";
 import { DatabaseError, type DatabaseErrorCode } from "./database-error.ts";
 import type { DatabaseOptions } from "./open-database.ts";
@@ -24,7 +24,7 @@ export type Outcome =
   | { readonly failed: { readonly code: DatabaseErrorCode; readonly message: string } };
 
 /** The compiled one also where the sources run, as in tests: a thread reads no TypeScript. */
-const THREAD = new URL("../../dist/database/replace-thread.js", import.meta.url);
+const THREAD = new URL("../../dist/database/replace-worker.js", import.meta.url);
 
 /**
  * Replaces the rules of a database by a thread with a connection of its own. Here it would take the time of a few

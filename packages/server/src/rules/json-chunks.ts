@@ -1,4 +1,4 @@
-import type { Work } from "./in-turns.ts";
+import type { Work } from "./cooperative-work.ts";
 
 /** So many items are turned into text, or back, in about a millisecond. */
 const ITEMS = 250;
