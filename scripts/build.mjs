@@ -14,7 +14,7 @@ embedLua();
 const tsc = fileURLToPath(new URL("../node_modules/typescript/bin/tsc", import.meta.url));
 const root = fileURLToPath(new URL("..", import.meta.url));
 const { status } = spawnSync(process.execPath, [tsc, "-b"], { cwd: root, stdio: "inherit" });
-if (status === 0) makeCallable(new URL("frameworks/express-rate-limit.js", cjs));
+if (status === 0) makeCallable(new URL("middleware/express-rate-limit.js", cjs));
 process.exit(status ?? 1);
 
 // As in express-rate-limit, what `require` returns is the function itself, with the exports as its properties.
