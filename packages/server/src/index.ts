@@ -2,12 +2,12 @@ import type { ReadSettings, SettingSources } from "./config/read-settings.ts";
 import type { Settings } from "./config/settings.ts";
 import type { Database } from "./database/database.ts";
 import type { Finding } from "./doctor/finding.ts";
-import type { Log, OpenLog } from "./runtime/log.ts";
-import type { NodeHost, RunningNode } from "./runtime/serve.ts";
 import type { Catalogue } from "./rules/catalogue.ts";
-import type { CheckedRules } from "./rules/validate-rules-file.ts";
 import type { RateLimitRule, RuleInput } from "./rules/rule.ts";
 import type { ParsedUser } from "./rules/user-input.ts";
+import type { CheckedRules } from "./rules/validate-rules-file.ts";
+import type { Log, OpenLog } from "./runtime/log.ts";
+import type { NodeHost, RunningNode } from "./runtime/serve.ts";
 
 export type { AuditQuery } from "./audit/audit.ts";
 export { allSettings, flagOf, variableOf } from "./config/fields.ts";
@@ -15,10 +15,10 @@ export type { ReadSettings, SettingSources, ShownSetting } from "./config/read-s
 export type { Settings } from "./config/settings.ts";
 export type { Database } from "./database/database.ts";
 export type { Finding } from "./doctor/finding.ts";
-export type { RunningNode } from "./runtime/serve.ts";
 export type { RateLimitRule, RuleInput } from "./rules/rule.ts";
-export type { UserInput } from "./rules/user-limits.ts";
 export type { ParsedUser } from "./rules/user-input.ts";
+export type { UserInput } from "./rules/user-limits.ts";
+export type { RunningNode } from "./runtime/serve.ts";
 
 // Each part is loaded when it is used: who only reads settings does not wait for the servers and the drivers.
 

@@ -1,11 +1,17 @@
 import { HeadgateError, shown } from "../errors.ts";
+import { differingShape, isLimit, type Limit } from "../limits/limit.ts";
 import { requireOptions } from "../options.ts";
-import type { Action, ApplyOptions } from "../stores/store.ts";
+import type { Action, ApplyOptions, Rule } from "../stores/store.ts";
 import { IDEMPOTENCY_KEY_FORM, isIdempotencyKey } from "./idempotency-key.ts";
 
 export interface CostOptions {
   /** How many units the request takes (default 1): a whole number; 0 asks without taking. */
   readonly cost?: number | undefined;
+  /**
+   * The limit for this call in place of the rule's, such as a tenant's own: the same algorithm and window with another
+   * `limit` or `burst`. What the key has used counts under both.
+   */
+  readonly limit?: Limit | undefined;
 }
 
 export interface CheckAllOptions {
@@ -26,8 +32,8 @@ export type NoOptions = Readonly<Record<string, never>>;
 type Asking = Action | "together" | "keys" | "checks" | "wait" | "schedule";
 
 const NONE: ReadonlySet<string> = new Set();
-const COST: ReadonlySet<string> = new Set(["cost"]);
-const COST_AND_KEY: ReadonlySet<string> = new Set(["cost", "idempotencyKey"]);
+const COST: ReadonlySet<string> = new Set(["cost", "limit"]);
+const COST_AND_KEY: ReadonlySet<string> = new Set(["cost", "limit", "idempotencyKey"]);
 
 const KNOWN: Readonly<Record<Asking, ReadonlySet<string>>> = {
   take: COST_AND_KEY,
@@ -38,8 +44,8 @@ const KNOWN: Readonly<Record<Asking, ReadonlySet<string>>> = {
   together: new Set(["idempotencyKey"]),
   keys: COST,
   checks: NONE,
-  wait: new Set(["cost", "signal", "maxWaitMs"]),
-  schedule: new Set(["cost", "signal", "maxWaitMs", "whenFull"]),
+  wait: new Set(["cost", "limit", "signal", "maxWaitMs"]),
+  schedule: new Set(["cost", "limit", "signal", "maxWaitMs", "whenFull"]),
 };
 
 const APART = "is not for checkMany, whose requests stand each on their own: give each its key by check";
@@ -57,18 +63,19 @@ const WITHOUT_KEY: Readonly<Partial<Record<Asking, string>>> = {
   schedule: UNTIL_ADMITTED,
 };
 
-/** What a request asks for: how much, and how the store is to take it. */
+/** What a request asks for: how much, under which limit if not the rule's, and how the store is to take it. */
 export interface Asked {
   readonly cost: number;
+  readonly limit: Limit | undefined;
   readonly once: ApplyOptions | undefined;
 }
 
-const PLAIN: Asked = { cost: 1, once: undefined };
+const PLAIN: Asked = { cost: 1, limit: undefined, once: undefined };
 
 export function askedIn(action: Action, options: CheckOptions | undefined): Asked {
   if (options === undefined) return PLAIN;
   requireKnown(options, action);
-  return { cost: costIn(options), once: onceIn(options) };
+  return { cost: costIn(options), limit: options.limit, once: onceIn(options) };
 }
 
 /** The cost that options ask for, if they are those of a check. */
@@ -115,4 +122,19 @@ export function requireCost(cost: unknown, at = ""): asserts cost is number {
 /** Being a safe integer is what keeps NaN, fractions, strings and numbers over 2^53 out. */
 export function isCost(cost: unknown): cost is number {
   return typeof cost === "number" && Number.isSafeInteger(cost) && cost >= 0;
+}
+
+/** Refuses a limit of a call that cannot count on the rule's counter. */
+export function requireOwnLimit(limit: unknown, rule: Rule, at = ""): asserts limit is Limit {
+  const field = `${at}limit`;
+  if (!isLimit(limit)) {
+    throw new HeadgateError("HG_BAD_LIMIT", field, `must be a limit such as tokenBucket("100/m"), got ${shown(limit)}`);
+  }
+  const name = differingShape(limit, rule.limit);
+  if (name === undefined) return;
+  throw new HeadgateError(
+    "HG_BAD_LIMIT",
+    field,
+    `must have the ${name} of rule ${rule.name} (${rule.limit[name]}), got ${limit[name]}: only limit and burst may differ`,
+  );
 }

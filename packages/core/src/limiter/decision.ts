@@ -1,3 +1,4 @@
+import type { Limit } from "../limits/limit.ts";
 import type { Answer, Rule, Source } from "../stores/store.ts";
 import { type Explanation, explain, withLease } from "./explain.ts";
 
@@ -23,7 +24,7 @@ export class Decision<Name extends string = string> {
   readonly degraded: boolean;
   /** The rules that refused; none if allowed. */
   readonly violated: readonly Name[];
-  readonly #rule: Rule;
+  readonly #limit: Limit;
   /** In microseconds: what is told in milliseconds is rounded once. */
   readonly #time: number;
 
@@ -35,18 +36,19 @@ export class Decision<Name extends string = string> {
     time: number,
     source: Source,
     degraded: boolean,
+    limit: Limit = rule.limit,
   ) {
     this.allowed = outcome.allowed;
     this.rule = rule.name;
     this.cost = cost;
-    this.limit = rule.limit.limit;
+    this.limit = limit.limit;
     this.remaining = outcome.remaining;
     this.retryAfterMs = outcome.retryAfter / 1000;
     this.resetAfterMs = outcome.resetAfter / 1000;
     this.source = source;
     this.degraded = degraded;
     this.violated = outcome.allowed ? (NONE as readonly Name[]) : rule.names;
-    this.#rule = rule;
+    this.#limit = limit;
     this.#time = time;
   }
 
@@ -67,20 +69,20 @@ export class Decision<Name extends string = string> {
 
   /** Leaky bucket: how many units stand in the queue with this request; else 0. */
   get queuePosition(): number {
-    const { algorithm, burst } = this.#rule.limit;
+    const { algorithm, burst } = this.#limit;
     return this.allowed && algorithm === "leaky_bucket" ? burst - this.remaining : 0;
   }
 
   /** Leaky bucket: how long to hold this request so that traffic leaves at a constant rate; else 0. */
   get delayMs(): number {
-    const { drain, unit } = this.#rule.limit;
+    const { drain, unit } = this.#limit;
     const ahead = this.queuePosition - this.cost;
     return ahead > 0 ? (ahead * unit) / drain / 1000 : 0;
   }
 
   /** Which limit decided, how it stands, and when this request would pass; `String()` of it is a sentence. */
   explain(): Explanation {
-    return explain(this, this.#rule.limit);
+    return explain(this, this.#limit);
   }
 }
 
@@ -88,8 +90,8 @@ export class Decision<Name extends string = string> {
 export class LeasedDecision<Name extends string = string> extends Decision<Name> {
   readonly #answer: Answer;
 
-  constructor(rule: RuleWithNames<Name>, cost: number, answer: Answer) {
-    super(rule, cost, answer, answer.time, answer.source, answer.degraded);
+  constructor(rule: RuleWithNames<Name>, cost: number, answer: Answer, limit: Limit) {
+    super(rule, cost, answer, answer.time, answer.source, answer.degraded, limit);
     this.#answer = answer;
   }
 

@@ -1,5 +1,5 @@
 import { HeadgateError, shown } from "../errors.ts";
-import type { Limit } from "../limits/limit.ts";
+import { isLimit, type Limit, limitText } from "../limits/limit.ts";
 import type { Store } from "../stores/store.ts";
 import { requireKey } from "./requests.ts";
 
@@ -11,22 +11,16 @@ export type LimitCheck = (key: string) => Promise<{ readonly accept: boolean }>;
  * limit over the same store share their counts, and those of another limit do not.
  */
 export function limitCheck(limit: Limit, store: Store): LimitCheck {
-  // Only a limit that was made here says how it drains; the object that it was read from does not.
-  if (typeof limit !== "object" || limit === null || !("drain" in limit)) {
+  if (!isLimit(limit)) {
     throw new HeadgateError("HG_BAD_LIMIT", "limit", `must be like slidingWindow("100/m"), got ${shown(limit)}`);
   }
   if (typeof store?.apply !== "function") {
     throw new HeadgateError("HG_BAD_OPTION", "store", `must be a store such as cached(…), got ${shown(store)}`);
   }
-  const rule = Object.freeze({ name: nameOf(limit), limit });
+  const rule = Object.freeze({ name: limitText(limit), limit });
   return async (key) => {
     requireKey(key);
     const [{ allowed }] = await store.apply("take", [{ rule, key, cost: 1 }]);
     return { accept: allowed };
   };
-}
-
-/** The same in every process that states the same limit. */
-function nameOf({ algorithm, limit, window, burst, anchor, bucketWidth, unit, drain }: Limit): string {
-  return [algorithm, limit, window, burst, anchor, bucketWidth, unit, drain].join("-");
 }

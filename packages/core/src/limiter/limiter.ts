@@ -1,7 +1,7 @@
 import type { Clock } from "../clock/clock.ts";
 import { HeadgateError, shown } from "../errors.ts";
 import type { Limit } from "../limits/limit.ts";
-import type { Action, Answer, ApplyOptions, Operation, Store } from "../stores/store.ts";
+import { type Action, type Answer, type ApplyOptions, limitOf, type Operation, type Store } from "../stores/store.ts";
 import {
   askedIn,
   type CheckAllOptions,
@@ -11,6 +11,7 @@ import {
   type NoOptions,
   onceIn,
   requireKnown,
+  requireOwnLimit,
 } from "./check-options.ts";
 import { Decision, LeasedDecision, type RuleWithNames } from "./decision.ts";
 import type { OnDecision } from "./on-decision.ts";
@@ -143,14 +144,23 @@ export class Limiter<R extends Rules = Rules> {
     this.#line.wake(rule, key);
   }
 
-  protected operation<Name extends RuleName<R>>(rule: Name, key: string, cost: number): NamedOperation<Name> {
+  protected operation<Name extends RuleName<R>>(
+    name: Name,
+    key: string,
+    cost: number,
+    limit: Limit | undefined,
+    at?: string,
+  ): NamedOperation<Name> {
     requireKey(key);
-    return { rule: this.rule(rule), key, cost };
+    const rule = this.rule(name);
+    if (limit === undefined) return { rule, key, cost };
+    requireOwnLimit(limit, rule, at);
+    return { rule, key, cost, limit };
   }
 
   protected operations<Name extends RuleName<R>>(checks: readonly Check<Name>[]): NamedOperation<Name>[] {
     requireChecks(checks);
-    return checks.map(({ rule, key, cost = 1 }) => this.operation(rule, key, cost));
+    return checks.map(({ rule, key, cost = 1, limit }, i) => this.operation(rule, key, cost, limit, `checks[${i}].`));
   }
 
   protected batch<Name extends RuleName<R>>(batch: Batch<Name>): NamedOperation<Name>[] {
@@ -158,7 +168,10 @@ export class Limiter<R extends Rules = Rules> {
     const [name, keys, options] = batch;
     const rule = this.rule(name);
     const cost = costIn(options);
-    return keys.map((key) => ({ rule, key, cost }));
+    const limit = options?.limit;
+    if (limit === undefined) return keys.map((key) => ({ rule, key, cost }));
+    requireOwnLimit(limit, rule);
+    return keys.map((key) => ({ rule, key, cost, limit }));
   }
 
   protected single<Name extends RuleName<R>>(
@@ -167,8 +180,8 @@ export class Limiter<R extends Rules = Rules> {
     key: string,
     options: CheckOptions | undefined,
   ): Request<Name> {
-    const { cost, once } = askedIn(action, options);
-    return { operations: [this.operation(rule, key, cost)], once };
+    const { cost, limit, once } = askedIn(action, options);
+    return { operations: [this.operation(rule, key, cost, limit)], once };
   }
 
   protected together<Name extends RuleName<R>>(
@@ -189,9 +202,10 @@ export class Limiter<R extends Rules = Rules> {
     patient: boolean,
   ): Promise<Decision<Name>> {
     requireKnown(options, "wait");
-    const asked = options.cost === undefined ? {} : { cost: options.cost };
+    const { cost, limit } = options;
+    const asked = { cost, limit };
     const waiter = {
-      ...this.operation(rule, key, costIn(asked)),
+      ...this.operation(rule, key, costIn(asked), limit),
       patient,
       take: () => this.check(rule, key, asked),
       peek: () => this.peek(rule, key, asked),
@@ -221,8 +235,8 @@ export class Limiter<R extends Rules = Rules> {
     options: CheckOptions | undefined,
   ): Promise<Decision<Name>> {
     try {
-      const { cost, once } = askedIn(action, options);
-      return this.#decide(action, this.operation(rule, key, cost), once);
+      const { cost, limit, once } = askedIn(action, options);
+      return this.#decide(action, this.operation(rule, key, cost, limit), once);
     } catch (reason) {
       return Promise.reject(reason);
     }
@@ -252,14 +266,16 @@ export function decided<Name extends string>(
 /** Corrections are answered as a peek of cost 1 is. */
 function decisionOf<Name extends string>(
   action: Action,
-  { rule, cost }: NamedOperation<Name>,
+  operation: NamedOperation<Name>,
   answer: Answer,
 ): Decision<Name> {
+  const { rule, cost } = operation;
+  const limit = limitOf(operation);
   const asked = action === "take" || action === "peek" ? cost : 1;
   // How a lease stood is put together when it is read.
   return "lease" in answer
-    ? new LeasedDecision(rule, asked, answer)
-    : new Decision(rule, asked, answer, answer.time, answer.source, answer.degraded);
+    ? new LeasedDecision(rule, asked, answer, limit)
+    : new Decision(rule, asked, answer, answer.time, answer.source, answer.degraded, limit);
 }
 
 export interface NamedOperation<Name extends string> extends Operation {

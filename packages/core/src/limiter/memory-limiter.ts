@@ -2,8 +2,8 @@ import { Outcome } from "../algorithms/algorithm.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Limit } from "../limits/limit.ts";
 import type { MemoryStore } from "../stores/memory/memory-store.ts";
-import type { Ledger } from "../stores/memory/rule-rows.ts";
-import type { Action } from "../stores/store.ts";
+import type { RuleRows } from "../stores/memory/rule-rows.ts";
+import { type Action, limitOf } from "../stores/store.ts";
 import { type CheckAllOptions, type CheckOptions, type CostOptions, costIn, type NoOptions } from "./check-options.ts";
 import { Decision, type RuleWithNames } from "./decision.ts";
 import { decided, Limiter, type NamedOperation } from "./limiter.ts";
@@ -19,7 +19,7 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
   // The rule asked for last: most programs ask for one again and again. Other limiters over the
   // same store may change its limit, and then the store has another version.
   private selected: RuleWithNames<RuleName<R>>;
-  private ledger: Ledger;
+  private rows: RuleRows;
   private version: number;
 
   constructor(rules: R, store: MemoryStore) {
@@ -28,7 +28,7 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
     this.clock = store.clock;
     const [first] = this.rules.keys();
     this.selected = this.rule(first);
-    this.ledger = store.ledger(this.selected);
+    this.rows = store.rowsOf(this.selected, this.selected.limit);
     this.version = store.version;
   }
 
@@ -39,7 +39,7 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
     if (rule !== this.selected.name || this.version !== this.store.version) this.select(rule);
     const { selected, out } = this;
     const now = this.clock.now();
-    this.ledger.take(selected.limit, key, 1, now, out);
+    this.rows.take(selected.limit, key, 1, now, out);
     return new Decision(selected as RuleWithNames<Name>, 1, out, now, "store", false);
   }
 
@@ -51,13 +51,14 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
   checkManySync<Name extends RuleName<R>>(...batch: Batch<Name>): Decision<Name>[] {
     if (!isKeyBatch(batch)) return this.takeEach(this.operations(batch[0]));
     const [rule, keys, options] = batch;
+    if (options?.limit !== undefined) return this.takeEach(this.batch(batch));
     const cost = costIn(options);
     if (rule !== this.selected.name || this.version !== this.store.version) this.select(rule);
-    const { ledger, selected, out } = this;
+    const { rows, selected, out } = this;
     const now = this.clock.now();
     const decisions = new Array<Decision<Name>>(keys.length);
     for (let i = 0; i < keys.length; i += 1) {
-      ledger.take(selected.limit, keys[i], cost, now, out);
+      rows.take(selected.limit, keys[i], cost, now, out);
       decisions[i] = new Decision(selected as RuleWithNames<Name>, cost, out, now, "store", false);
     }
     return decisions;
@@ -93,28 +94,32 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
 
   override setLimit(rule: RuleName<R>, limit: Limit): void {
     this.rule(rule);
-    this.store.ledger(makeRule(rule, limit));
+    this.store.setLimit(makeRule(rule, limit));
     this.select(rule);
     this.wake(rule);
   }
 
   private checkWith<Name extends RuleName<R>>(rule: Name, key: string, options: CheckOptions): Decision<Name> {
-    if (options?.idempotencyKey !== undefined) return this.act("take", rule, key, options);
+    if (options?.idempotencyKey !== undefined || options?.limit !== undefined) {
+      return this.act("take", rule, key, options);
+    }
     const cost = costIn(options);
     requireKey(key);
     if (rule !== this.selected.name || this.version !== this.store.version) this.select(rule);
     const { selected, out } = this;
     const now = this.clock.now();
-    this.ledger.take(selected.limit, key, cost, now, out);
+    this.rows.take(selected.limit, key, cost, now, out);
     return new Decision(selected as RuleWithNames<Name>, cost, out, now, "store", false);
   }
 
   private takeEach<Name extends RuleName<R>>(operations: readonly NamedOperation<Name>[]): Decision<Name>[] {
     const now = this.clock.now();
     const { out } = this;
-    return operations.map(({ rule, key, cost }) => {
-      this.store.ledger(rule).take(rule.limit, key, cost, now, out);
-      return new Decision(rule, cost, out, now, "store", false);
+    return operations.map((operation) => {
+      const { rule, key, cost } = operation;
+      const limit = limitOf(operation);
+      this.store.rowsOf(rule, limit).take(limit, key, cost, now, out);
+      return new Decision(rule, cost, out, now, "store", false, limit);
     });
   }
 
@@ -130,7 +135,7 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
 
   private select(name: RuleName<R>): void {
     this.selected = this.rule(name);
-    this.ledger = this.store.ledger(this.selected);
+    this.rows = this.store.rowsOf(this.selected, this.selected.limit);
     this.version = this.store.version;
   }
 

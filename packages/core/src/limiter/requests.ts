@@ -1,4 +1,5 @@
 import { HeadgateError, shown } from "../errors.ts";
+import type { Limit } from "../limits/limit.ts";
 import { requireOptions } from "../options.ts";
 import { type CostOptions, isCost, type NoOptions, requireCost, requireKnown } from "./check-options.ts";
 
@@ -8,6 +9,8 @@ export interface Check<Name extends string = string> {
   readonly key: string;
   /** Default 1. */
   readonly cost?: number | undefined;
+  /** The limit for this check in place of the rule's; only `limit` and `burst` may differ. */
+  readonly limit?: Limit | undefined;
 }
 
 /** What `checkMany` takes: many keys under one rule, or any checks. */
@@ -28,7 +31,7 @@ export function isKeyBatch<Name extends string>(batch: Batch<Name>): batch is Ke
   return false;
 }
 
-const CHECK_FIELDS: ReadonlySet<string> = new Set(["rule", "key", "cost"]);
+const CHECK_FIELDS: ReadonlySet<string> = new Set(["rule", "key", "cost", "limit"]);
 
 export function requireKey(key: unknown, field = "key"): asserts key is string {
   if (typeof key !== "string") {

@@ -1,5 +1,5 @@
 import { HeadgateError, shown } from "../errors.ts";
-import type { Limit } from "../limits/limit.ts";
+import { isLimit, type Limit } from "../limits/limit.ts";
 import type { RuleWithNames } from "./decision.ts";
 
 /** The limits of a limiter, by name. */
@@ -26,8 +26,7 @@ export function readRules<Name extends string>(rules: Readonly<Record<Name, Limi
 }
 
 export function makeRule<Name extends string>(name: Name, limit: Limit): RuleWithNames<Name> {
-  // Only a limit that was made here says how it drains; the object that it was read from does not.
-  if (typeof limit !== "object" || limit === null || !("drain" in limit)) {
+  if (!isLimit(limit)) {
     throw new HeadgateError(
       "HG_BAD_RULES",
       `rules.${name}`,

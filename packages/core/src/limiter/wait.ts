@@ -1,5 +1,6 @@
 import type { Clock } from "../clock/clock.ts";
 import { HeadgateError, shown } from "../errors.ts";
+import { limitOf, type Operation } from "../stores/store.ts";
 import type { CostOptions } from "./check-options.ts";
 import { Decision, type RuleWithNames } from "./decision.ts";
 import type { WaitingLine } from "./waiting-line.ts";
@@ -12,10 +13,8 @@ export interface WaitOptions extends CostOptions {
 }
 
 /** One who waits: where in line, and how to take what is waited for, or give it back. */
-export interface Waiter<Name extends string> {
+export interface Waiter<Name extends string> extends Operation {
   readonly rule: RuleWithNames<Name>;
-  readonly key: string;
-  readonly cost: number;
   /** Whether to stay when there is no room, or be told at once. */
   readonly patient: boolean;
   take(): Promise<Decision<Name>>;
@@ -135,7 +134,7 @@ async function stepOut<Name extends string>(
   waiter: Waiter<Name>,
   elapsed: number,
 ): Promise<Decision<Name>> {
-  const { algorithm, burst, drain, unit } = waiter.rule.limit;
+  const { algorithm, burst, drain, unit } = limitOf(waiter);
   if (algorithm !== "leaky_bucket") return waiter.giveBack();
   const stands = await waiter.peek();
   const expected = Math.min(burst, decision.remaining + (elapsed * drain) / unit);
@@ -151,5 +150,5 @@ function refusal<Name extends string>(
   const { remaining, resetAfterMs, timeMs, source, degraded } = stands;
   const retryAfter = Math.max(retryAfterMs, stands.retryAfterMs) * 1000;
   const refused = { allowed: false, remaining, retryAfter, resetAfter: resetAfterMs * 1000 };
-  return new Decision(waiter.rule, waiter.cost, refused, Math.round(timeMs * 1000), source, degraded);
+  return new Decision(waiter.rule, waiter.cost, refused, Math.round(timeMs * 1000), source, degraded, limitOf(waiter));
 }

@@ -99,10 +99,28 @@ export function withBurst<Name extends AlgorithmName>(limit: Limit<Name>, burst:
   return Object.freeze({ ...limit, burst, capacity: partsOf(burst, limit.unit) });
 }
 
+/** What two limits must have in common to count on one counter: all but the units. */
+const SHAPE = ["algorithm", "window", "anchor", "bucketWidth"] as const;
+const FIELDS = [...SHAPE, "limit", "burst", "unit", "drain"] as const;
+
+/** Only a limit that was made here says how it drains; the object that it was read from does not. */
+export function isLimit(value: unknown): value is Limit {
+  return typeof value === "object" && value !== null && "drain" in value;
+}
+
 /** Whether two limits say the same. */
 export function sameLimit(a: Limit, b: Limit): boolean {
-  const names = ["algorithm", "limit", "window", "burst", "anchor", "bucketWidth", "unit", "drain"] as const;
-  return names.every((name) => a[name] === b[name]);
+  return a === b || FIELDS.every((name) => a[name] === b[name]);
+}
+
+/** The field in which two limits differ that could otherwise count on one counter; undefined if there is none. */
+export function differingShape(a: Limit, b: Limit): (typeof SHAPE)[number] | undefined {
+  return SHAPE.find((name) => a[name] !== b[name]);
+}
+
+/** A limit as a text that is the same in every process that states the same limit. */
+export function limitText(limit: Limit): string {
+  return FIELDS.map((name) => limit[name]).join("-");
 }
 
 /** Reads a duration given in seconds or milliseconds into whole microseconds. */

@@ -1,5 +1,5 @@
 import type { Eventually } from "../limiter/maybe-promise.ts";
-import type { Answer, ApplyOptions } from "../stores/store.ts";
+import { type Answer, type ApplyOptions, limitOf } from "../stores/store.ts";
 import { chargedUntil } from "./charged-until.ts";
 import type { HeldOperation, HoldRecord } from "./journal-record.ts";
 
@@ -16,7 +16,7 @@ export type Once = Required<Pick<ApplyOptions, "idempotencyKey" | "rememberFor" 
 
 /** The take of a hold, if it is asked for again. */
 export function takeOnce(id: string, { at, operations }: HoldRecord): Once {
-  const until = Math.max(...operations.map(({ rule }) => chargedUntil(rule.limit, at)));
+  const until = Math.max(...operations.map((operation) => chargedUntil(limitOf(operation), at)));
   return once(id, until, at, at);
 }
 
@@ -24,8 +24,8 @@ export function takeOnce(id: string, { at, operations }: HoldRecord): Once {
  * The end of one of its operations: whoever comes first, with what he makes of it, is the only one. `sureAt` is when
  * it was last known that nobody had ended it.
  */
-export function endOnce(id: string, place: number, { rule }: HeldOperation, at: number, sureAt = at): Once {
-  return once(`${id}:${place}`, chargedUntil(rule.limit, at), at, sureAt);
+export function endOnce(id: string, place: number, operation: HeldOperation, at: number, sureAt = at): Once {
+  return once(`${id}:${place}`, chargedUntil(limitOf(operation), at), at, sureAt);
 }
 
 function once(idempotencyKey: string, until: number, at: number, sureAt: number): Once {

@@ -1,6 +1,6 @@
 import { algorithms } from "../algorithms/registry.ts";
 import type { Limit } from "../limits/limit.ts";
-import type { Operation } from "../stores/store.ts";
+import type { Operation, Rule } from "../stores/store.ts";
 
 /** What a request has taken, as it is written down for those who may have to release it. */
 export interface HoldRecord {
@@ -35,10 +35,14 @@ function isRecord(value: unknown): value is HoldRecord {
 function isOperation(value: unknown): value is HeldOperation {
   if (!hasNumbers(value, ["cost"]) || !("rule" in value && "key" in value && "reserved" in value)) return false;
   const { rule, key, reserved } = value;
-  if (typeof rule !== "object" || rule === null || !("name" in rule && "limit" in rule)) return false;
-  return (
-    typeof key === "string" && typeof reserved === "boolean" && typeof rule.name === "string" && isLimit(rule.limit)
-  );
+  if ("limit" in value && !isLimit(value.limit)) return false;
+  return typeof key === "string" && typeof reserved === "boolean" && isRule(rule);
+}
+
+function isRule(value: unknown): value is Rule {
+  if (typeof value !== "object" || value === null || !("name" in value && "limit" in value)) return false;
+  if ("counter" in value && typeof value.counter !== "string") return false;
+  return typeof value.name === "string" && isLimit(value.limit);
 }
 
 const NUMBERS = ["limit", "window", "burst", "bucketWidth", "unit", "drain", "perPart", "capacity"] as const;

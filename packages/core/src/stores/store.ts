@@ -1,19 +1,37 @@
 import type { Clock } from "../clock/clock.ts";
 import type { Limit } from "../limits/limit.ts";
 import type { Holds } from "../reservations/journal.ts";
+import type { Policy } from "../wrappers/resilient/on-error.ts";
 import type { Bulletin } from "./notifications.ts";
 
-/** A limit under the name that a limiter gave it. */
+/** A named limit. */
 export interface Rule {
   readonly name: string;
   readonly limit: Limit;
+  /** What stores count under (default: the name). Rules with the same counter share what a key has used. */
+  readonly counter?: string;
+  /** What `resilient` does under this rule while the store fails. Default: what its own option says. */
+  readonly onError?: Policy;
 }
 
-/** One limit of a request: who, under which rule, how much. */
+/** One check of a request. */
 export interface Operation {
   readonly rule: Rule;
   readonly key: string;
   readonly cost: number;
+  /**
+   * The limit of this call, if it is not the rule's: a tenant's own limit, for example. Only `limit` and `burst` may
+   * differ from the rule's. It counts on the same counter, and decides for this call only.
+   */
+  readonly limit?: Limit;
+}
+
+export function counterOf({ counter, name }: Rule): string {
+  return counter ?? name;
+}
+
+export function limitOf({ limit, rule }: Operation): Limit {
+  return limit ?? rule.limit;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { type Algorithm, Outcome } from "../algorithms/algorithm.ts";
 import type { Limit } from "../limits/limit.ts";
-import type { Action, Answer, Operation } from "./store.ts";
+import { type Action, type Answer, limitOf, type Operation } from "./store.ts";
 
 /** The row of one operation, taken in hand: good until the next one is. */
 export interface Row {
@@ -38,12 +38,12 @@ export function transact(
     const asked = evaluateAll(operations, now, arrive);
     if (asked.every((out) => out.allowed)) changeAll(action, operations, now, locate);
     return operations.map((operation, i) =>
-      answer(now, asked[i], evaluate(locate(operation), operation.rule.limit, 0, now)),
+      answer(now, asked[i], evaluate(locate(operation), limitOf(operation), 0, now)),
     );
   }
   changeAll(action, operations, now, locate);
   return operations.map((operation) => {
-    const { limit } = operation.rule;
+    const limit = limitOf(operation);
     const asked = evaluate(locate(operation), limit, action === "peek" ? operation.cost : 1, now);
     return answer(now, asked, evaluate(locate(operation), limit, 0, now));
   });
@@ -54,11 +54,12 @@ function evaluateAll(operations: readonly Operation[], now: number, arrive: Loca
   const taken = new Map<Row, number>();
   return operations.map((operation) => {
     const row = arrive(operation);
-    const { cost, rule } = operation;
-    if (!row.shared) return evaluate(row, rule.limit, cost, now);
+    const { cost } = operation;
+    const limit = limitOf(operation);
+    if (!row.shared) return evaluate(row, limit, cost, now);
     const before = taken.get(row) ?? 0;
     taken.set(row, before + cost);
-    return evaluate(row, rule.limit, before + cost, now);
+    return evaluate(row, limit, before + cost, now);
   });
 }
 
@@ -80,7 +81,7 @@ export function evaluateRow(row: Row, limit: Limit, cost: number, now: number, o
 function changeAll(action: Action, operations: readonly Operation[], now: number, locate: Locate): void {
   for (const operation of operations) {
     const { cost } = operation;
-    const { limit } = operation.rule;
+    const limit = limitOf(operation);
     const row = locate(operation);
     if (action === "take" || action === "penalize") {
       const out = evaluate(row, limit, cost, now);

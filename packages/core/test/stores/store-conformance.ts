@@ -6,6 +6,7 @@ import type { MakeStore } from "./conformance/context.ts";
 import { idempotency } from "./conformance/idempotency.ts";
 import { keys } from "./conformance/keys.ts";
 import { numbers } from "./conformance/numbers.ts";
+import { ownLimits } from "./conformance/own-limits.ts";
 import { timing } from "./conformance/time.ts";
 import { voidRequests } from "./conformance/void-requests.ts";
 
@@ -16,6 +17,7 @@ export function storeConformance(name: string, makeStore: MakeStore): void {
     atomicity(makeStore);
     keys(makeStore);
     changedLimits(makeStore);
+    ownLimits(makeStore);
     numbers(makeStore);
     timing(makeStore);
     idempotency(makeStore);

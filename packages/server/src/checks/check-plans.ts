@@ -3,7 +3,7 @@ import type { Applied } from "../rules/family.ts";
 import type { Consistency, Dimension } from "../rules/rule.ts";
 import type { Standing } from "../rules/user-limits.ts";
 import type { CheckRequest } from "./check.ts";
-import type { LimitRule } from "./limit-rule.ts";
+import type { PlannedLimit } from "./planned-limit.ts";
 
 /** So many are remembered, of endpoints no longer than this: who makes up paths fills no more than a few megabytes. */
 const MOST_PLANS = 10_000;
@@ -11,8 +11,8 @@ const LONGEST_ENDPOINT = 256;
 
 /** The limits of a request, by what is done with them. */
 export interface Plan {
-  readonly enforced: readonly LimitRule[];
-  readonly shadow: readonly LimitRule[];
+  readonly enforced: readonly PlannedLimit[];
+  readonly shadow: readonly PlannedLimit[];
   /** Of the store that is asked for those that are enforced. */
   readonly consistency: Consistency;
 }
@@ -25,13 +25,13 @@ type Endpoints = Map<string, Plan>;
  * the rules, the endpoint and the tier alone. Other rules are another catalogue, and start anew.
  */
 export class Plans {
-  private readonly ruleOf: (applied: Applied) => LimitRule;
+  private readonly plannedOf: (applied: Applied) => PlannedLimit;
   private catalogue: Rules | undefined;
   private byTier = emptyPlans();
   private size = 0;
 
-  constructor(ruleOf: (applied: Applied) => LimitRule) {
-    this.ruleOf = ruleOf;
+  constructor(plannedOf: (applied: Applied) => PlannedLimit) {
+    this.plannedOf = plannedOf;
   }
 
   /** `nowMs`: asked where an override may have expired. */
@@ -67,8 +67,8 @@ export class Plans {
   }
 
   private plan(applied: readonly Applied[]): Plan {
-    const enforced = applied.filter(({ definition }) => definition.mode === "enforce").map(this.ruleOf);
-    const shadow = applied.filter(({ definition }) => definition.mode === "shadow").map(this.ruleOf);
+    const enforced = applied.filter(({ definition }) => definition.mode === "enforce").map(this.plannedOf);
+    const shadow = applied.filter(({ definition }) => definition.mode === "shadow").map(this.plannedOf);
     // All or nothing needs one store.
     const agreed = enforced.every(({ consistency }) => consistency === enforced[0].consistency);
     return { enforced, shadow, consistency: agreed && enforced.length > 0 ? enforced[0].consistency : "strict" };

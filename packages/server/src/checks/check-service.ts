@@ -1,4 +1,4 @@
-import { type Answer, type ApplyOptions, type Clock, type Operation, StoreError } from "headgate";
+import { type Answer, type ApplyOptions, type Clock, StoreError } from "headgate";
 import { after, all, type Eventually, isPromise } from "headgate/http";
 import type { AuditEvent } from "../audit/audit.ts";
 import { fields } from "../config/fields.ts";
@@ -6,20 +6,20 @@ import type { Settings } from "../config/settings.ts";
 import type { Actor, AuditTable } from "../database/database.ts";
 import type { Telemetry } from "../metrics/telemetry.ts";
 import type { Catalogue } from "../rules/catalogue.ts";
-import type { Applied } from "../rules/family.ts";
 import { inTurns, type Work } from "../rules/cooperative-work.ts";
+import type { Applied } from "../rules/family.ts";
 import { CONSISTENCIES, type Consistency, type Dimension } from "../rules/rule.ts";
 import type { Standing } from "../rules/user-limits.ts";
 import { AuditTrail } from "./audit-trail.ts";
 import type { CheckRequest, CheckResult, CheckService, LimitResult, UsageState } from "./check.ts";
-import { FirstToTell } from "./throttle-reports.ts";
-import { decisiveOf, limitResult, usageOf } from "./limit-result.ts";
-import { LimitRule } from "./limit-rule.ts";
 import { type Plan, Plans } from "./check-plans.ts";
 import { keyOf, requireEndpoint, requireRequest } from "./check-request.ts";
-import type { Standings } from "./user-data.ts";
-import { KeyStates } from "./usage-states.ts";
 import type { Stores } from "./counter-stores.ts";
+import { decisiveOf, limitResult, usageOf } from "./limit-result.ts";
+import { operationOf, type PlannedLimit, type PlannedOperation, plannedLimit } from "./planned-limit.ts";
+import { FirstToTell } from "./throttle-reports.ts";
+import { KeyStates } from "./usage-states.ts";
+import type { Standings } from "./user-data.ts";
 
 /** Limits that are reset in one step. */
 const RESET_BATCH = 100;
@@ -48,10 +48,6 @@ export function makeCheckService(options: CheckServiceOptions): CheckService {
   return new Checks(options);
 }
 
-interface LimitOperation extends Operation {
-  readonly rule: LimitRule;
-}
-
 type Asking = "take" | "peek";
 
 /** A request on its way. */
@@ -72,10 +68,10 @@ class Checks implements CheckService {
   private readonly trail: AuditTrail;
   /** undefined: that a key is throttled is not audited. */
   private readonly firstToTell: FirstToTell | undefined;
-  private readonly rules = new WeakMap<Applied, LimitRule>();
-  private readonly plans = new Plans((applied) => this.ruleOf(applied));
+  private readonly planned = new WeakMap<Applied, PlannedLimit>();
+  private readonly plans = new Plans((applied) => this.plannedOf(applied));
   private readonly nowMs = (): number => this.clock.now() / 1000;
-  /** By dimension and family. */
+  /** By dimension and counter. */
   private readonly states = new Map<string, KeyStates>();
 
   constructor(options: CheckServiceOptions) {
@@ -150,7 +146,7 @@ class Checks implements CheckService {
     const asked: Asked = { request, key, action, plan, started };
     const { enforced, consistency } = plan;
     if (enforced.length === 0) return this.withShadow(asked, NO_ANSWERS);
-    const operations = enforced.map((rule): LimitOperation => ({ rule, key, cost: request.cost }));
+    const operations = enforced.map((planned) => operationOf(planned, key, request.cost));
     const answers = this.options.stores[consistency].apply(action, operations, once(request, action));
     return isPromise(answers)
       ? answers.then((answers) => this.withShadow(asked, answers))
@@ -165,11 +161,11 @@ class Checks implements CheckService {
     const { request, key, plan } = asked;
     if (plan.shadow.length === 0) return this.result(asked, answers, NO_ANSWERS);
     const action = answers.every(({ allowed }) => allowed) ? asked.action : "peek";
-    const looks = plan.shadow.map((rule) =>
-      this.options.stores[rule.consistency].apply(
+    const looks = plan.shadow.map((planned) =>
+      this.options.stores[planned.consistency].apply(
         action,
-        [{ rule, key, cost: request.cost }],
-        once(request, action, rule),
+        [operationOf(planned, key, request.cost)],
+        once(request, action, planned),
       ),
     );
     return after(all(looks), (looks) => this.result(asked, answers, looks.flat()));
@@ -197,26 +193,26 @@ class Checks implements CheckService {
 
   private results(
     { key, action }: Asked,
-    rules: readonly LimitRule[],
+    limits: readonly PlannedLimit[],
     answers: readonly Answer[],
     now: number,
   ): readonly LimitResult[] {
-    return rules.map((rule, i) => {
-      const usage = usageOf(rule, answers[i], now);
+    return limits.map((planned, i) => {
+      const usage = usageOf(planned, answers[i], now);
       const state =
         action === "peek"
-          ? rule.states.peek(key, usage, now)
-          : rule.states.enter(key, usage, now, (from, to) => this.changed(rule, key, from, to));
-      return limitResult(rule, answers[i], state);
+          ? planned.states.peek(key, usage, now)
+          : planned.states.enter(key, usage, now, (from, to) => this.changed(planned, key, from, to));
+      return limitResult(planned, answers[i], state);
     });
   }
 
-  private changed(rule: LimitRule, key: string, from: UsageState, to: UsageState): void {
-    const { definition, limit } = rule;
+  private changed(planned: PlannedLimit, key: string, from: UsageState, to: UsageState): void {
+    const { definition, limit } = planned;
     const { rule_id, mode } = definition;
     this.options.telemetry.transition(rule_id, from, to);
     if (to !== "throttled" || mode === "shadow") return;
-    const isFirst = this.firstToTell?.claim(rule, key);
+    const isFirst = this.firstToTell?.claim(planned, key);
     if (isFirst === undefined) return;
     const { limit: units, burst } = limit;
     this.trail.add(
@@ -234,26 +230,26 @@ class Checks implements CheckService {
   private *resetting(
     applied: readonly Applied[],
     key: string,
-  ): Work<{ readonly operations: readonly LimitOperation[]; readonly reset: readonly string[] }> {
+  ): Work<{ readonly operations: readonly PlannedOperation[]; readonly reset: readonly string[] }> {
     const { mayHold = () => true } = this.options.stores;
-    // Members of a family are one to the stores, unless they differ in the algorithm.
-    const operations = new Map<string, LimitOperation>();
+    // Rules of one counter are one to the stores, unless they differ in the algorithm.
+    const operations = new Map<string, PlannedOperation>();
     const reset = new Set<string>();
     for (const limit of applied) {
       reset.add(limit.definition.rule_id);
-      this.states.get(familyOf(limit))?.forget(key);
-      const rule = this.rules.get(limit) ?? new LimitRule(limit, NO_STATES);
-      const name = `${rule.consistency} ${rule.local.name}`;
-      if (!operations.has(name) && mayHold(rule)) operations.set(name, { rule, key, cost: 0 });
+      this.states.get(countedIn(limit))?.forget(key);
+      const planned = this.planned.get(limit) ?? plannedLimit(limit, NO_STATES);
+      const name = `${planned.consistency} ${limit.limit.algorithm} ${countedIn(limit)}`;
+      if (!operations.has(name) && mayHold(limit.rule)) operations.set(name, operationOf(planned, key, 0));
       yield;
     }
     return { operations: [...operations.values()], reset: [...reset] };
   }
 
   /** Each consistency has a store of its own. */
-  private async resetTogether(operations: readonly LimitOperation[]): Promise<void> {
+  private async resetTogether(operations: readonly PlannedOperation[]): Promise<void> {
     for (const consistency of CONSISTENCIES) {
-      const those = operations.filter(({ rule }) => rule.consistency === consistency);
+      const those = operations.filter(({ planned }) => planned.consistency === consistency);
       if (those.length === 0) continue;
       const answers = await this.options.stores[consistency].apply("reset", those);
       if (answers.some(({ degraded }) => degraded)) {
@@ -261,7 +257,7 @@ class Checks implements CheckService {
       }
     }
     await this.firstToTell?.forget(
-      operations.map(({ rule }) => rule),
+      operations.map(({ planned }) => planned),
       operations[0].key,
     );
   }
@@ -275,32 +271,32 @@ class Checks implements CheckService {
     return this.options.catalogue().limitsFor({ dimension, endpoint, standing }, this.nowMs());
   }
 
-  private ruleOf(applied: Applied): LimitRule {
-    const known = this.rules.get(applied);
+  private plannedOf(applied: Applied): PlannedLimit {
+    const known = this.planned.get(applied);
     if (known !== undefined) return known;
-    const rule = new LimitRule(applied, this.statesOf(familyOf(applied)));
-    this.rules.set(applied, rule);
-    return rule;
+    const planned = plannedLimit(applied, this.statesOf(countedIn(applied)));
+    this.planned.set(applied, planned);
+    return planned;
   }
 
-  private statesOf(family: string): KeyStates {
-    const known = this.states.get(family);
+  private statesOf(counter: string): KeyStates {
+    const known = this.states.get(counter);
     if (known !== undefined) return known;
     const states = new KeyStates();
-    this.states.set(family, states);
+    this.states.set(counter, states);
     return states;
   }
 }
 
-function familyOf({ definition, rule }: Applied): string {
-  return `${definition.dimension}:${rule.name}`;
+function countedIn({ definition, rule }: Applied): string {
+  return `${definition.dimension}:${rule.counter}`;
 }
 
 /** A shadow limit is a request of its own, under a name of its own. */
 function once(
   { idempotencyKey, endpoint }: CheckRequest,
   action: Asking,
-  shadow?: LimitRule,
+  shadow?: PlannedLimit,
 ): ApplyOptions | undefined {
   if (idempotencyKey === undefined || action === "peek") return undefined;
   return {

@@ -19,15 +19,13 @@ import { ZooKeeperStore } from "headgate/zookeeper";
 import { fields } from "../config/fields.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Consistency } from "../rules/rule.ts";
-import { familyIn, LimitRule, onErrorIn } from "./limit-rule.ts";
-import { Renamed } from "./renamed.ts";
 
 /** Where counters are kept, by how near to it a decision is made. */
 export interface Stores extends Readonly<Record<Consistency, Store>> {
   /** Where all nodes count together, if there is such a place. It answers also when that fails. */
   readonly shared?: Store;
   /** Whether anything may be kept under a rule. Absent: under each. */
-  readonly mayHold?: (rule: LimitRule) => boolean;
+  readonly mayHold?: (rule: Rule) => boolean;
   /** Their time. */
   readonly clock: Clock;
   readonly stats: StoreStats;
@@ -78,12 +76,11 @@ export async function openStores(settings: StoreSettings, hooks: StoreHooks = {}
 /** One process, one memory: nothing is nearer, and it never fails. */
 function inMemory(clock: Clock): Stores {
   const memory = new MemoryStore({ clock });
-  const store = new Renamed(memory, (rule) => (rule instanceof LimitRule ? rule.local : rule));
   return {
-    strict: store,
-    cached: store,
-    leased: store,
-    mayHold: ({ local }) => memory.limitOf(local.name) !== undefined,
+    strict: memory,
+    cached: memory,
+    leased: memory,
+    mayHold: (rule) => memory.has(rule),
     clock,
     stats: { memoryKeys: () => Object.values(memory.stats).reduce((sum, { keys }) => sum + keys, 0) },
     ready: async () => {},
@@ -100,12 +97,7 @@ interface SharedStore extends Store {
 
 function shared(store: SharedStore, settings: StoreSettings, hooks: StoreHooks): Stores {
   const { nodes, storeTimeoutMs = fields.storeTimeoutMs.initial } = settings;
-  const strict = resilient(new Renamed(store, ofFamily), {
-    deadlineMs: storeTimeoutMs,
-    nodes,
-    onError: ({ name }) => onErrorIn(name),
-    ...hooks,
-  });
+  const strict = resilient(store, { deadlineMs: storeTimeoutMs, nodes, ...hooks });
   const near = cached(lent(strict));
   const held = leased(lent(strict), { nodes });
   return {
@@ -139,19 +131,6 @@ function probesOf({ nodes }: Store): readonly Operation[] {
     if (left.delete(nodes.of(key))) probes.push({ ...PROBE, key });
   }
   return probes;
-}
-
-/** Of what wrappers make, each has one name for good. */
-const families = new WeakMap<Rule, Rule>();
-
-function ofFamily(rule: Rule): Rule {
-  if (rule instanceof LimitRule) return rule.family;
-  let family = families.get(rule);
-  if (family === undefined) {
-    family = { name: familyIn(rule.name), limit: rule.limit };
-    families.set(rule, family);
-  }
-  return family;
 }
 
 /** A store that others close. */

@@ -1,10 +1,10 @@
 import type { Answer } from "headgate";
 import type { LimitResult, UsageState } from "./check.ts";
-import type { LimitRule } from "./limit-rule.ts";
+import type { PlannedLimit } from "./planned-limit.ts";
 import type { Usage } from "./usage-states.ts";
 
 /** How a key stands after an answer that came at `now`, in microseconds. */
-export function usageOf({ limit }: LimitRule, answer: Answer, now: number): Usage {
+export function usageOf({ limit }: PlannedLimit, answer: Answer, now: number): Usage {
   return {
     used: (limit.burst - Math.floor(answer.remaining)) / limit.burst,
     refused: !answer.allowed && answer.retryAfter < Number.POSITIVE_INFINITY,
@@ -12,7 +12,7 @@ export function usageOf({ limit }: LimitRule, answer: Answer, now: number): Usag
   };
 }
 
-export function limitResult({ definition, limit, from }: LimitRule, answer: Answer, state: UsageState): LimitResult {
+export function limitResult({ definition, limit, from }: PlannedLimit, answer: Answer, state: UsageState): LimitResult {
   // What is left of a unit cannot be used.
   const remaining = Math.floor(answer.remaining);
   return {

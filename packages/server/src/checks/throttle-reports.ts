@@ -1,6 +1,6 @@
 import type { Clock, Operation, Rule, Store } from "headgate";
 import { limitOf } from "../rules/family.ts";
-import type { LimitRule } from "./limit-rule.ts";
+import type { PlannedLimit } from "./planned-limit.ts";
 
 /** Turns that are reset in one step. */
 const RESET_BATCH = 100;
@@ -24,7 +24,7 @@ export class FirstToTell {
   private readonly store: Store | undefined;
   private readonly clock: Clock;
   private readonly everyMs: number;
-  private readonly turns = new WeakMap<LimitRule, Rule>();
+  private readonly turns = new WeakMap<Rule, Rule>();
   /** By rule and key, until when it is not reported again, in microseconds. In the order in which that ends. */
   private readonly reported = new Map<string, number>();
 
@@ -35,14 +35,14 @@ export class FirstToTell {
   }
 
   /** Whether this node may report a key: undefined if not, otherwise how to ask whether another node was first. */
-  claim(rule: LimitRule, key: string): (() => Promise<boolean>) | undefined {
+  claim(rule: PlannedLimit, key: string): (() => Promise<boolean>) | undefined {
     if (!this.claimHere(rule, key)) return undefined;
     const { store } = this;
     return async () => store === undefined || this.isFirst(store, rule, key);
   }
 
   /** The next time under these rules is the first again. If the store cannot be reached, the interval still ends. */
-  async forget(rules: readonly LimitRule[], key: string): Promise<void> {
+  async forget(rules: readonly PlannedLimit[], key: string): Promise<void> {
     for (const rule of rules) this.reported.delete(nameOf(rule, key));
     if (this.store === undefined) return;
     const operations = rules.map((rule) => this.turn(rule, key));
@@ -51,7 +51,7 @@ export class FirstToTell {
     }
   }
 
-  private claimHere(rule: LimitRule, key: string): boolean {
+  private claimHere(rule: PlannedLimit, key: string): boolean {
     if (this.everyMs === 0) return true;
     const name = nameOf(rule, key);
     const now = this.clock.now();
@@ -68,24 +68,24 @@ export class FirstToTell {
   }
 
   /** While the store fails, every node is the first: an entry too many is better than none. */
-  private async isFirst(store: Store, rule: LimitRule, key: string): Promise<boolean> {
+  private async isFirst(store: Store, rule: PlannedLimit, key: string): Promise<boolean> {
     const [{ allowed, degraded }] = await store.apply("take", [this.turn(rule, key)]);
     return allowed || degraded;
   }
 
-  private turn(limited: LimitRule, key: string): Operation {
-    let rule = this.turns.get(limited);
+  private turn(limited: PlannedLimit, key: string): Operation {
+    let rule = this.turns.get(limited.rule);
     if (rule === undefined) {
       const { rule_id } = limited.definition;
       const interval = { algorithm: "token_bucket", window_seconds: this.everyMs / 1000 } as const;
       rule = { name: `throttled:${rule_id}`, limit: limitOf(interval, 1, null) };
-      this.turns.set(limited, rule);
+      this.turns.set(limited.rule, rule);
     }
     return { rule, key, cost: 1 };
   }
 }
 
 /** Rule ids have no line breaks. */
-function nameOf({ definition }: LimitRule, key: string): string {
+function nameOf({ definition }: PlannedLimit, key: string): string {
   return `${definition.rule_id}\n${key}`;
 }

@@ -1,11 +1,11 @@
 import { type Kysely, sql } from "kysely";
 import type { AuditEntry, AuditEvent, AuditQuery, ChainBreak } from "../audit/audit.ts";
 import { ChainWalk, GENESIS, type Link } from "../audit/chain.ts";
+import type { Ledger } from "./audited-writes.ts";
 import { cursorAt, placeOf } from "./cursor.ts";
 import type { AuditTable, Paged, Verified } from "./database.ts";
-import type { Ledger } from "./audited-writes.ts";
-import type { AuditRow, Tables } from "./tables.ts";
 import { auditable } from "./storable-text.ts";
+import type { AuditRow, Tables } from "./tables.ts";
 import { millisecondsOf } from "./time.ts";
 
 /** How many entries are looked at before others get their turn. */

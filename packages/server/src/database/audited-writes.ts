@@ -6,8 +6,8 @@ import { ChangeFeed } from "./change-feed.ts";
 import type { Actor, Change } from "./database.ts";
 import { DatabaseError } from "./database-error.ts";
 import type { Engine } from "./sql-dialect.ts";
-import type { AuditRow, Tables } from "./tables.ts";
 import { auditable } from "./storable-text.ts";
+import type { AuditRow, Tables } from "./tables.ts";
 
 /** How many rows one statement is for. It takes a few milliseconds, in which this thread does nothing else. */
 const ITEMS_AT_ONCE = 100;

@@ -1,5 +1,5 @@
-import type { DeniedTable } from "./database.ts";
 import type { Ledger } from "./audited-writes.ts";
+import type { DeniedTable } from "./database.ts";
 
 export class SqlDenied implements DeniedTable {
   private readonly ledger: Ledger;

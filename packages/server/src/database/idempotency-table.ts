@@ -1,5 +1,5 @@
-import type { Answered, AnsweredTable } from "./database.ts";
 import type { Ledger } from "./audited-writes.ts";
+import type { Answered, AnsweredTable } from "./database.ts";
 import { RETENTION_MS } from "./retention.ts";
 import { requireStorable } from "./storable-text.ts";
 

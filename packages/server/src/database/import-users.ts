@@ -1,8 +1,8 @@
 import type { Transaction } from "kysely";
 import { canonicalJson } from "../audit/chain.ts";
 import type { Standing, UserInput } from "../rules/user-limits.ts";
-import type { Actor, Imported } from "./database.ts";
 import { type Entry, inParts } from "./audited-writes.ts";
+import type { Actor, Imported } from "./database.ts";
 import type { Tables } from "./tables.ts";
 
 type Stored = Omit<Standing, "overrides">;

@@ -1,8 +1,8 @@
 import type { ApiKeyRecord } from "../access/api-key.ts";
-import type { Actor, Conflict, KeyTable } from "./database.ts";
 import type { Ledger } from "./audited-writes.ts";
-import type { KeyRow } from "./tables.ts";
+import type { Actor, Conflict, KeyTable } from "./database.ts";
 import { canBeId, requireStorable } from "./storable-text.ts";
+import type { KeyRow } from "./tables.ts";
 
 export class SqlKeys implements KeyTable {
   private readonly ledger: Ledger;

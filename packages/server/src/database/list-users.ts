@@ -1,8 +1,8 @@
 import type { Kysely } from "kysely";
 import type { Override, Standing } from "../rules/user-limits.ts";
+import type { Ledger } from "./audited-writes.ts";
 import { cursorAt, placeOf } from "./cursor.ts";
 import type { Paged, UserQuery } from "./database.ts";
-import type { Ledger } from "./audited-writes.ts";
 import type { Tables } from "./tables.ts";
 import { overrideOf } from "./user-table.ts";
 

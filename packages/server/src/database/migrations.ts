@@ -1,8 +1,8 @@
 import { type Kysely, type Migration, type MigrationProvider, Migrator, type RawBuilder, sql } from "kysely";
 import { GENESIS } from "../audit/chain.ts";
 import { purgeEvent } from "../audit/purge-record.ts";
-import { DatabaseError } from "./database-error.ts";
 import { appendToChain } from "./audited-writes.ts";
+import { DatabaseError } from "./database-error.ts";
 import type { Tables } from "./tables.ts";
 
 const MIGRATION_TABLE = "headgate_migrations";

@@ -1,10 +1,10 @@
 import { HeadgateError } from "headgate";
-import { SqlAnswered } from "./idempotency-table.ts";
 import { SqlAudit } from "./audit-table.ts";
+import { Ledger } from "./audited-writes.ts";
 import type { Database } from "./database.ts";
 import { SqlDenied } from "./denied-table.ts";
+import { SqlAnswered } from "./idempotency-table.ts";
 import { SqlKeys } from "./key-table.ts";
-import { Ledger } from "./audited-writes.ts";
 import { openPostgres } from "./postgres.ts";
 import { replaceInThread } from "./replace-in-worker.ts";
 import { purge } from "./retention.ts";

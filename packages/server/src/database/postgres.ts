@@ -2,11 +2,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Kysely, PostgresDialect, type PostgresPoolClient, sql, type Transaction } from "kysely";
 import pg from "pg";
 import type { DatabaseError } from "./database-error.ts";
-import type { Engine } from "./sql-dialect.ts";
 import { migrate } from "./migrations.ts";
 import { isConnectionLost, postgresError } from "./postgres-errors.ts";
 import { PostgresListener } from "./postgres-listener.ts";
 import { shownUrl } from "./postgres-url.ts";
+import type { Engine } from "./sql-dialect.ts";
 import type { Tables } from "./tables.ts";
 
 const CHANNEL = "headgate_changes";

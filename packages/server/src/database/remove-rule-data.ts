@@ -1,6 +1,6 @@
 import type { Kysely } from "kysely";
-import type { Actor } from "./database.ts";
 import { type Entry, inParts } from "./audited-writes.ts";
+import type { Actor } from "./database.ts";
 import type { Tables } from "./tables.ts";
 import { idsAfter, settled, standingOf, store } from "./user-table.ts";
 

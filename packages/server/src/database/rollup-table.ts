@@ -1,7 +1,7 @@
 import type { Rollup, RollupQuery } from "../metrics/rollup.ts";
+import { inParts, type Ledger } from "./audited-writes.ts";
 import { cursorAtPair, pairOf } from "./cursor.ts";
 import type { Paged, RollupTable } from "./database.ts";
-import { inParts, type Ledger } from "./audited-writes.ts";
 import { canBeId } from "./storable-text.ts";
 import { millisecondsOf } from "./time.ts";
 

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { HeadgateError } from "headgate";
 import type { RateLimitRule, RuleInput } from "../rules/rule.ts";
-import type { RuleRow } from "./tables.ts";
 import { requireStorable } from "./storable-text.ts";
+import type { RuleRow } from "./tables.ts";
 
 export function ruleOf(row: RuleRow): RateLimitRule {
   const exact = row.exact === null ? null : row.exact !== 0;

@@ -1,12 +1,12 @@
 import type { Kysely } from "kysely";
 import type { RateLimitRule, RuleInput } from "../rules/rule.ts";
+import { type Entry, inParts, type Ledger } from "./audited-writes.ts";
 import { cursorAt, placeOf } from "./cursor.ts";
 import type { Actor, Conflict, Page, Paged, Replaced, RuleTable } from "./database.ts";
 import { forgetRules } from "./remove-rule-data.ts";
-import { type Entry, inParts, type Ledger } from "./audited-writes.ts";
 import { isSameInput, kept, placeOfRule, requireDistinct, rowOf, ruleOf } from "./rule-row.ts";
-import type { Tables } from "./tables.ts";
 import { canBeId, requireStorable } from "./storable-text.ts";
+import type { Tables } from "./tables.ts";
 
 /** So many are read in a few milliseconds. */
 const ROWS_AT_ONCE = 250;

@@ -4,8 +4,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Kysely, SqliteAdapter, SqliteDialect, SqliteDriver, sql, type Transaction } from "kysely";
 import Sqlite from "libsql";
 import { DatabaseError, type DatabaseErrorCode } from "./database-error.ts";
-import type { Engine } from "./sql-dialect.ts";
 import { migrate } from "./migrations.ts";
+import type { Engine } from "./sql-dialect.ts";
 import type { Tables } from "./tables.ts";
 
 /** How long another process may hold the file. */

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { Kysely } from "kysely";
 import type { CustomLimit, Override, Standing, UserInput } from "../rules/user-limits.ts";
+import type { Ledger } from "./audited-writes.ts";
 import type { Actor, Conflict, Imported, Paged, UserQuery, UserTable } from "./database.ts";
 import { importUsers } from "./import-users.ts";
-import type { Ledger } from "./audited-writes.ts";
 import { listUsers } from "./list-users.ts";
-import type { OverrideRow, Tables } from "./tables.ts";
 import { canBeId, requireStorable } from "./storable-text.ts";
+import type { OverrideRow, Tables } from "./tables.ts";
 import { millisecondsOf } from "./time.ts";
 
 /** In between, whoever waits for this thread has his turn. */

@@ -1,6 +1,6 @@
 import type { CheckRequest, CheckResult, UsageState } from "../checks/check.ts";
-import { Spread } from "./histogram.ts";
 import { Tally } from "./decision-counts.ts";
+import { Spread } from "./histogram.ts";
 import type { Telemetry } from "./telemetry.ts";
 import { TopDenied } from "./top-denied.ts";
 

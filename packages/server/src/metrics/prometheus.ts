@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Registry } from "prom-client";
+import { SOURCES } from "./decision-counts.ts";
 import { foldCounter, foldGauge, foldHistogram, type Series, type SpreadSeries } from "./derived-metrics.ts";
 import type { NodeTelemetry } from "./node-telemetry.ts";
-import { SOURCES } from "./decision-counts.ts";
 
 /** A registry of the node's own: two nodes in one process do not mix their figures. */
 export function prometheus(telemetry: NodeTelemetry, version: string): Registry {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { limitResult } from "../../test/metrics/results.ts";
+import { Tally } from "./decision-counts.ts";
 import type { Rollup } from "./rollup.ts";
 import { RollupWriter } from "./rollup-writer.ts";
-import { Tally } from "./decision-counts.ts";
 
 class FakeTable {
   rows: Rollup[] = [];

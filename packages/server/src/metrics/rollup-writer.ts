@@ -1,6 +1,6 @@
 import type { RollupTable } from "../database/database.ts";
-import type { Rollup } from "./rollup.ts";
 import type { RuleTally, Tally } from "./decision-counts.ts";
+import type { Rollup } from "./rollup.ts";
 
 /** How much waits for a database that is gone; beyond it the oldest is dropped, and counted. */
 const MOST_WAITING = 100_000;

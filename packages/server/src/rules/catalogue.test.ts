@@ -33,9 +33,9 @@ function limits(
 }
 
 function told(catalogue: Catalogue, s?: Standing): unknown[] {
-  return limits(catalogue, s === undefined ? {} : { standing: s }).map(({ definition, rule, from }) => [
+  return limits(catalogue, s === undefined ? {} : { standing: s }).map(({ definition, limit, from }) => [
     definition.rule_id,
-    rule.limit.limit,
+    limit.limit,
     from,
   ]);
 }
@@ -56,7 +56,7 @@ describe("a catalogue", () => {
       "exact",
       "hourly",
     ]);
-    expect(limits(catalogue).map(({ rule }) => rule.name)).toEqual([
+    expect(limits(catalogue).map(({ rule }) => rule.counter)).toEqual([
       "60:/**",
       "60:/api/:version/orders",
       "60:/api/v1/orders",
@@ -139,9 +139,9 @@ describe("a family", () => {
     expect(told(catalogue)).toEqual([]);
   });
 
-  it("keeps its name whatever the tier, so that what was used stays used", () => {
-    const names = [undefined, standing({ tier: "premium" })].flatMap((s) => limits(tiers, s ? { standing: s } : {}));
-    expect(new Set(names.map(({ rule }) => rule.name))).toEqual(new Set(["60:/api/v1/orders"]));
+  it("has one counter whatever the tier, so that what was used stays used", () => {
+    const applied = [undefined, standing({ tier: "premium" })].flatMap((s) => limits(tiers, s ? { standing: s } : {}));
+    expect(new Set(applied.map(({ rule }) => rule.counter))).toEqual(new Set(["60:/api/v1/orders"]));
   });
 });
 
@@ -175,15 +175,15 @@ describe("a user of his own", () => {
       ["all", 5000, "rule"],
       ["orders", 300, "custom"],
     ]);
-    expect(limits(catalogue, { standing: s })[1].rule).toMatchObject({
-      name: "60:/api/v1/orders",
-      limit: { burst: 30 },
+    expect(limits(catalogue, { standing: s })[1]).toMatchObject({
+      rule: { name: "orders", counter: "60:/api/v1/orders" },
+      limit: { limit: 300, burst: 30 },
     });
   });
 
   it("can burst up to his custom limit if it states no burst", () => {
     const s = standing({ custom_limits: { orders: { limit: 300 } } });
-    expect(limits(catalogue, { standing: s })[1].rule.limit.burst).toBe(300);
+    expect(limits(catalogue, { standing: s })[1].limit.burst).toBe(300);
   });
 
   it("has no custom limit of a rule that is not the one for his tier", () => {
@@ -243,26 +243,26 @@ describe("a user of his own", () => {
 
   it("has no burst where the algorithm keeps none", () => {
     const [all] = limits(catalogue, { standing: standing({ overrides: [override({ burst: 3 })] }) });
-    expect(all.rule.limit).toMatchObject({ algorithm: "sliding_window_counter", limit: 7, burst: 7 });
+    expect(all.limit).toMatchObject({ algorithm: "sliding_window_counter", limit: 7, burst: 7 });
   });
 });
 
-describe("the rule that a store is given", () => {
+describe("the limit that a store is given", () => {
   const catalogue = Catalogue.of([rule({}), rule({ rule_id: "premium", tier: "premium", limit: 1000 })]);
-  const ruleFor = (s?: Standing) => limits(catalogue, s === undefined ? {} : { standing: s })[0].rule;
+  const limitFor = (s?: Standing) => limits(catalogue, s === undefined ? {} : { standing: s })[0].limit;
 
   it("is the same object for the same limit", () => {
     const custom = () => standing({ custom_limits: { orders: { limit: 300 } } });
-    expect(ruleFor()).toBe(ruleFor(standing({})));
-    expect(ruleFor(standing({ tier: "premium" }))).toBe(ruleFor(standing({ tier: "premium" })));
-    expect(ruleFor(custom())).toBe(ruleFor(custom()));
-    expect(ruleFor(custom())).not.toBe(ruleFor());
+    expect(limitFor()).toBe(limitFor(standing({})));
+    expect(limitFor(standing({ tier: "premium" }))).toBe(limitFor(standing({ tier: "premium" })));
+    expect(limitFor(custom())).toBe(limitFor(custom()));
+    expect(limitFor(custom())).not.toBe(limitFor());
   });
 
   it("is kept for a bounded number of custom limits", () => {
     const fresh = Catalogue.of([rule({})]);
     const custom = (limit: number) =>
-      limits(fresh, { standing: standing({ custom_limits: { orders: { limit } } }) })[0].rule;
+      limits(fresh, { standing: standing({ custom_limits: { orders: { limit } } }) })[0].limit;
     const [first, last] = [custom(1), custom(2)];
     for (let limit = 3; limit <= 10_001; limit += 1) custom(limit);
     expect(custom(2)).toBe(last);

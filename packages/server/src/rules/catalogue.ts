@@ -1,13 +1,13 @@
 import { HeadgateError, type Limit } from "headgate";
-import { piecesOf, plainParts } from "./endpoint.ts";
-import { matchEveryReading } from "./path-readings.ts";
-import { type Applied, Family, familyName, limitOf } from "./family.ts";
 import { atOnce, inTurns, type Work } from "./cooperative-work.ts";
-import { overlaps, type Warning } from "./overlaps.ts";
-import type { Dimension, RateLimitRule } from "./rule.ts";
+import { piecesOf, plainParts } from "./endpoint.ts";
+import { type Applied, counterName, Family, limitOf } from "./family.ts";
 import { countUpTo, sortedById } from "./merge-sort.ts";
-import type { Override, Standing } from "./user-limits.ts";
+import { overlaps, type Warning } from "./overlaps.ts";
+import { matchEveryReading } from "./path-readings.ts";
+import type { Dimension, RateLimitRule } from "./rule.ts";
 import { PatternTrie } from "./trie.ts";
+import type { Override, Standing } from "./user-limits.ts";
 
 export interface LimitsRequest {
   readonly dimension: Dimension;
@@ -167,18 +167,18 @@ export class Catalogue {
 }
 
 function familyKey(rule: RateLimitRule): string {
-  return `${rule.dimension}:${familyName(rule)}`;
+  return `${rule.dimension}:${counterName(rule)}`;
 }
 
 function applied(
-  { definition, rule: { name } }: Applied,
+  { definition, rule }: Applied,
   limit: number,
   burst: number | null,
   from: Applied["from"],
 ): Applied | undefined {
   try {
     const made = limitOf(definition, limit, WITH_BURST.has(definition.algorithm) ? burst : null);
-    return Object.freeze({ definition, rule: Object.freeze({ name, limit: made }), from });
+    return Object.freeze({ definition, rule, limit: made, from });
   } catch {
     return undefined;
   }

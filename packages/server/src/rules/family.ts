@@ -5,8 +5,10 @@ import type { Dimension, RateLimitRule } from "./rule.ts";
 /** A limit that applies to a request. */
 export interface Applied {
   readonly definition: RateLimitRule;
-  /** The same object each time for the same limit: stores tell a changed one by its identity. */
+  /** What stores are asked under. The rules of a family share its counter. */
   readonly rule: Rule;
+  /** The limit that holds: the rule's, or the user's own in its place. */
+  readonly limit: Limit;
   /** Where the limit comes from. */
   readonly from: "rule" | "tier" | "custom" | "override";
 }
@@ -17,8 +19,8 @@ export class Family {
   readonly pattern: Pattern;
   /** In seconds. */
   readonly window: number;
-  /** Of its counters in the store. The same for all members: who changes tier keeps what he has used. */
-  readonly name: string;
+  /** What its rules count under: users who change tier keep what they have used. */
+  readonly counter: string;
   #anyTier: Applied | undefined;
   #byTier: Map<string, Applied> | undefined;
 
@@ -26,7 +28,7 @@ export class Family {
     this.dimension = first.dimension;
     this.pattern = readPattern(first.endpoint_pattern);
     this.window = first.window_seconds;
-    this.name = familyName(first);
+    this.counter = counterName(first);
   }
 
   add(definition: RateLimitRule, limit: Limit): void {
@@ -41,12 +43,13 @@ export class Family {
         `${what} as rule ${there.definition.rule_id}: change or remove one of them`,
       );
     }
-    const rule = Object.freeze({ name: this.name, limit });
+    const { rule_id: name, on_error: onError } = definition;
+    const rule = Object.freeze({ name, counter: this.counter, limit, onError });
     if (tier === null) {
-      this.#anyTier = Object.freeze({ definition, rule, from: "rule" });
+      this.#anyTier = Object.freeze({ definition, rule, limit, from: "rule" });
     } else {
       this.#byTier ??= new Map();
-      this.#byTier.set(tier, Object.freeze({ definition, rule, from: "tier" }));
+      this.#byTier.set(tier, Object.freeze({ definition, rule, limit, from: "tier" }));
     }
   }
 
@@ -65,7 +68,7 @@ export class Family {
   }
 }
 
-export function familyName({ window_seconds, endpoint_pattern }: RateLimitRule): string {
+export function counterName({ window_seconds, endpoint_pattern }: RateLimitRule): string {
   return `${window_seconds}:${endpoint_pattern}`;
 }
 

@@ -1,5 +1,5 @@
-import type { Applied, Family } from "./family.ts";
 import type { Work } from "./cooperative-work.ts";
+import type { Applied, Family } from "./family.ts";
 import type { Dimension } from "./rule.ts";
 import type { PatternTrie } from "./trie.ts";
 
@@ -65,7 +65,7 @@ function isEven(member: Applied, other: Family): boolean {
 const METERED: ReadonlySet<string> = new Set(["token_bucket", "leaky_bucket", "gcra"]);
 
 /** Whether a lets nothing pass that b refuses, if all that b counts is counted by a too. */
-function isAsStrict({ rule: { limit: a } }: Applied, { rule: { limit: b } }: Applied): boolean {
+function isAsStrict({ limit: a }: Applied, { limit: b }: Applied): boolean {
   if (a.algorithm !== b.algorithm) return false;
   if (METERED.has(a.algorithm)) return a.burst <= b.burst && a.limit * b.window <= b.limit * a.window;
   return a.window === b.window && a.limit <= b.limit;

@@ -1,9 +1,9 @@
-import { askThread } from "./worker-call.ts";
 import { inTurns } from "./cooperative-work.ts";
 import { ofJsonParts } from "./json-chunks.ts";
-import { ReplacementError, type ReplacementProblems } from "./rules-replacement.ts";
 import type { RuleInput } from "./rule.ts";
 import { type FileProblem, parseRules, RulesFileError } from "./rules-file.ts";
+import { ReplacementError, type ReplacementProblems } from "./rules-replacement.ts";
+import { askThread } from "./worker-call.ts";
 
 /** What the thread is given. */
 export interface RulesText {

@@ -3,8 +3,8 @@ import { parentPort, workerData } from "node:worker_threads";
 import { atOnce } from "./cooperative-work.ts";
 import { toJsonParts } from "./json-chunks.ts";
 import type { FoundInText, RulesText } from "./parse-in-worker.ts";
-import { parseReplacement, ReplacementError } from "./rules-replacement.ts";
 import { parseRules, RulesFileError } from "./rules-file.ts";
+import { parseReplacement, ReplacementError } from "./rules-replacement.ts";
 
 function found({ text, file }: RulesText): FoundInText {
   try {

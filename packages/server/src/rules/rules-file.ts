@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { type Document, isMap, isNode, LineCounter, parseDocument, stringify, visit } from "yaml";
 import { z } from "zod";
-import { furtherIssues } from "./rule-problems.ts";
-import { partsOfList } from "./yaml-list.ts";
 import type { RuleInput } from "./rule.ts";
 import { ruleInput } from "./rule-input.ts";
+import { furtherIssues } from "./rule-problems.ts";
+import { partsOfList } from "./yaml-list.ts";
 
 /** What a YAML file of rules holds. */
 export const rulesFile = z.strictObject(

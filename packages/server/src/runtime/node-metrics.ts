@@ -1,7 +1,7 @@
 import type { Registry } from "prom-client";
 import type { WrongKeys } from "../access/wrong-keys.ts";
-import type { Standings } from "../checks/user-data.ts";
 import type { StoreStats } from "../checks/counter-stores.ts";
+import type { Standings } from "../checks/user-data.ts";
 import { foldCounter, foldGauge, type Series } from "../metrics/derived-metrics.ts";
 import type { RollupWriter } from "../metrics/rollup-writer.ts";
 import type { RulesInForce } from "./active-rules.ts";

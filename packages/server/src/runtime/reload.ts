@@ -2,8 +2,8 @@ import { Server as HttpsServer } from "node:https";
 import type { FastifyInstance } from "fastify";
 import type { Settings } from "../config/settings.ts";
 import type { RunningGrpc } from "../transports/grpc/grpc-server.ts";
-import type { Log } from "./log.ts";
 import type { RulesInForce } from "./active-rules.ts";
+import type { Log } from "./log.ts";
 import { tlsOptions } from "./tls.ts";
 
 export interface Reloaded {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { LimitRule } from "../../src/checks/limit-rule.ts";
 import { type Plan, Plans } from "../../src/checks/check-plans.ts";
+import { type PlannedLimit, plannedLimit } from "../../src/checks/planned-limit.ts";
 import { KeyStates } from "../../src/checks/usage-states.ts";
 import { Catalogue } from "../../src/rules/catalogue.ts";
 import { DIMENSIONS } from "../../src/rules/rule.ts";
@@ -96,13 +96,13 @@ describe("the limits that are remembered for an endpoint", () => {
 });
 
 function makePlans(): Plans {
-  return new Plans((applied) => new LimitRule(applied, new KeyStates()));
+  return new Plans((applied) => plannedLimit(applied, new KeyStates()));
 }
 
 function idsOf({ enforced, shadow }: Plan) {
   return { enforced: enforced.map(text), shadow: shadow.map(text) };
 }
 
-function text({ definition, from }: Pick<LimitRule, "definition" | "from">): string {
+function text({ definition, from }: Pick<PlannedLimit, "definition" | "from">): string {
   return `${definition.rule_id} ${from}`;
 }

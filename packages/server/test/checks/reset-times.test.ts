@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type RedisServer, startRedis } from "../../../core/test/servers/redis-server.ts";
 import type { CheckResult } from "../../src/checks/check.ts";
 import { openStores, type Stores } from "../../src/checks/counter-stores.ts";
-import { answerOf, answerText } from "../../src/transports/rest/check-answer.ts";
 import { CONSISTENCIES } from "../../src/rules/rule.ts";
+import { answerOf, answerText } from "../../src/transports/rest/check-answer.ts";
 import { request, rule, world } from "./fixtures.ts";
 
 const MINUTE_S = 60;

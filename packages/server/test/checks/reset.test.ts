@@ -1,7 +1,5 @@
-import type { Store } from "headgate";
+import type { Rule, Store } from "headgate";
 import { describe, expect, it } from "vitest";
-import { LimitRule } from "../../src/checks/limit-rule.ts";
-import { KeyStates } from "../../src/checks/usage-states.ts";
 import { openStores } from "../../src/checks/counter-stores.ts";
 import { Catalogue } from "../../src/rules/catalogue.ts";
 import { request, rule, world } from "./fixtures.ts";
@@ -118,8 +116,8 @@ describe("a reset", () => {
       expect(reset).toHaveLength(3_000);
       expect(turns).toBeGreaterThan(0);
       expect((await made.service.peek(request({ endpoint: "/r2999" }))).decisive?.current_count).toBe(0);
-      expect(made.stores.mayHold?.(limitRule("/r2999"))).toBe(true);
-      expect(made.stores.mayHold?.(limitRule("/r1"))).toBe(false);
+      expect(made.stores.mayHold?.(ruleOf("/r2999"))).toBe(true);
+      expect(made.stores.mayHold?.(ruleOf("/r1"))).toBe(false);
     });
 
     it("names a hundred of them in the audit log, and says how many more", async () => {
@@ -148,7 +146,6 @@ describe("a reset", () => {
   });
 });
 
-function limitRule(endpoint_pattern: string): LimitRule {
-  const [applied] = Catalogue.of([rule({ endpoint_pattern })]).limitsAt("user", endpoint_pattern);
-  return new LimitRule(applied, new KeyStates());
+function ruleOf(endpoint_pattern: string): Rule {
+  return Catalogue.of([rule({ endpoint_pattern })]).limitsAt("user", endpoint_pattern)[0].rule;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
-import { Standings } from "../../src/checks/user-data.ts";
 import { StoredUsers } from "../../src/checks/stored-users.ts";
+import { Standings } from "../../src/checks/user-data.ts";
 import { standing } from "./fixtures.ts";
 
 /** Users of whom something is stored, in a database that may be gone, or slow. */

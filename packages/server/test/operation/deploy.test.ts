@@ -4,9 +4,9 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { allSettings, variableOf } from "../../src/config/fields.ts";
 import { readSettings } from "../../src/config/read-settings.ts";
-import { rulesOfFile } from "../../src/runtime/file-rules.ts";
 import { Catalogue } from "../../src/rules/catalogue.ts";
 import { readRulesFile } from "../../src/rules/rules-file.ts";
+import { rulesOfFile } from "../../src/runtime/file-rules.ts";
 
 const ANALYZE = "/usr/bin/systemd-analyze";
 const root = new URL("../../../../", import.meta.url);

@@ -8,8 +8,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventually } from "../../../core/test/servers/eventually.ts";
 import { freePort } from "../../../core/test/servers/free-port.ts";
 import { spawnMortal } from "../../../core/test/servers/mortal-process.ts";
-import { ruleOf, type Service, startService } from "../transports/rest/service.ts";
 import { trickedPaths } from "../rules/path-tricks.ts";
+import { ruleOf, type Service, startService } from "../transports/rest/service.ts";
 
 /** nginx forwards one path to what is protected, and everything else elsewhere; it asks Headgate about both. */
 function configOf(listen: number, app: number, { port, keys }: Service, folder: string): string {

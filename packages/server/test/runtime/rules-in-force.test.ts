@@ -6,8 +6,8 @@ import { afterEach, describe, expect, it } from "vitest";
 import { eventually } from "../../../core/test/servers/eventually.ts";
 import type { AuditEvent } from "../../src/audit/audit.ts";
 import type { Change } from "../../src/database/database.ts";
-import { DatabaseRules, FileRules } from "../../src/runtime/active-rules.ts";
 import type { RateLimitRule } from "../../src/rules/rule.ts";
+import { DatabaseRules, FileRules } from "../../src/runtime/active-rules.ts";
 import { sampleRule } from "../rules/sample-rule.ts";
 
 const lines: { level: string; msg: string }[] = [];

@@ -8,7 +8,7 @@ interface Extremes {
 }
 
 /**
- * The limits under which the rows of a ledger may have been written. Keys of one rule can have different ones, as
+ * The limits under which the rows of a counter may have been written. Its keys can have different ones, as
  * users of different tiers have, and a row that is blank under one limit may not be under another. What was not
  * used for so long that all its rows are blank is forgotten, so that a limit given up for good holds nothing up.
  */

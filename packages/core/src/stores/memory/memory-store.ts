@@ -5,11 +5,20 @@ import { HeadgateError, StoreError, shown } from "../../errors.ts";
 import { type Limit, sameLimit } from "../../limits/limit.ts";
 import { requireOptions } from "../../options.ts";
 import { fingerprint, IDEMPOTENCY_WINDOW } from "../idempotency.ts";
-import type { Action, Answer, ApplyOptions, Operation, Rule, Store } from "../store.ts";
+import {
+  type Action,
+  type Answer,
+  type ApplyOptions,
+  counterOf,
+  limitOf,
+  type Operation,
+  type Rule,
+  type Store,
+} from "../store.ts";
 import { transact } from "../transact.ts";
 import { AnsweredRequests } from "./idempotency-records.ts";
 import { KeyHash } from "./key-hash.ts";
-import { Ledger } from "./rule-rows.ts";
+import { RuleRows } from "./rule-rows.ts";
 
 const DEFAULT_MAX_KEYS = 4_000_000;
 const DEFAULT_MAX_IDEMPOTENCY_KEYS = 250_000;
@@ -33,10 +42,13 @@ export class MemoryStore implements Store {
   private readonly maxKeys: number;
   private readonly sweep: boolean;
   private readonly hash = new KeyHash();
-  private readonly ledgers = new Map<string, Ledger>();
+  /** By counter; a counter has rows of its own for each algorithm. */
+  private readonly rows = new Map<string, RuleRows[]>();
+  /** The limits of the rules that limiters have opened, by counter. */
+  private readonly limits = new Map<string, Limit>();
   private readonly answered: AnsweredRequests;
   private readonly out = new Outcome();
-  /** Grows whenever the limit of a rule changes. */
+  /** Grows whenever the limit of a rule is set, or rows are replaced. */
   version = 0;
 
   constructor(options: MemoryStoreOptions = {}) {
@@ -59,7 +71,9 @@ export class MemoryStore implements Store {
 
   /** For each rule, how many keys it holds, and how many checks found no room and shared a quota. */
   get stats(): Record<string, { readonly keys: number; readonly overflowed: number }> {
-    return Object.fromEntries([...this.ledgers].map(([name, { keys, overflowed }]) => [name, { keys, overflowed }]));
+    return Object.fromEntries(
+      [...this.rows].map(([counter, all]) => [counter, { keys: sum(all, "keys"), overflowed: sum(all, "overflowed") }]),
+    );
   }
 
   /** How many requests are remembered by their idempotency keys, and how many were forgotten early, for want of room. */
@@ -68,11 +82,12 @@ export class MemoryStore implements Store {
     return { remembered: size, forgotten };
   }
 
-  /** Makes ready for a rule. Those who share a store must mean the same by a name. */
+  /** Makes ready for a rule. Limiters that share a store must mean the same by a name. */
   open(rule: Rule): void {
-    const known = this.limitOf(rule.name);
-    if (known === undefined) this.ledger(rule);
-    else if (!sameLimit(known, rule.limit)) {
+    const known = this.limitOf(counterOf(rule));
+    if (known === undefined) this.setLimit(rule);
+    // Rules that name a counter mean to share it, each with its own limit.
+    else if (rule.counter === undefined && !sameLimit(known, rule.limit)) {
       throw new HeadgateError(
         "HG_BAD_RULES",
         `rules.${rule.name}`,
@@ -81,26 +96,37 @@ export class MemoryStore implements Store {
     }
   }
 
-  /** The limit that a rule has here, if it is known. */
-  limitOf(name: string): Limit | undefined {
-    return this.ledgers.get(name)?.limit;
+  /** The limit that the rule of a counter has here, if one was opened. */
+  limitOf(counter: string): Limit | undefined {
+    return this.limits.get(counter);
   }
 
-  /** The rows of a rule. If its limit has changed they go on under the new one; another algorithm starts anew. */
-  ledger(rule: Rule): Ledger {
-    const known = this.ledgers.get(rule.name);
-    if (known?.limit === rule.limit) return known;
+  /** Gives a rule another limit. What was used stays used, unless the algorithm is another. */
+  setLimit(rule: Rule): void {
+    const counter = counterOf(rule);
+    this.limits.set(counter, rule.limit);
     this.version += 1;
-    if (known?.limit.algorithm === rule.limit.algorithm) {
-      known.use(rule.limit);
-      return known;
-    }
-    return this.newLedger(rule.name, rule.limit);
+    const rows = this.rowsOf(rule, rule.limit);
+    if (rule.counter === undefined) this.rows.set(counter, [rows]);
+  }
+
+  /** Whether anything was counted under a rule. */
+  has(rule: Rule): boolean {
+    return this.known(counterOf(rule), rule.limit) !== undefined;
+  }
+
+  /** The rows of a rule's counter, ready to be used under a limit. */
+  rowsOf(rule: Rule, limit: Limit): RuleRows {
+    const counter = counterOf(rule);
+    const known = this.known(counter, limit);
+    if (known === undefined) return this.newRows(counter, limit);
+    if (known.limit !== limit) known.use(limit);
+    return known;
   }
 
   /** Forgets what every key of every rule has used. */
   resetAll(): void {
-    for (const [name, { limit }] of [...this.ledgers]) this.newLedger(name, limit);
+    for (const counter of this.rows.keys()) this.rows.set(counter, []);
     this.version += 1;
   }
 
@@ -112,10 +138,17 @@ export class MemoryStore implements Store {
     return this.decide(action, operations, now);
   }
 
-  private newLedger(name: string, limit: Limit): Ledger {
-    const ledger = new Ledger(limit, this.hash, { maxKeys: this.maxKeys, sweep: this.sweep });
-    this.ledgers.set(name, ledger);
-    return ledger;
+  private known(counter: string, limit: Limit): RuleRows | undefined {
+    const all = this.rows.get(counter);
+    if (all === undefined) return undefined;
+    for (const rows of all) if (rows.limit.algorithm === limit.algorithm) return rows;
+    return undefined;
+  }
+
+  private newRows(counter: string, limit: Limit): RuleRows {
+    const rows = new RuleRows(limit, this.hash, { maxKeys: this.maxKeys, sweep: this.sweep });
+    this.rows.set(counter, [...(this.rows.get(counter) ?? []), rows]);
+    return rows;
   }
 
   private applyWith(
@@ -134,24 +167,30 @@ export class MemoryStore implements Store {
   }
 
   /** What `transact` would do, with its row located once. */
-  private take({ rule, key, cost }: Operation, now: number): Answer {
+  private take(operation: Operation, now: number): Answer {
     const { out } = this;
-    this.ledger(rule).take(rule.limit, key, cost, now, out);
+    const { rule, key, cost } = operation;
+    const limit = limitOf(operation);
+    this.rowsOf(rule, limit).take(limit, key, cost, now, out);
     const { allowed, remaining, retryAfter, resetAfter } = out;
     return { time: now, allowed, remaining, retryAfter, resetAfter, source: "store", degraded: false };
   }
 
   private decide(action: Action, operations: readonly Operation[], now: number): readonly Answer[] {
-    const locate = ({ rule, key }: Operation): Ledger => {
-      const ledger = this.ledger(rule);
-      ledger.locate(key, now);
-      return ledger;
+    const locate = (operation: Operation): RuleRows => {
+      const rows = this.rowsOf(operation.rule, limitOf(operation));
+      rows.locate(operation.key, now);
+      return rows;
     };
-    const arrive = ({ rule, key }: Operation): Ledger => {
-      const ledger = this.ledger(rule);
-      ledger.arrive(key, now);
-      return ledger;
+    const arrive = (operation: Operation): RuleRows => {
+      const rows = this.rowsOf(operation.rule, limitOf(operation));
+      rows.arrive(operation.key, now);
+      return rows;
     };
     return transact(action, operations, now, locate, arrive);
   }
+}
+
+function sum(all: readonly RuleRows[], name: "keys" | "overflowed"): number {
+  return all.reduce((total, rows) => total + rows[name], 0);
 }

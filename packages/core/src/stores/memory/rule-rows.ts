@@ -23,7 +23,7 @@ const ROUND = 50_000;
 /** How long a blank row is kept, in microseconds: a key that comes again soon keeps its place. */
 const MARGIN = 5_000_000;
 
-export interface LedgerOptions {
+export interface RuleRowsOptions {
   /** How many keys are told apart; further ones share a row. */
   readonly maxKeys: number;
   /** Whether rows that are blank again are forgotten. */
@@ -31,10 +31,10 @@ export interface LedgerOptions {
 }
 
 /**
- * The rows of one rule. Rows that have become blank again are swept, and the table grows and shrinks,
+ * The rows of one counter. Rows that have become blank again are swept, and the table grows and shrinks,
  * a few slots at a time as work comes in: no step takes long, however many keys there are.
  */
-export class Ledger implements Row {
+export class RuleRows implements Row {
   /** The row in hand: the one of the key located last, or a blank one if it has none (`known`). */
   cells: Float64Array;
   at = 0;
@@ -52,7 +52,7 @@ export class Ledger implements Row {
   private readonly maxKeys: number;
   private readonly sweeps: boolean;
   private readonly limits: LimitsInUse;
-  private readonly blank: Float64Array;
+  readonly blank: Float64Array;
   private readonly pool: RowPool | undefined;
   /** The row that keys share when there is no room for them, laid out as in the table. */
   private readonly sharedSlot: Float64Array;
@@ -68,7 +68,7 @@ export class Ledger implements Row {
   private runKey: string | undefined;
   private row = -1;
 
-  constructor(limit: Limit, hash: KeyHash, options: LedgerOptions) {
+  constructor(limit: Limit, hash: KeyHash, options: RuleRowsOptions) {
     this.limit = limit;
     this.algorithm = algorithmOf(limit);
     this.limits = new LimitsInUse(limit);
@@ -82,7 +82,7 @@ export class Ledger implements Row {
     this.cells = this.blank;
   }
 
-  /** Goes on under another limit of the same algorithm. */
+  /** Goes on under another limit of the same algorithm: keys may have different ones. */
   use(limit: Limit): void {
     this.limit = limit;
     this.algorithm = algorithmOf(limit);
@@ -95,6 +95,7 @@ export class Ledger implements Row {
 
   /** One request, into `out`. The fast path: nothing is allocated, nothing looked up that is at hand. */
   take(limit: Limit, key: string, cost: number, now: number, out: Outcome): void {
+    if (limit !== this.limit) this.use(limit);
     if (key !== this.runKey || now >= this.due) this.arrive(key, now);
     const { algorithm, cells, at } = this;
     if (now < this.sweptUntil) evaluateRow(this, limit, cost, now, out);

@@ -1,23 +1,28 @@
 import { algorithmOf } from "../../algorithms/registry.ts";
 import type { Limit } from "../../limits/limit.ts";
 import { fingerprint, IDEMPOTENCY_WINDOW } from "../idempotency.ts";
-import type { Action, Answer, ApplyOptions, Operation, Rule } from "../store.ts";
+import { type Action, type Answer, type ApplyOptions, counterOf, type Operation, type Rule } from "../store.ts";
 import { digest, escaped, tagOf } from "./key-names.ts";
 import { FRAME, type Script, SHORT } from "./lua-script.ts";
 
-/** A rule as the script knows it: what its keys end with, and the fields of its limit. */
-interface PlannedRule {
-  readonly suffix: string;
-  readonly limit: readonly string[];
+/** A limit as the script reads it. */
+interface PlannedLimit {
+  readonly fields: readonly string[];
   /** Whether its row has a few numbers only, and never grows. */
   readonly isShort: boolean;
+}
+
+/** A rule as the script knows it: what its keys end with, and its limit. */
+interface PlannedRule {
+  readonly suffix: string;
+  readonly limit: PlannedLimit;
 }
 
 /** A request on its way to Redis. */
 export interface Request {
   readonly action: Action;
   readonly operations: readonly Operation[];
-  readonly rules: readonly PlannedRule[];
+  readonly limits: readonly PlannedLimit[];
   /** The rows of its operations, and its idempotency record if it has one. */
   readonly keys: readonly string[];
   readonly voidFrom: number;
@@ -33,6 +38,7 @@ export interface Request {
 export class Planner {
   private readonly head: string;
   private readonly rules = new WeakMap<Rule, PlannedRule>();
+  private readonly limits = new WeakMap<Limit, PlannedLimit>();
 
   constructor(prefix: string) {
     this.head = `${prefix}:{`;
@@ -45,12 +51,13 @@ export class Planner {
     resolve: Request["resolve"],
     reject: Request["reject"],
   ): Request {
-    const rules = new Array<PlannedRule>(operations.length);
+    const limits = new Array<PlannedLimit>(operations.length);
     const keys = new Array<string>(operations.length);
     for (let i = 0; i < operations.length; i += 1) {
-      const { rule, key } = operations[i];
-      rules[i] = this.known(rule);
-      keys[i] = this.head + tagOf(key) + rules[i].suffix;
+      const { rule, key, limit } = operations[i];
+      const known = this.known(rule);
+      limits[i] = limit === undefined ? known.limit : this.planned(limit);
+      keys[i] = this.head + tagOf(key) + known.suffix;
     }
     const idempotencyKey = options?.idempotencyKey;
     if (idempotencyKey !== undefined) {
@@ -59,7 +66,7 @@ export class Planner {
     return {
       action,
       operations,
-      rules,
+      limits,
       keys,
       voidFrom: options?.voidFrom ?? 0,
       fingerprint: idempotencyKey === undefined ? "" : digest(fingerprint(action, operations, options?.context)),
@@ -72,10 +79,17 @@ export class Planner {
   private known(rule: Rule): PlannedRule {
     const known = this.rules.get(rule);
     if (known !== undefined) return known;
-    const { algorithm } = rule.limit;
-    const suffix = `}:${escaped(rule.name)}:${algorithm}`;
-    const made = { suffix, limit: planned(rule.limit), isShort: algorithmOf(rule.limit).resize === undefined };
+    const suffix = `}:${escaped(counterOf(rule))}:${rule.limit.algorithm}`;
+    const made = { suffix, limit: this.planned(rule.limit) };
     this.rules.set(rule, made);
+    return made;
+  }
+
+  private planned(limit: Limit): PlannedLimit {
+    const known = this.limits.get(limit);
+    if (known !== undefined) return known;
+    const made = { fields: fieldsOf(limit), isShort: algorithmOf(limit).resize === undefined };
+    this.limits.set(limit, made);
     return made;
   }
 }
@@ -101,7 +115,7 @@ export interface Plan {
 /** How to ask for a batch. `isDeclared` tells whether all its keys are. */
 export function planOf(requests: readonly Request[], times: Times, isDeclared: boolean): Plan {
   const [first] = requests;
-  const isShort = isDeclared && first?.rules.length === 1 && first.rules[0].isShort && isTake(first);
+  const isShort = isDeclared && first?.limits.length === 1 && first.limits[0].isShort && isTake(first);
   return isShort && requests.every((request) => request === first || sameShape(first, request))
     ? { script: SHORT, args: shortArguments(first, times) }
     : { script: FRAME, args: frameArguments(requests, times) };
@@ -113,7 +127,7 @@ function isTake({ action, fingerprint }: Request): boolean {
 
 /** short.lua says what they are. */
 function shortArguments(request: Request, times: Times): (string | number)[] {
-  const [algorithm, coarse, ...fields] = request.rules[0].limit;
+  const [algorithm, coarse, ...fields] = request.limits[0].fields;
   const [one, other] = [times.voidFrom, voidFromOf(request, times)];
   const voidFrom = one > 0 && other > 0 ? Math.min(one, other) : Math.max(one, other);
   return [algorithm, coarse, request.operations[0].cost, voidFrom, times.now, ...fields];
@@ -121,7 +135,7 @@ function shortArguments(request: Request, times: Times): (string | number)[] {
 
 /** frame.lua says what they are. */
 function frameArguments(requests: readonly Request[], times: Times): (string | number)[] {
-  const limits: PlannedRule[] = [];
+  const limits: PlannedLimit[] = [];
   const runs: (string | number)[] = [];
   let count = 0;
   for (let from = 0; from < requests.length; count += 1) {
@@ -129,14 +143,14 @@ function frameArguments(requests: readonly Request[], times: Times): (string | n
     let to = from + 1;
     while (to < requests.length && sameShape(request, requests[to])) to += 1;
     runs.push(request.action, to - from, voidFromOf(request, times), request.operations.length);
-    for (let i = 0; i < request.rules.length; i += 1) {
-      runs.push(placeOf(request.rules[i], limits), request.operations[i].cost);
+    for (let i = 0; i < request.limits.length; i += 1) {
+      runs.push(placeOf(request.limits[i], limits), request.operations[i].cost);
     }
     runs.push(request.fingerprint, request.rememberFor);
     from = to;
   }
   const { now, voidFrom } = times;
-  const args = [0, now, voidFrom, limits.length, ...limits.flatMap(({ limit }) => limit), count, ...runs];
+  const args = [0, now, voidFrom, limits.length, ...limits.flatMap(({ fields }) => fields), count, ...runs];
   args[0] = args.length;
   return args;
 }
@@ -147,22 +161,22 @@ function voidFromOf({ voidFrom }: Request, { ahead }: Times): number {
 }
 
 function sameShape(a: Request, b: Request): boolean {
-  if (a.action !== b.action || a.voidFrom !== b.voidFrom || a.rules.length !== b.rules.length) return false;
+  if (a.action !== b.action || a.voidFrom !== b.voidFrom || a.limits.length !== b.limits.length) return false;
   if (a.fingerprint !== "" || b.fingerprint !== "") return false;
-  for (let i = 0; i < a.rules.length; i += 1) {
-    if (a.rules[i] !== b.rules[i] || a.operations[i].cost !== b.operations[i].cost) return false;
+  for (let i = 0; i < a.limits.length; i += 1) {
+    if (a.limits[i] !== b.limits[i] || a.operations[i].cost !== b.operations[i].cost) return false;
   }
   return true;
 }
 
 /** Counted from one, as Lua does. */
-function placeOf(rule: PlannedRule, rules: PlannedRule[]): number {
-  const known = rules.indexOf(rule);
-  return known < 0 ? rules.push(rule) : known + 1;
+function placeOf(limit: PlannedLimit, limits: PlannedLimit[]): number {
+  const known = limits.indexOf(limit);
+  return known < 0 ? limits.push(limit) : known + 1;
 }
 
 /** Numbers are written so that Lua reads the very same doubles. Twins are called by the names of their files. */
-function planned(limit: Limit): string[] {
+function fieldsOf(limit: Limit): string[] {
   const twin = limit.algorithm.replaceAll("_", "-");
   return [twin, limit.coarse ? "1" : "0", ...algorithmOf(limit).fields.map((field) => String(limit[field]))];
 }

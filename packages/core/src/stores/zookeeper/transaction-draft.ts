@@ -2,7 +2,7 @@ import { Outcome } from "../../algorithms/algorithm.ts";
 import { algorithmOf } from "../../algorithms/registry.ts";
 import { HeadgateError } from "../../errors.ts";
 import type { Limit } from "../../limits/limit.ts";
-import type { Answer, Operation } from "../store.ts";
+import { type Answer, limitOf, type Operation } from "../store.ts";
 import { type Row, transact } from "../transact.ts";
 import type { Seen } from "./known-znodes.ts";
 import type { Question } from "./pending-request.ts";
@@ -55,7 +55,7 @@ export class Draft {
   }
 
   private row(places: ReadonlyMap<Operation, string>, operation: Operation): DraftRow {
-    const { limit } = operation.rule;
+    const limit = limitOf(operation);
     const path = places.get(operation) ?? "";
     let row = this.rows.get(path);
     if (row === undefined) {

@@ -4,7 +4,15 @@ import { fingerprint, IDEMPOTENCY_WINDOW } from "../idempotency.ts";
 import type { Bulletin } from "../notifications.ts";
 import { digest } from "../redis/key-names.ts";
 import { localClock, localTime } from "../server-clock.ts";
-import type { Action, Answer, ApplyOptions, Operation, Rule, Store } from "../store.ts";
+import {
+  type Action,
+  type Answer,
+  type ApplyOptions,
+  counterOf,
+  type Operation,
+  type Rule,
+  type Store,
+} from "../store.ts";
 import { Rounds } from "./compare-and-set.ts";
 import { KnownZnodes } from "./known-znodes.ts";
 import { LeaderTime } from "./leader-clock.ts";
@@ -116,8 +124,8 @@ export class ZooKeeperStore implements Store {
   }
 
   /** Where a key is counted, to look at with zkCli. */
-  pathOf({ name, limit }: Rule, key: string): string {
-    return this.places.row(name, limit.algorithm, key);
+  pathOf(rule: Rule, key: string): string {
+    return this.places.row(counterOf(rule), rule.limit.algorithm, key);
   }
 
   /** Answers what was asked, and ends the session. */

@@ -4,10 +4,19 @@ import { HeadgateError, StoreError, shown } from "../../errors.ts";
 import { sameLimit } from "../../limits/limit.ts";
 import type { Holds } from "../../reservations/journal.ts";
 import { MemoryStore } from "../../stores/memory/memory-store.ts";
-import type { Action, Answer, ApplyOptions, Operation, Rule, Store } from "../../stores/store.ts";
+import {
+  type Action,
+  type Answer,
+  type ApplyOptions,
+  counterOf,
+  limitOf,
+  type Operation,
+  type Rule,
+  type Store,
+} from "../../stores/store.ts";
 import { ArrivalRate } from "./arrival-rate.ts";
+import { CachedCounter } from "./cached-counter.ts";
 import { type CachedOptions, readCachedOptions } from "./cached-options.ts";
-import { LocalRule } from "./cached-rule.ts";
 import type { CachedStats } from "./cached-stats.ts";
 import type { Denial } from "./remembered-denials.ts";
 import { StoreLink } from "./timed-store.ts";
@@ -50,7 +59,7 @@ export class CachedStore implements Store {
   private readonly writeBehind: WriteBehind;
   /** What this process let in itself: that alone must fit into the limit, whatever the store will say. */
   private readonly own: MemoryStore;
-  private readonly rules = new Map<string, LocalRule>();
+  private readonly counters = new Map<string, CachedCounter>();
   private readonly arrivals: ArrivalRate;
   /** Of the arrivals, those that the store did not decide. */
   private readonly decidedHere: ArrivalRate;
@@ -76,8 +85,8 @@ export class CachedStore implements Store {
       flushMs,
       maxPending,
       timers: this.timers,
-      onAnswer: (rule, key, answer) => this.learn({ rule, key, cost: 1 }, answer),
-      onFailure: (rule, key) => this.isWholeFailure(rule, key),
+      onAnswer: ({ rule, key, limit }, answer) => this.learn({ rule, key, cost: 1, limit }, answer),
+      onFailure: ({ rule, key, limit }) => this.isWholeFailure({ rule, key, cost: 1, limit }),
       onFlush: () => this.tend(),
     });
   }
@@ -87,7 +96,7 @@ export class CachedStore implements Store {
     const now = this.timers.now();
     return {
       pendingUnits: writeBehind.pendingUnits,
-      limitedKeys: [...this.rules.values()].reduce((keys, { denials }) => keys + denials.size, 0),
+      limitedKeys: [...this.counters.values()].reduce((keys, { denials }) => keys + denials.size, 0),
       denied: this.denied,
       confirmed: this.confirmed,
       flushes: writeBehind.flushes,
@@ -149,13 +158,14 @@ export class CachedStore implements Store {
     let isKnown = true;
     for (const operation of operations) {
       const { key, cost } = operation;
+      const limit = limitOf(operation);
       const local = this.local(operation.rule);
       // Timers of a client fire up to a millisecond early: a request that is told when to come again must then pass.
       if (this.denialOf(operation, local, time + TIMER_EARLINESS) !== undefined) return false;
-      const left = local.quotas.left(key, time, this.refresh);
+      const left = local.quotas.left(key, limit, time, this.refresh);
       if (left === undefined || (left === UNKNOWABLE && !this.link.isPartial)) isKnown = false;
-      else if (left - cost < NEAR_LIMIT * operation.rule.limit.burst) isKnown = false;
-      else if (left !== UNKNOWABLE && !local.evaluate(key, cost, now).allowed) isKnown = false;
+      else if (left - cost < NEAR_LIMIT * limit.burst) isKnown = false;
+      else if (left !== UNKNOWABLE && !local.evaluate(limit, key, cost, now).allowed) isKnown = false;
     }
     return !isKnown;
   }
@@ -167,9 +177,9 @@ export class CachedStore implements Store {
   ): Promise<readonly Answer[]> {
     const sent = operations.map(({ rule, key, cost }) => ({ home: this.local(rule), key, units: cost }));
     for (const { home, key } of sent) this.writeBehind.writeNow(home, key);
-    for (const units of sent) {
+    for (const [i, units] of sent.entries()) {
       takeOff(units);
-      units.home.quotas.spend(units.key, units.units);
+      units.home.quotas.spend(units.key, limitOf(operations[i]), units.units);
     }
     let answers: readonly Answer[];
     try {
@@ -197,30 +207,32 @@ export class CachedStore implements Store {
     error: StoreError,
   ): readonly Answer[] {
     const isPartial = error.scope === "key" || this.link.isPartial;
-    const isWhole = operations.map(({ rule, key }) => this.isWholeFailure(rule, key, isPartial)).includes(true);
+    const isWhole = operations.map((operation) => this.isWholeFailure(operation, isPartial)).includes(true);
     if (isWhole) this.link.fail("take", error);
     return this.take(operations, options, this.clock.now(), error.code === "HG_STORE_REFUSED");
   }
 
   /** Where only a part of the store fails, its keys are decided here until it is time to ask again. */
-  private isWholeFailure(rule: Rule, key: string, isPartial = this.link.isPartial): boolean {
-    const quotas = this.unchanged(rule)?.quotas;
+  private isWholeFailure(operation: Operation, isPartial = this.link.isPartial): boolean {
+    const { rule, key } = operation;
+    const { quotas } = this.local(rule);
     if (this.confirm && isPartial) {
-      quotas?.set(key, UNKNOWABLE, this.timers.now());
+      quotas.set(key, limitOf(operation), UNKNOWABLE, this.timers.now());
       return false;
     }
-    quotas?.delete(key);
+    quotas.delete(key);
     return true;
   }
 
   /** Counts what the store let in. If that does not fit into what was let in here, the key was reset elsewhere. */
   private charge(operation: Operation): void {
     const { rule, key, cost } = operation;
+    const limit = limitOf(operation);
     const local = this.local(rule);
-    if (!local.evaluate(key, cost, this.clock.now()).allowed) this.forget(operation, local);
-    this.own.apply("penalize", [{ rule, key, cost }]);
+    if (!local.evaluate(limit, key, cost, this.clock.now()).allowed) this.forget(operation, local);
+    this.own.apply("penalize", [operation]);
     const denial = local.denials.get(key, this.timers.now());
-    if (denial !== undefined && denial.cost <= cost) local.denials.delete(key);
+    if (denial !== undefined && denial.cost <= cost && sameLimit(denial.limit, limit)) local.denials.delete(key);
   }
 
   private async readAndTake(
@@ -274,25 +286,28 @@ export class CachedStore implements Store {
     for (const operation of operations) {
       const local = this.local(operation.rule);
       if (this.denialOf(operation, local, time) !== undefined) return true;
-      if (!local.evaluate(operation.key, operation.cost, now).allowed) return true;
+      if (!local.evaluate(limitOf(operation), operation.key, operation.cost, now).allowed) return true;
     }
     return false;
   }
 
-  private denialOf({ key, cost }: Operation, local: LocalRule, time: number): Denial | undefined {
+  private denialOf(operation: Operation, local: CachedCounter, time: number): Denial | undefined {
+    const { key, cost } = operation;
     const denial = local.denials.get(key, time);
-    return denial !== undefined && cost >= denial.cost ? denial : undefined;
+    if (denial === undefined || cost < denial.cost || !sameLimit(denial.limit, limitOf(operation))) return undefined;
+    return denial;
   }
 
   /** Lets a request in, which must fit. */
   private admit(operation: Operation, now: number, isWritten: boolean): Answer {
     const { key, cost } = operation;
+    const limit = limitOf(operation);
     const local = this.local(operation.rule);
-    const { remaining, resetAfter } = local.spend(key, cost, now);
-    const known = local.quotas.spend(key, cost);
+    const { remaining, resetAfter } = local.spend(limit, key, cost, now);
+    const known = local.quotas.spend(key, limit, cost);
     const left = this.link.failing ? undefined : known;
     const isAlone = left === UNKNOWABLE && this.link.isPartial;
-    if (cost > 0 && isWritten && !isAlone) this.writeBehind.add(local, key, cost, now);
+    if (cost > 0 && isWritten && !isAlone) this.writeBehind.add(local, operation, now);
     else if (cost > 0) this.writeBehind.dropped.unconfirmed += cost;
     return this.answer(operation, now, true, Math.max(0, Math.min(remaining, left ?? remaining)), 0, resetAfter);
   }
@@ -300,56 +315,60 @@ export class CachedStore implements Store {
   /** How one of the operations of a denied request stands; it may not be the one that refused. */
   private standing(operation: Operation, now: number): Answer {
     const { key, cost } = operation;
+    const limit = limitOf(operation);
     const local = this.local(operation.rule);
     const time = this.timers.now();
     const denial = this.denialOf(operation, local, time);
     if (denial !== undefined) return this.denial(operation, local, denial, now);
-    const { allowed, retryAfter } = local.evaluate(key, cost, now);
-    const { remaining, resetAfter } = local.evaluate(key, 0, now);
+    const { allowed, retryAfter } = local.evaluate(limit, key, cost, now);
+    const { remaining, resetAfter } = local.evaluate(limit, key, 0, now);
     if (allowed || retryAfter === Number.POSITIVE_INFINITY) {
       return this.answer(operation, now, allowed, remaining, retryAfter, resetAfter);
     }
     const late = this.lateness(time);
     // This process's own use is over the limit: that holds unless somebody has reset the key elsewhere.
     const until = time + retryAfter + late;
-    const own = { cost, until, fullAt: time + resetAfter + late, ahead: now - time, askedAt: time };
+    const own = { limit, cost, until, fullAt: time + resetAfter + late, ahead: now - time, askedAt: time };
     local.denials.set(key, own, time);
     void this.verify(operation, local, own);
     return this.answer(operation, now, false, remaining, retryAfter + late, resetAfter + late);
   }
 
-  private denial(operation: Operation, local: LocalRule, denial: Denial, now: number): Answer {
+  private denial(operation: Operation, local: CachedCounter, denial: Denial, now: number): Answer {
     const { key, cost } = operation;
+    const { limit } = denial;
     const time = this.timers.now();
     if (Math.abs(time - denial.askedAt) >= this.refresh) {
       denial.askedAt = time;
       void this.verify(operation, local, denial);
     }
     const left = denial.until - time;
-    const own = cost === denial.cost ? 0 : local.evaluate(key, cost, now).retryAfter;
+    const own = cost === denial.cost ? 0 : local.evaluate(limit, key, cost, now).retryAfter;
     const retryAfter = Math.max(left, own > 0 ? own + this.lateness(time) : 0);
-    const remaining = denial.cost === 1 ? 0 : local.evaluate(key, 0, now).remaining;
+    const remaining = denial.cost === 1 ? 0 : local.evaluate(limit, key, 0, now).remaining;
     return this.answer(operation, time + denial.ahead, false, remaining, retryAfter, Math.max(0, denial.fullAt - time));
   }
 
   private answer(
-    { rule, key }: Operation,
+    operation: Operation,
     time: number,
     allowed: boolean,
     remaining: number,
     retryAfter: number,
     resetAfter: number,
   ): Answer {
-    const isAlone = this.local(rule).quotas.left(key, this.timers.now(), this.refresh) === UNKNOWABLE;
+    const { rule, key } = operation;
+    const left = this.local(rule).quotas.left(key, limitOf(operation), this.timers.now(), this.refresh);
+    const isAlone = left === UNKNOWABLE;
     const degraded = this.link.degraded || isAlone;
     return { time, allowed, remaining, retryAfter, resetAfter, source: "cache", degraded };
   }
 
   /** Asks the store whether a denial still holds, unless it says so by itself when it is told what is pending. */
-  private async verify({ rule, key }: Operation, local: LocalRule, denial: Denial): Promise<void> {
+  private async verify({ rule, key }: Operation, local: CachedCounter, denial: Denial): Promise<void> {
     await this.writeBehind.settle(local, key);
     if (local.denials.get(key, this.timers.now()) !== denial) return;
-    const operation = { rule, key, cost: 1 };
+    const operation = { rule, key, cost: 1, limit: denial.limit };
     try {
       const [answer] = await this.link.ask("peek", [operation]);
       this.learn(operation, answer);
@@ -360,55 +379,50 @@ export class CachedStore implements Store {
   }
 
   /** Remembers what the store said: how much is left of a quota, and until when a request is denied. */
-  private learn({ rule, key, cost }: Operation, answer: Answer): void {
-    const local = this.unchanged(rule);
-    if (local === undefined) return;
+  private learn(operation: Operation, answer: Answer): void {
+    const { rule, key, cost } = operation;
+    const limit = limitOf(operation);
+    const local = this.local(rule);
     const { allowed, remaining, retryAfter, resetAfter } = answer;
     const time = this.timers.now();
     // What stands in for the store inside does not know.
     if (answer.degraded) local.quotas.delete(key);
-    else if (this.confirm) local.quotas.set(key, remaining - this.writeBehind.unwritten(local, key), time);
+    else if (this.confirm) local.quotas.set(key, limit, remaining - this.writeBehind.unwritten(local, key), time);
     if (allowed || cost === 0 || retryAfter === Number.POSITIVE_INFINITY) return;
     const known = local.denials.get(key, time);
-    if (known !== undefined && known.cost < cost) return;
+    if (known !== undefined && known.cost < cost && sameLimit(known.limit, limit)) return;
     const ahead = answer.time - time;
-    local.denials.set(key, { cost, until: time + retryAfter, fullAt: time + resetAfter, ahead, askedAt: time }, time);
+    const denial = { limit, cost, until: time + retryAfter, fullAt: time + resetAfter, ahead, askedAt: time };
+    local.denials.set(key, denial, time);
   }
 
   /** Lifts a denial for which the store has room: it was asked after it had been told of all that led to the denial. */
   private lift(operation: Operation, { remaining }: Answer, denial: Denial | undefined): void {
     const { rule, key } = operation;
-    const local = this.unchanged(rule);
-    if (local === undefined || denial === undefined || local.denials.get(key, this.timers.now()) !== denial) return;
+    const local = this.local(rule);
+    if (denial === undefined || local.denials.get(key, this.timers.now()) !== denial) return;
+    if (!sameLimit(denial.limit, limitOf(operation))) return;
     if (remaining - this.writeBehind.unwritten(local, key) < denial.cost) return;
-    if (local.evaluate(key, denial.cost, this.clock.now()).allowed) local.denials.delete(key);
+    if (local.evaluate(denial.limit, key, denial.cost, this.clock.now()).allowed) local.denials.delete(key);
     else this.forget(operation, local);
   }
 
   /** A key starts anew, but for what the store is still to be told. */
-  private forget({ rule, key }: Operation, local: LocalRule): void {
+  private forget(operation: Operation, local: CachedCounter): void {
+    const { key } = operation;
     local.denials.delete(key);
-    this.own.apply("reset", [{ rule, key, cost: 1 }]);
-    this.own.apply("penalize", [{ rule, key, cost: this.writeBehind.unwritten(local, key) }]);
+    this.own.apply("reset", [operation]);
+    this.own.apply("penalize", [{ ...operation, cost: this.writeBehind.unwritten(local, key) }]);
   }
 
-  /** What is known of a rule, unless its limit has changed since the store was asked. */
-  private unchanged(rule: Rule): LocalRule | undefined {
-    const known = this.rules.get(rule.name);
-    return known === undefined || sameLimit(known.rule.limit, rule.limit) ? this.local(rule) : undefined;
-  }
-
-  private local(rule: Rule): LocalRule {
-    const known = this.rules.get(rule.name);
-    if (known === undefined) {
-      const local = new LocalRule(rule, this.own.ledger(rule), this.maxKeys);
-      this.rules.set(rule.name, local);
-      return local;
+  private local(rule: Rule): CachedCounter {
+    const counter = counterOf(rule);
+    let local = this.counters.get(counter);
+    if (local === undefined) {
+      local = new CachedCounter(rule, this.own, this.maxKeys);
+      this.counters.set(counter, local);
     }
-    if (known.rule.limit !== rule.limit && !sameLimit(known.rule.limit, rule.limit)) {
-      known.use(rule, this.own.ledger(rule));
-    }
-    return known;
+    return local;
   }
 
   /** How long after it was let in a unit may be unknown here to be too many: it waits, its timer is late, it travels. */
@@ -425,7 +439,7 @@ export class CachedStore implements Store {
     const now = this.timers.now();
     this.arrivals.perSecond(now);
     this.decidedHere.perSecond(now);
-    for (const { denials } of this.rules.values()) denials.sweep(STEPS_PER_FLUSH, now);
+    for (const { denials } of this.counters.values()) denials.sweep(STEPS_PER_FLUSH, now);
   }
 }
 

@@ -1,5 +1,8 @@
-/** What the store last said about a key, less what was let in here since. */
-interface KnownQuota {
+import { type Limit, sameLimit } from "../../limits/limit.ts";
+import { isReplacedBy, type UnderLimit } from "./remembered-denials.ts";
+
+/** What the store last said about a key under a limit, less what was admitted here since. */
+interface KnownQuota extends UnderLimit {
   left: number;
   /** When the store said it, by the local clock. */
   at: number;
@@ -17,19 +20,19 @@ export class KnownQuotas {
     this.maxKeys = maxKeys;
   }
 
-  /** What is left, unless nothing was heard for longer than `maxAge`. */
-  left(key: string, now: number, maxAge: number): number | undefined {
+  /** What is left under a limit, unless nothing was heard for longer than `maxAge`. */
+  left(key: string, limit: Limit, now: number, maxAge: number): number | undefined {
     const known = this.byKey.get(key);
-    if (known === undefined || Math.abs(now - known.at) > maxAge) return undefined;
+    if (known === undefined || Math.abs(now - known.at) > maxAge || !sameLimit(known.limit, limit)) return undefined;
     return known.left;
   }
 
-  /** Takes in what the store said. */
-  set(key: string, left: number, now: number): void {
+  /** Takes in what the store said under a limit. */
+  set(key: string, limit: Limit, left: number, now: number): void {
     const known = this.byKey.get(key);
     if (known !== undefined) {
-      known.left = left;
-      known.at = now;
+      if (!isReplacedBy(known, limit)) return;
+      this.byKey.set(key, { limit, left, at: now });
       return;
     }
     if (this.byKey.size >= this.maxKeys) {
@@ -38,22 +41,18 @@ export class KnownQuotas {
         break;
       }
     }
-    this.byKey.set(key, { left, at: now });
+    this.byKey.set(key, { limit, left, at: now });
   }
 
-  /** Counts what was let in here; what is left then, if anything is known. */
-  spend(key: string, cost: number): number | undefined {
+  /** Counts what was admitted here; what is left under the limit then, if that is known. */
+  spend(key: string, limit: Limit, cost: number): number | undefined {
     const known = this.byKey.get(key);
     if (known === undefined) return undefined;
     known.left -= cost;
-    return known.left;
+    return sameLimit(known.limit, limit) ? known.left : undefined;
   }
 
   delete(key: string): void {
     this.byKey.delete(key);
-  }
-
-  clear(): void {
-    this.byKey.clear();
   }
 }

@@ -1,5 +1,8 @@
-/** A request of `cost` or more is denied until a time. */
+import { type Limit, sameLimit } from "../../limits/limit.ts";
+
+/** A request of `cost` or more is denied until a time, if it comes with the same limit. */
 export interface Denial {
+  readonly limit: Limit;
   readonly cost: number;
   readonly until: number;
   /** When the full quota is there again. */
@@ -10,6 +13,23 @@ export interface Denial {
   askedAt: number;
 }
 
+/** An entry that was learned under a limit. */
+export interface UnderLimit {
+  readonly limit: Limit;
+  /** The other limit that the latest news came with, if it was another. */
+  otherLimit?: Limit;
+}
+
+/** Whether news under a limit take the place of an entry: it is of the same limit, or the other one has come before. */
+export function isReplacedBy(entry: UnderLimit, limit: Limit): boolean {
+  if (sameLimit(entry.limit, limit)) return true;
+  if (entry.otherLimit !== undefined && sameLimit(entry.otherLimit, limit)) return true;
+  entry.otherLimit = limit;
+  return false;
+}
+
+type KnownDenial = Denial & UnderLimit;
+
 const STEPS_PER_DENIAL = 2;
 
 /**
@@ -17,7 +37,7 @@ const STEPS_PER_DENIAL = 2;
  * they are let in until the store says it again.
  */
 export class Denials {
-  private readonly byKey = new Map<string, Denial>();
+  private readonly byKey = new Map<string, KnownDenial>();
   private readonly maxKeys: number;
   /** Goes round and round; a map's iterator stays good while entries come and go. */
   private cursor = this.byKey.entries();
@@ -37,8 +57,11 @@ export class Denials {
     return undefined;
   }
 
+  /** A denial under another limit than the one that is known takes its place when that limit comes a second time. */
   set(key: string, denial: Denial, now: number): void {
     this.sweep(STEPS_PER_DENIAL, now);
+    const known = this.byKey.get(key);
+    if (known !== undefined && now < known.until && !isReplacedBy(known, denial.limit)) return;
     this.byKey.delete(key);
     if (this.byKey.size >= this.maxKeys) this.forgetFirst();
     this.byKey.set(key, denial);
@@ -46,10 +69,6 @@ export class Denials {
 
   delete(key: string): void {
     this.byKey.delete(key);
-  }
-
-  clear(): void {
-    this.byKey.clear();
   }
 
   /** Looks at the next few entries, and forgets those that are over. */

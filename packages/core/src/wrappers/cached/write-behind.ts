@@ -1,7 +1,8 @@
 import type { Clock } from "../../clock/clock.ts";
 import { StoreError } from "../../errors.ts";
+import type { Limit } from "../../limits/limit.ts";
 import { windowEnd } from "../../limits/window-end.ts";
-import type { Answer, Rule } from "../../stores/store.ts";
+import { type Answer, limitOf, type Operation, type Rule } from "../../stores/store.ts";
 import { RecentWorst } from "./recent-maximum.ts";
 import type { StoreLink } from "./timed-store.ts";
 
@@ -9,14 +10,16 @@ import type { StoreLink } from "./timed-store.ts";
 export interface Delta {
   readonly home: DeltaHome;
   readonly key: string;
+  /** Under which rule and limit the latest of them were admitted. */
+  rule: Rule;
+  limit: Limit;
   units: number;
   /** From when on they count no longer: later than that they are charged to nobody. */
   closes: number;
 }
 
-/** The deltas of one rule, by key; and the rule as it is now. */
+/** The deltas of one counter, by key. */
 export interface DeltaHome {
-  readonly rule: Rule;
   readonly deltas: Map<string, Delta>;
   /** Units that were sent and not answered yet, by key. */
   readonly inFlight: Map<string, number>;
@@ -42,9 +45,9 @@ export interface WriteBehindOptions {
   /** For timers, and to measure how late they fire. */
   readonly timers: Clock;
   /** Called with what the store says to each write. */
-  readonly onAnswer: (rule: Rule, key: string, answer: Answer) => void;
+  readonly onAnswer: (delta: Delta, answer: Answer) => void;
   /** Called when a write fails; says whether that concerns the whole store, and not this key only. */
-  readonly onFailure: (rule: Rule, key: string) => boolean;
+  readonly onFailure: (delta: Delta) => boolean;
   /** Called with each flush. */
   readonly onFlush: () => void;
 }
@@ -97,14 +100,18 @@ export class WriteBehind {
   }
 
   /** Takes note of a request that was let in. */
-  add(home: DeltaHome, key: string, cost: number, now: number): void {
+  add(home: DeltaHome, operation: Operation, now: number): void {
+    const { rule, key, cost } = operation;
+    const limit = limitOf(operation);
     const delta = home.deltas.get(key);
     if (delta !== undefined && now < delta.closes) {
       delta.units += cost;
+      delta.rule = rule;
+      delta.limit = limit;
       return;
     }
     if (delta !== undefined) this.drop(delta, "closed");
-    this.wait({ home, key, units: cost, closes: windowEnd(home.rule.limit, now) });
+    this.wait({ home, key, rule, limit, units: cost, closes: windowEnd(limit, now) });
   }
 
   /** Takes a key's delta out, if it has one. */
@@ -217,9 +224,9 @@ export class WriteBehind {
   }
 
   /** Whether the store answers a peek. */
-  private async answers({ home, key }: Delta): Promise<boolean> {
+  private async answers({ rule, key, limit }: Delta): Promise<boolean> {
     try {
-      await this.link.ask("peek", [{ rule: home.rule, key, cost: 1 }]);
+      await this.link.ask("peek", [{ rule, key, cost: 1, limit }]);
       return true;
     } catch (error) {
       this.link.fail("peek", error);
@@ -236,15 +243,14 @@ export class WriteBehind {
   }
 
   private async send(delta: Delta): Promise<void> {
-    const { key, units, closes } = delta;
-    const { rule } = delta.home;
+    const { rule, key, limit, units, closes } = delta;
     try {
-      const [answer] = await this.link.ask("penalize", [{ rule, key, cost: units }], { voidFrom: closes });
+      const [answer] = await this.link.ask("penalize", [{ rule, key, cost: units, limit }], { voidFrom: closes });
       land(delta);
-      this.options.onAnswer(rule, key, answer);
+      this.options.onAnswer(delta, answer);
     } catch (error) {
       land(delta);
-      await this.notWritten(delta, error, this.options.onFailure(rule, key));
+      await this.notWritten(delta, error, this.options.onFailure(delta));
     }
   }
 

@@ -1,4 +1,5 @@
 import { StoreError } from "../../errors.ts";
+import { type Limit, sameLimit } from "../../limits/limit.ts";
 import type { Answer, LeaseView } from "../../stores/store.ts";
 import type { BatchSize } from "./batch-size.ts";
 import { Shutter } from "./empty-pool.ts";
@@ -31,6 +32,11 @@ export interface Surroundings {
  * lets nobody ask a pool that is known to be empty.
  */
 export class Lease {
+  /** The limit that it was made under, and whose calls it serves. */
+  readonly limit: Limit;
+  readonly pool: Pool;
+  /** The other limit that the latest call came with, if it had another. */
+  private otherLimit: Limit | undefined;
   /** When it was last asked, by our clock. */
   usedAt: number;
   /** Whether nobody will pay from it any more. */
@@ -55,20 +61,34 @@ export class Lease {
   /** Resolves when the last question to the pool is answered. */
   private asked: Promise<void> = Promise.resolve();
   private readonly line = new Line();
-  private readonly pool: Pool;
   private readonly bank: Bank;
   private readonly size: BatchSize;
   private readonly around: Surroundings;
 
-  constructor(pool: Pool, bank: Bank, size: BatchSize, around: Surroundings) {
+  constructor(limit: Limit, pool: Pool, bank: Bank, size: BatchSize, around: Surroundings) {
+    this.limit = limit;
     this.pool = pool;
     this.bank = bank;
     this.size = size;
     this.around = around;
     this.usedAt = around.settings.clock.now();
-    this.left = pool.rule.limit.burst;
+    this.left = pool.limit.burst;
     this.fullAt = this.usedAt;
     this.ahead = around.ahead();
+  }
+
+  /** Whether calls with this limit are paid from it. */
+  serves(limit: Limit): boolean {
+    if (!sameLimit(limit, this.limit)) return false;
+    this.otherLimit = undefined;
+    return true;
+  }
+
+  /** Whether a limit that it does not serve comes for the second time in a row: then the key has changed its limit. */
+  isReplacedBy(limit: Limit): boolean {
+    if (this.otherLimit !== undefined && sameLimit(limit, this.otherLimit)) return true;
+    this.otherLimit = limit;
+    return false;
   }
 
   /** The answer to a request if it can be given here: undefined if the pool must be asked. */
@@ -249,7 +269,7 @@ export class Lease {
 
   private nextBatch(now: number): number {
     // A pool that is full by now has all of it.
-    const left = now >= this.fullAt ? this.pool.rule.limit.burst : this.left;
+    const left = now >= this.fullAt ? this.pool.limit.burst : this.left;
     this.batch = Math.min(this.size.next(left, this.spent, now), this.pool.most - this.held);
     this.low = Math.floor(this.batch * this.around.settings.prefetchAt);
     this.spent = 0;
@@ -274,7 +294,7 @@ export class Lease {
 
   /** Gets what these need, and a batch beside it. Whom the pool has not enough for is denied. */
   private async fetch(waiters: readonly Waiter[], batch: number): Promise<void> {
-    const { burst } = this.pool.rule.limit;
+    const { burst } = this.pool.limit;
     let waiting = this.line.firstOf(waiters, burst);
     let extra = batch;
     let { debt } = this;

@@ -1,13 +1,23 @@
 import type { Clock } from "../../clock/clock.ts";
 import { SystemClock } from "../../clock/system-clock.ts";
 import { HeadgateError, StoreError, shown } from "../../errors.ts";
-import type { Limit } from "../../limits/limit.ts";
+import { type Limit, sameLimit } from "../../limits/limit.ts";
 import type { Holds } from "../../reservations/journal.ts";
-import type { Action, Answer, ApplyOptions, LeaseView, Operation, Rule, Store } from "../../stores/store.ts";
+import {
+  type Action,
+  type Answer,
+  type ApplyOptions,
+  counterOf,
+  type LeaseView,
+  limitOf,
+  type Operation,
+  type Rule,
+  type Store,
+} from "../../stores/store.ts";
 import { BatchSize } from "./batch-size.ts";
 import { Lease } from "./lease.ts";
+import { type LeasedCounter, LeasedCounters } from "./leased-counters.ts";
 import { type LeasedOptions, readLeasedOptions, type Settings } from "./leased-options.ts";
-import { type LeasedRule, LeasedRules } from "./leased-rule.ts";
 import { type Counts, type LeasedStats, noCounts } from "./leased-stats.ts";
 import { requireLeasable } from "./pool.ts";
 import { Bank } from "./pool-client.ts";
@@ -41,7 +51,7 @@ export class LeasedStore implements Store {
   /** The store's time, or a guess at it where the store tells none. */
   private readonly storeTime: Clock;
   private readonly tempo = new Tempo();
-  private readonly rules: LeasedRules;
+  private readonly counters: LeasedCounters;
   private readonly counts: Counts = noCounts();
   private readonly news: News;
   /** What the ids of this node's grants begin with: nobody else's do. */
@@ -52,7 +62,7 @@ export class LeasedStore implements Store {
 
   constructor(store: Store & Closable, options: LeasedOptions) {
     this.settings = readLeasedOptions(options);
-    this.rules = new LeasedRules(this.settings, this.tempo);
+    this.counters = new LeasedCounters(this.settings, this.tempo);
     this.store = store;
     if (store.clock !== undefined) this.clock = store.clock;
     if (store.holds !== undefined) this.holds = store.holds;
@@ -67,15 +77,16 @@ export class LeasedStore implements Store {
 
   /** What this node holds of a key's quota; undefined if it is not leased for. */
   leaseOf(rule: string, key: string): LeaseView | undefined {
-    return this.leaseNamed(rule, key)?.view(this.time.now());
+    return this.counters.named(rule)?.leases.get(key)?.view(this.time.now());
   }
 
-  /** Refuses a rule of which no quota can be held, before the first request. What was held under another limit of its name may be of no use now. */
+  /** Refuses a rule of which no quota can be held, before the first request. What is held of other windows is of no use now. */
   open(rule: Rule): void {
-    if (!this.rules.has(rule)) return;
+    const counter = this.counters.of(rule);
+    if (counter === undefined) return;
     requireLeasable(rule.name, rule.limit);
-    for (const other of this.rules.named(rule.name)) {
-      if (!sameWindows(other.limit, rule.limit)) for (const key of other.leases.keys()) this.letGo(other, key)?.drop();
+    for (const [key, { limit }] of counter.leases) {
+      if (!sameWindows(limit, rule.limit)) this.letGo(counter, key)?.drop();
     }
   }
 
@@ -86,10 +97,10 @@ export class LeasedStore implements Store {
     if (options?.idempotencyKey !== undefined) return this.straight("take", operations, options);
     if (operations.length > 1) return this.takeTogether(operations, options);
     const [operation] = operations;
-    const { rule, key, cost } = operation;
+    const { cost } = operation;
     const now = this.time.now();
-    const lease = this.leaseFor(rule, key, now);
-    if (lease === undefined || cost > this.poolRule(rule).limit.burst) {
+    const lease = this.leaseFor(operation, now);
+    if (lease === undefined || cost > lease.pool.limit.burst) {
       return this.straight("take", operations, options);
     }
     const answer = lease.answer(cost, now);
@@ -100,52 +111,53 @@ export class LeasedStore implements Store {
   async close(): Promise<void> {
     this.isClosed = true;
     this.stopTending?.abort();
-    const leases = this.rules.all().flatMap((rule) => [...rule.leases.values()]);
+    const leases = this.counters.all().flatMap((counter) => [...counter.leases.values()]);
     await Promise.all(leases.map((lease) => lease.end()));
     this.news.close();
     await this.store.close?.();
   }
 
-  /** The lease of a key that comes often enough to have one. */
-  private leaseFor(rule: Rule, key: string, now: number): Lease | undefined {
-    const known = this.rules.of(rule);
-    if (known === undefined || known.pool.most === 0) return undefined;
-    const lease = known.leases.get(key);
-    if (lease !== undefined) return lease;
-    if (this.counts.leases >= this.settings.maxLeases || !known.heat.feel(key, now)) return undefined;
-    return this.promote(rule, known, key, now);
+  /** The lease of a key that comes often enough to have one. A call with another limit than the lease's goes to the store. */
+  private leaseFor(operation: Operation, now: number): Lease | undefined {
+    const { key } = operation;
+    const limit = limitOf(operation);
+    const counter = this.counters.of(operation.rule);
+    const lease = counter?.leases.get(key);
+    if (lease?.serves(limit)) return lease;
+    if (counter === undefined || this.counters.poolOf(operation.rule, limit).most === 0) return undefined;
+    if (lease !== undefined) {
+      if (!lease.isReplacedBy(limit)) return undefined;
+      this.letGo(counter, key);
+      if (sameWindows(lease.limit, limit)) void lease.end();
+      else lease.drop();
+    } else if (this.counts.leases >= this.settings.maxLeases || !counter.heat.feel(key, now)) {
+      return undefined;
+    }
+    return this.promote(operation, counter, now);
   }
 
-  private promote(rule: Rule, known: LeasedRule, key: string, now: number): Lease {
+  private promote(operation: Operation, counter: LeasedCounter, now: number): Lease {
     const { store, time, settings, counts } = this;
-    const { pool } = known;
-    this.retire(rule, key);
-    const bank = new Bank(store, pool, key, time, this.newId);
-    const lease: Lease = new Lease(pool, bank, new BatchSize(settings.base, now), {
+    const { rule, key } = operation;
+    const limit = limitOf(operation);
+    const pool = this.counters.poolOf(rule, limit);
+    const bank = new Bank(store, rule, pool, key, time, this.newId);
+    const lease: Lease = new Lease(limit, pool, bank, new BatchSize(settings.base, now), {
       settings,
       counts,
-      straight: async (cost) => only(await this.straight("take", [{ rule, key, cost }])),
-      tellShut: (from, until, seenAt) => this.news.shut(pool.rule, key, from, until, seenAt),
-      tellOpen: (at) => this.news.opened(rule.name, key, at),
+      straight: async (cost) => only(await this.straight("take", [{ rule, key, cost, limit }])),
+      tellShut: (from, until, seenAt) => this.news.shut(counter.name, key, pool.limit, from, until, seenAt),
+      tellOpen: (at) => this.news.opened(counter.name, key, at),
       ahead: () => this.storeTime.now() - time.now(),
     });
-    known.leases.set(key, lease);
+    counter.leases.set(key, lease);
     counts.leases += 1;
-    this.news.follow(pool.rule, key, lease);
+    this.news.follow(counter.name, key, pool.limit, lease);
     if (this.stopTending === undefined) void this.tend();
     return lease;
   }
 
-  /** Under another limit there may be another lease of the key. Nobody pays from that any more. */
-  private retire({ name, limit }: Rule, key: string): void {
-    for (const other of this.rules.named(name)) {
-      const lease = this.letGo(other, key);
-      if (sameWindows(other.limit, limit)) void lease?.end();
-      else lease?.drop();
-    }
-  }
-
-  private letGo({ name, leases }: LeasedRule, key: string): Lease | undefined {
+  private letGo({ name, leases }: LeasedCounter, key: string): Lease | undefined {
     const lease = leases.get(key);
     if (lease === undefined) return undefined;
     lease.isLeft = true;
@@ -155,23 +167,14 @@ export class LeasedStore implements Store {
     return lease;
   }
 
-  private leaseNamed(name: string, key: string): Lease | undefined {
-    for (const { leases } of this.rules.named(name)) {
-      const lease = leases.get(key);
-      if (lease !== undefined) return lease;
-    }
-    return undefined;
+  private leaseOn({ rule, key }: Operation): Lease | undefined {
+    return this.counters.named(counterOf(rule))?.leases.get(key);
   }
 
   private readonly newId = (): string => {
     this.grants += 1;
     return `${this.node}:${this.grants}`;
   };
-
-  /** What the store keeps the pool of a rule under. */
-  private poolRule(rule: Rule): Rule {
-    return this.rules.of(rule)?.pool.rule ?? rule;
-  }
 
   private straight(
     action: Action,
@@ -191,17 +194,20 @@ export class LeasedStore implements Store {
     return answered;
   }
 
+  /** An operation on what the store keeps, less what the nodes may hold. */
   private readonly pooled = (operation: Operation): Operation => {
-    const rule = this.poolRule(operation.rule);
-    return rule === operation.rule ? operation : { ...operation, rule };
+    if (!this.counters.has(operation.rule)) return operation;
+    const limit = limitOf(operation);
+    const pool = this.counters.poolOf(operation.rule, limit);
+    return pool.limit === limit ? operation : { ...operation, limit: pool.limit };
   };
 
   /** A request with several limits: what is held pays for some of them, and the store decides on the others. */
   private async takeTogether(operations: readonly Operation[], options: ApplyOptions | undefined): Promise<Answers> {
     const now = this.time.now();
-    const paid = operations.map(({ rule, key, cost }) => {
-      const lease = this.leaseFor(rule, key, now);
-      return lease?.hold(cost, now) ? { lease, epoch: lease.currentEpoch } : undefined;
+    const paid = operations.map((operation) => {
+      const lease = this.leaseFor(operation, now);
+      return lease?.hold(operation.cost, now) ? { lease, epoch: lease.currentEpoch } : undefined;
     });
     const rest = operations.filter((_, i) => paid[i] === undefined);
     const giveBack = (): void => {
@@ -235,23 +241,23 @@ export class LeasedStore implements Store {
     const answers = await this.straight(action, operations, options);
     const now = this.time.now();
     if (action === "refund" || action === "reset") {
-      this.each(operations, (lease, rule, key) => {
+      this.each(operations, (lease, { rule, key }) => {
         lease.shutter.open(now);
-        if (action === "reset") this.news.reset(rule, key);
-        else this.news.opened(rule, key, now);
+        if (action === "reset") this.news.reset(counterOf(rule), key);
+        else this.news.opened(counterOf(rule), key, now);
       });
     }
-    return operations.map(({ rule, key, cost }, i) => {
-      const lease = this.leaseNamed(rule.name, key);
-      if (lease === undefined) return answers[i];
-      return withLease(answers[i], lease.view(now), action === "peek" ? cost : 1);
+    return operations.map((operation, i) => {
+      const lease = this.leaseOn(operation);
+      if (lease === undefined || !sameLimit(lease.limit, limitOf(operation))) return answers[i];
+      return withLease(answers[i], lease.view(now), action === "peek" ? operation.cost : 1);
     });
   }
 
-  private each(operations: readonly Operation[], act: (lease: Lease, rule: string, key: string) => void): void {
-    for (const { rule, key } of operations) {
-      const lease = this.leaseNamed(rule.name, key);
-      if (lease !== undefined) act(lease, rule.name, key);
+  private each(operations: readonly Operation[], act: (lease: Lease, operation: Operation) => void): void {
+    for (const operation of operations) {
+      const lease = this.leaseOn(operation);
+      if (lease !== undefined) act(lease, operation);
     }
   }
 
@@ -267,17 +273,17 @@ export class LeasedStore implements Store {
       const now = this.time.now();
       const isRelief = now >= relief;
       if (isRelief) relief = now + giveBackEvery;
-      for (const rule of this.rules.all()) {
-        for (const [key, lease] of rule.leases) this.tendTo(rule, key, lease, now, isRelief);
+      for (const counter of this.counters.all()) {
+        for (const [key, lease] of counter.leases) this.tendTo(counter, key, lease, now, isRelief);
       }
     }
     if (this.stopTending === stop) this.stopTending = undefined;
   }
 
-  private tendTo(rule: LeasedRule, key: string, lease: Lease, now: number, isRelief: boolean): void {
+  private tendTo(counter: LeasedCounter, key: string, lease: Lease, now: number, isRelief: boolean): void {
     const isIdle = now - lease.usedAt >= this.tempo.rest(this.settings.idle);
     if (isIdle && lease.isBare(now)) {
-      this.letGo(rule, key);
+      this.letGo(counter, key);
       return;
     }
     void lease.clearDoubts();

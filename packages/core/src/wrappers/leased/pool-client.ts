@@ -1,6 +1,6 @@
 import type { Clock } from "../../clock/clock.ts";
 import { StoreError } from "../../errors.ts";
-import type { Answer, Operation, Store } from "../../stores/store.ts";
+import type { Answer, Operation, Rule, Store } from "../../stores/store.ts";
 import type { Pool } from "./pool.ts";
 
 /** How long the store remembers a grant or a return by its id, in microseconds: so long it can be asked again. */
@@ -36,13 +36,15 @@ export class Bank {
   private readonly inDoubt: Doubt[] = [];
   private clearing = 0;
   private readonly store: Store;
+  private readonly rule: Rule;
   private readonly pool: Pool;
   private readonly key: string;
   private readonly clock: Clock;
   private readonly newId: () => string;
 
-  constructor(store: Store, pool: Pool, key: string, clock: Clock, newId: () => string) {
+  constructor(store: Store, rule: Rule, pool: Pool, key: string, clock: Clock, newId: () => string) {
     this.store = store;
+    this.rule = rule;
     this.pool = pool;
     this.key = key;
     this.clock = clock;
@@ -109,7 +111,7 @@ export class Bank {
   }
 
   private operation(cost: number): Operation {
-    return { rule: this.pool.rule, key: this.key, cost };
+    return { rule: this.rule, key: this.key, cost, limit: this.pool.limit };
   }
 
   private doubt(grant: Doubt): void {

@@ -1,6 +1,7 @@
 import type { Clock } from "../../clock/clock.ts";
+import { type Limit, limitText } from "../../limits/limit.ts";
 import type { Bulletin } from "../../stores/notifications.ts";
-import type { Rule, Store } from "../../stores/store.ts";
+import type { Store } from "../../stores/store.ts";
 import type { Lease } from "./lease.ts";
 
 /**
@@ -28,18 +29,18 @@ export class News {
     this.time = time;
   }
 
-  /** `rule`: the one of the pool. */
-  follow(rule: Rule, key: string, lease: Lease): void {
+  /** `limit`: the one of the pool. */
+  follow(counter: string, key: string, limit: Limit, lease: Lease): void {
     if (this.bulletin === undefined) return;
-    const topic = topicOf(rule.name, key);
+    const topic = topicOf(counter, key);
     this.followed.set(
       topic,
-      this.bulletin.subscribe(topic, (text) => this.hear(text, rule, key, lease)),
+      this.bulletin.subscribe(topic, (text) => this.hear(text, counter, key, limit, lease)),
     );
   }
 
-  leave(rule: string, key: string): void {
-    const topic = topicOf(rule, key);
+  leave(counter: string, key: string): void {
+    const topic = topicOf(counter, key);
     this.followed.get(topic)?.();
     this.followed.delete(topic);
   }
@@ -50,25 +51,25 @@ export class News {
   }
 
   /** Times are those of our clock. */
-  shut(rule: Rule, key: string, from: number, until: number, seenAt: number): void {
+  shut(counter: string, key: string, limit: Limit, from: number, until: number, seenAt: number): void {
     const ahead = this.ahead();
     const shut = [from, Math.floor(until + ahead), Math.floor(seenAt + ahead)] as const;
-    this.post(rule.name, key, { shut, under: JSON.stringify(rule.limit) });
+    this.post(counter, key, { shut, under: limitText(limit) });
   }
 
-  opened(rule: string, key: string, at: number): void {
-    this.post(rule, key, { open: Math.floor(at + this.ahead()) });
+  opened(counter: string, key: string, at: number): void {
+    this.post(counter, key, { open: Math.floor(at + this.ahead()) });
   }
 
-  reset(rule: string, key: string): void {
-    this.post(rule, key, { reset: true });
+  reset(counter: string, key: string): void {
+    this.post(counter, key, { reset: true });
   }
 
-  private post(rule: string, key: string, item: Item): void {
-    this.bulletin?.post(topicOf(rule, key), JSON.stringify(item));
+  private post(counter: string, key: string, item: Item): void {
+    this.bulletin?.post(topicOf(counter, key), JSON.stringify(item));
   }
 
-  private hear(text: string, rule: Rule, key: string, lease: Lease): void {
+  private hear(text: string, counter: string, key: string, limit: Limit, lease: Lease): void {
     const item = readItem(text);
     if (item === undefined) return;
     const ahead = this.ahead();
@@ -76,11 +77,11 @@ export class News {
     // A time to come is none of a pool that was opened: asking it would not end before then.
     else if ("open" in item) lease.shutter.open(Math.min(item.open - ahead, this.time.now()));
     // Under another limit, as while it is changed on one node after the other, there may be room.
-    else if (item.under === JSON.stringify(rule.limit)) {
+    else if (item.under === limitText(limit)) {
       const [from, until, seenAt] = item.shut;
       // Whoever heard only this one, which came too late, would believe it.
       if (!lease.shutter.shut(from, until - ahead, seenAt - ahead - DIFFERENCE))
-        this.opened(rule.name, key, lease.shutter.lastOpenedAt);
+        this.opened(counter, key, lease.shutter.lastOpenedAt);
     }
   }
 
@@ -90,8 +91,8 @@ export class News {
   }
 }
 
-function topicOf(rule: string, key: string): string {
-  return JSON.stringify([rule, key]);
+function topicOf(counter: string, key: string): string {
+  return JSON.stringify([counter, key]);
 }
 
 /** What others write is not trusted to be of our making. */

@@ -1,6 +1,6 @@
 import { HeadgateError } from "../../errors.ts";
 import { type Limit, makeLimit, withBurst } from "../../limits/limit.ts";
-import type { Answer, Rule } from "../../stores/store.ts";
+import type { Answer } from "../../stores/store.ts";
 import type { Settings } from "./leased-options.ts";
 
 /** The part of a bucket that its nodes may hold together. */
@@ -8,9 +8,10 @@ const HELD_PART = 0.1;
 /** No two clocks that tell seconds differ by more than this part of a span: quartz is ten times as good. */
 const DRIFT = 0.001;
 
-/** How the store keeps the quota that the nodes of a rule take from. */
+/** How the store keeps the quota that the nodes take from. */
 export interface Pool {
-  readonly rule: Rule;
+  /** Under which the store counts: what nodes hold is not in it. */
+  readonly limit: Limit;
   /** Whether it is full again at one moment, and everything that was taken before is worth nothing then. */
   readonly isWindow: boolean;
   /** How much one node may hold; 0 if the rule is too small to be shared out. */
@@ -29,15 +30,14 @@ export interface Pool {
  * Not in a log, a sliding or a bucketed window: there each unit counts from the moment at which it passed, and one
  * that was taken early would be forgotten early. Not in a leaky bucket: its units have a place in a queue.
  */
-export function poolOf(rule: Rule, settings: Settings): Pool {
-  const { name, limit } = rule;
-  requireLeasable(name, limit);
+export function poolOf(rule: string, limit: Limit, settings: Settings): Pool {
+  requireLeasable(rule, limit);
   const { nodes, base = 0, overProvision, leaseTime } = settings;
   const extra = overProvision ? nodes * base : 0;
   if (limit.algorithm === "fixed_window") {
     const total = extra > 0 ? makeLimit({ ...limit, limit: limit.limit + extra, burst: limit.limit + extra }) : limit;
     return {
-      rule: extra > 0 ? { name, limit: total } : rule,
+      limit: total,
       isWindow: true,
       most: Number.POSITIVE_INFINITY,
       deadline: (sentAt, { resetAfter }) => sentAt + Math.floor(resetAfter * (1 - DRIFT)),
@@ -46,7 +46,7 @@ export function poolOf(rule: Rule, settings: Settings): Pool {
   const most = Math.floor((limit.burst * HELD_PART) / nodes);
   const burst = limit.burst - (overProvision ? 0 : most * nodes);
   return {
-    rule: burst === limit.burst ? rule : { name, limit: withBurst(limit, burst) },
+    limit: burst === limit.burst ? limit : withBurst(limit, burst),
     isWindow: false,
     most,
     deadline: (sentAt) => sentAt + leaseTime,

@@ -1,7 +1,7 @@
 import type { Clock } from "../../clock/clock.ts";
 import type { Limit } from "../../limits/limit.ts";
 import { MemoryStore } from "../../stores/memory/memory-store.ts";
-import type { Action, Answer, ApplyOptions, Operation } from "../../stores/store.ts";
+import { type Action, type Answer, type ApplyOptions, limitOf, type Operation } from "../../stores/store.ts";
 import { KnownKeys, type Report, type StandingDenial } from "./known-keys.ts";
 import { leftOfShare, queueRoom, shareOf } from "./node-share.ts";
 import type { Policy } from "./on-error.ts";
@@ -74,7 +74,7 @@ export class StandIn {
       if (denial !== undefined)
         return told(now, false, denial.remaining, never ?? denial.retryAfter, denial.resetAfter);
       // Where all pass, nothing is counted, and so nothing is known to be used.
-      return told(now, never === undefined, operation.rule.limit.burst, never ?? 0, 0);
+      return told(now, never === undefined, limitOf(operation).burst, never ?? 0, 0);
     });
   }
 
@@ -96,7 +96,7 @@ export class StandIn {
     const done = action === "take" && denials.some((denial) => denial !== undefined) ? "peek" : action;
     const answers = this.memory.apply(done, operations.map(this.shared));
     return operations.map((operation, i) => {
-      const { limit } = operation.rule;
+      const limit = limitOf(operation);
       const { remaining, retryAfter, resetAfter } = answers[i];
       const denial = denials[i];
       // More than the share, but not than the limit, passes when the store is back.
@@ -116,12 +116,12 @@ export class StandIn {
   private startShare(operation: Operation, memory: MemoryStore): void {
     const report = this.known.takeReport(operation, this.clock.now());
     if (report === undefined) return;
-    const left = this.leftOf(operation.rule.limit, report);
-    const { rule, key } = this.shared(operation);
+    const left = this.leftOf(limitOf(operation), report);
+    const shared = this.shared(operation);
     // As of when the store was asked: what has flowed back since is not used any more.
     this.past = report.at;
-    const [{ remaining }] = memory.apply("peek", [{ rule, key, cost: 0 }]);
-    if (remaining > left) memory.apply("penalize", [{ rule, key, cost: remaining - left }]);
+    const [{ remaining }] = memory.apply("peek", [{ ...shared, cost: 0 }]);
+    if (remaining > left) memory.apply("penalize", [{ ...shared, cost: remaining - left }]);
     this.past = undefined;
   }
 
@@ -129,8 +129,8 @@ export class StandIn {
     return isShare ? remaining : leftOfShare(limit, remaining, this.nodes);
   }
 
-  private readonly shared = ({ rule, key, cost }: Operation): Operation => {
-    return { rule: { name: rule.name, limit: this.share(rule.limit) }, key, cost };
+  private readonly shared = (operation: Operation): Operation => {
+    return { ...operation, limit: this.share(limitOf(operation)) };
   };
 
   private share(limit: Limit): Limit {
@@ -167,5 +167,5 @@ function askedCost(action: Action, { cost }: Operation): number {
 
 /** Whether the limit could ever let it pass. */
 function canFit(action: Action, operation: Operation): boolean {
-  return askedCost(action, operation) <= operation.rule.limit.burst;
+  return askedCost(action, operation) <= limitOf(operation).burst;
 }

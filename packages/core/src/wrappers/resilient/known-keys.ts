@@ -1,8 +1,8 @@
 import type { Clock } from "../../clock/clock.ts";
-import { type Limit, sameLimit } from "../../limits/limit.ts";
+import { type Limit, limitText } from "../../limits/limit.ts";
 import { KeyHash } from "../../stores/memory/key-hash.ts";
 import { KeyTable } from "../../stores/memory/key-table.ts";
-import type { Answer, Operation, Rule } from "../../stores/store.ts";
+import { type Answer, counterOf, limitOf, type Operation } from "../../stores/store.ts";
 
 /** What the store last said about the quota of a key, in units and microseconds of the local clock. */
 export interface Report {
@@ -29,7 +29,9 @@ const DENIED_COST = 3;
 const DENIED_UNTIL = 4;
 /** 1 if REMAINING is that of this process's own share. */
 const IS_SHARE = 5;
-const ROW_LENGTH = 6;
+/** Under which limit the store said it: it says nothing about others. */
+const LIMIT = 6;
+const ROW_LENGTH = 7;
 
 /** In the place of REMAINING: the report has been used. */
 const USED = -1;
@@ -39,22 +41,18 @@ const FULLEST = 0.8;
 /** How many rows are looked at to find one that may go. */
 const STEPS_FOR_ROOM = 64;
 
-interface KnownRule {
-  limit: Limit;
-  /** Mixed into the hashes of its keys; another limit under the same name has another salt, and so knows no keys. */
-  salt: Int32Array;
-}
-
 /**
  * What the store last said about keys: how much was left, and until when it denies them. The memory is bounded:
- * at most `maxKeys` rows of seven numbers, whatever the keys are and however many rules there are. At the bound a
+ * at most `maxKeys` rows of eight numbers, whatever the keys are and however many limits there are. At the bound a
  * key that is not denied goes first, so a flood of new keys does not wash denials away.
  */
 export class KnownKeys {
   private readonly maxKeys: number;
   private readonly clock: Clock;
   private readonly hash = new KeyHash();
-  private readonly rules = new Map<string, KnownRule>();
+  /** Mixed into the hashes of keys, by counter. */
+  private readonly salts = new Map<string, Int32Array>();
+  private readonly limitIds = new WeakMap<Limit, number>();
   private table = new KeyTable(FEWEST_SLOTS, ROW_LENGTH);
   /** Which slot is looked at next for a row that may go. */
   private cursor = 0;
@@ -74,13 +72,20 @@ export class KnownKeys {
    * Takes in an answer of the store to a request of `cost` that was sent at `at`. `mayBeOld`: it may repeat what was
    * answered minutes ago, so it can only make what is known stricter.
    */
-  learn({ rule, key }: Operation, cost: number, answer: Answer, at: number, mayBeOld: boolean): void {
+  learn(operation: Operation, cost: number, answer: Answer, at: number, mayBeOld: boolean): void {
     const { allowed, remaining, retryAfter, resetAfter } = answer;
     const isDenial = !allowed && retryAfter > 0 && Number.isFinite(retryAfter);
-    let row = this.find(rule, key);
+    const limit = this.limitId(limitOf(operation));
+    let row = this.find(operation);
     if (row < 0) {
       if (!this.makeRoom(isDenial)) return;
       row = this.table.add(this.high, this.low);
+      this.table.cells[row + LIMIT] = limit;
+    } else if (this.table.cells[row + LIMIT] !== limit) {
+      // Under another limit a denial that holds stays known, unless this one is denied too.
+      if (!isDenial && this.table.cells[row + DENIED_UNTIL] > this.clock.now()) return;
+      this.table.cells.fill(0, row, row + ROW_LENGTH);
+      this.table.cells[row + LIMIT] = limit;
     } else if (mayBeOld && allowed && this.table.cells[row + RESET_AT] > at) {
       if (remaining >= this.table.cells[row + REMAINING]) return;
     }
@@ -101,8 +106,8 @@ export class KnownKeys {
   }
 
   /** The denial that a request of `cost` is under, if there is one. */
-  denial({ rule, key }: Operation, cost: number, now: number): StandingDenial | undefined {
-    const row = this.find(rule, key);
+  denial(operation: Operation, cost: number, now: number): StandingDenial | undefined {
+    const row = this.findUnderLimit(operation);
     if (row < 0) return undefined;
     this.followClock(row, now);
     const { cells } = this.table;
@@ -116,8 +121,8 @@ export class KnownKeys {
   }
 
   /** The latest report on a key, if part of its quota is still in use and the report was not taken before. */
-  takeReport({ rule, key }: Operation, now: number): Report | undefined {
-    const row = this.find(rule, key);
+  takeReport(operation: Operation, now: number): Report | undefined {
+    const row = this.findUnderLimit(operation);
     if (row < 0) return undefined;
     this.followClock(row, now);
     const { cells } = this.table;
@@ -127,13 +132,18 @@ export class KnownKeys {
     return { remaining, at: cells[row + AT], isShare: cells[row + IS_SHARE] === 1 };
   }
 
-  forget({ rule, key }: Operation): void {
-    const row = this.find(rule, key);
+  forget(operation: Operation): void {
+    const row = this.find(operation);
     if (row >= 0) this.table.remove(row);
   }
 
-  private find(rule: Rule, key: string): number {
-    const { salt } = this.known(rule);
+  private findUnderLimit(operation: Operation): number {
+    const row = this.find(operation);
+    return row >= 0 && this.table.cells[row + LIMIT] === this.limitId(limitOf(operation)) ? row : -1;
+  }
+
+  private find({ rule, key }: Operation): number {
+    const salt = this.salt(counterOf(rule));
     this.hash.update(key);
     const high = this.hash.high ^ salt[0];
     this.high = high >>> 1 === 0 ? high | 2 : high;
@@ -141,17 +151,24 @@ export class KnownKeys {
     return this.table.find(this.high, this.low);
   }
 
-  private known({ name, limit }: Rule): KnownRule {
-    const known = this.rules.get(name);
-    if (known !== undefined) {
-      if (known.limit === limit) return known;
-      if (!sameLimit(known.limit, limit)) known.salt = newSalt();
-      known.limit = limit;
-      return known;
+  private salt(counter: string): Int32Array {
+    let salt = this.salts.get(counter);
+    if (salt === undefined) {
+      salt = crypto.getRandomValues(new Int32Array(2));
+      this.salts.set(counter, salt);
     }
-    const rule = { limit, salt: newSalt() };
-    this.rules.set(name, rule);
-    return rule;
+    return salt;
+  }
+
+  /** The same number for limits that say the same. */
+  private limitId(limit: Limit): number {
+    let id = this.limitIds.get(limit);
+    if (id === undefined) {
+      this.hash.update(limitText(limit));
+      id = (this.hash.high >>> 0) * 2 ** 21 + (this.hash.low >>> 11);
+      this.limitIds.set(limit, id);
+    }
+    return id;
   }
 
   /** A clock that was set back must not make anything last longer than the store said. */
@@ -197,8 +214,4 @@ export class KnownKeys {
       if (row >= 0) this.table.take(old, row);
     }
   }
-}
-
-function newSalt(): Int32Array {
-  return crypto.getRandomValues(new Int32Array(2));
 }

@@ -55,7 +55,7 @@ export class Policies {
 
   /** A request is one step, so it has one policy: the strictest of its rules. */
   strictest(operations: readonly Operation[]): Policy {
-    const rungs = operations.map(({ rule }) => LADDER.indexOf(this.of(rule)));
+    const rungs = operations.map(({ rule }) => LADDER.indexOf(rule.onError ?? this.of(rule)));
     return LADDER[Math.max(...rungs, 0)];
   }
 }

@@ -4,7 +4,14 @@ import { HeadgateError, shown } from "../../errors.ts";
 import type { Limit } from "../../limits/limit.ts";
 import { requireOptions } from "../../options.ts";
 import { MemoryStore } from "../../stores/memory/memory-store.ts";
-import type { Action, Answer, ApplyOptions, Operation, Rule, Store } from "../../stores/store.ts";
+import {
+  type Action,
+  type Answer,
+  type ApplyOptions,
+  limitOf,
+  type Operation,
+  type Store,
+} from "../../stores/store.ts";
 import { queueRoom } from "../resilient/node-share.ts";
 import { Membership, type SplitClient } from "./membership.ts";
 import { type Place, shareOf } from "./replica-share.ts";
@@ -54,7 +61,9 @@ export class Split implements Store {
   readonly clock: Clock;
   readonly #membership: Membership;
   readonly #memory: MemoryStore;
-  readonly #shares = new Map<string, Share>();
+  /** The whole limits of the rules that were asked for. */
+  readonly #rules = new Map<string, Limit>();
+  readonly #shares = new WeakMap<Limit, Share>();
   readonly #lease: number;
 
   constructor(client: SplitClient, options: SplitOptions) {
@@ -79,7 +88,7 @@ export class Split implements Store {
   get stats(): SplitStats {
     const { replicas, lapses, lastBeat } = this.#membership;
     const place = this.#membership.place();
-    const shares = [...this.#shares].map(([name, share]) => [name, inForce(share, place)]);
+    const shares = [...this.#rules].map(([name, limit]) => [name, inForce(limit, place)]);
     return {
       replicas,
       rank: place?.rank,
@@ -102,13 +111,13 @@ export class Split implements Store {
   apply(action: Action, operations: readonly Operation[], options?: ApplyOptions): readonly Answer[] {
     const place = this.#membership.place();
     if (place === undefined) throw this.#membership.absence();
-    const shared = operations.map((operation) => ({ ...operation, rule: this.#share(operation.rule, place) }));
+    const shared = operations.map((operation) => ({ ...operation, limit: this.#share(operation, place) }));
     const answers = this.#memory.apply(action, shared, options);
     const isAsked = action === "take" || action === "peek";
     return answers.map((answer, i) => {
-      const { rule, cost } = operations[i];
-      const remaining = remainingOf(rule.limit, shared[i].rule.limit, answer);
-      const retryAfter = this.#wait(answer, rule.limit, isAsked ? cost : 1);
+      const whole = limitOf(operations[i]);
+      const remaining = remainingOf(whole, shared[i].limit, answer);
+      const retryAfter = this.#wait(answer, whole, isAsked ? operations[i].cost : 1);
       return { ...answer, remaining, retryAfter, source: "lease" };
     });
   }
@@ -118,20 +127,21 @@ export class Split implements Store {
     return retryAfter === Number.POSITIVE_INFINITY && cost <= whole.burst ? this.#lease : retryAfter;
   }
 
-  #share({ name, limit }: Rule, place: Place): Rule {
-    const known = this.#shares.get(name);
-    if (known?.whole === limit && known.place === place) return known.rule;
-    const rule = { name, limit: shareOf(limit, place) };
-    this.#shares.set(name, { whole: limit, place, rule });
-    return rule;
+  #share(operation: Operation, place: Place): Limit {
+    const whole = limitOf(operation);
+    this.#rules.set(operation.rule.name, operation.rule.limit);
+    const known = this.#shares.get(whole);
+    if (known?.place === place) return known.limit;
+    const limit = shareOf(whole, place);
+    this.#shares.set(whole, { place, limit });
+    return limit;
   }
 }
 
-/** A rule as it is enforced here. */
+/** A limit as it is enforced here. */
 interface Share {
-  readonly whole: Limit;
   readonly place: Place;
-  readonly rule: Rule;
+  readonly limit: Limit;
 }
 
 /** What is left of the share; but a queue is told as the whole one, which its delay is computed from. */
@@ -140,7 +150,7 @@ function remainingOf(whole: Limit, share: Limit, { remaining }: Answer): number 
   return isQueue ? queueRoom(whole, share, remaining) : remaining;
 }
 
-function inForce({ whole }: Share, place: Place | undefined): { limit: number; burst: number } {
+function inForce(whole: Limit, place: Place | undefined): { limit: number; burst: number } {
   if (place === undefined) return { limit: 0, burst: 0 };
   const { limit, burst } = shareOf(whole, place);
   return { limit, burst };

@@ -2,6 +2,7 @@ import {
   type Action,
   type Answer,
   type ApplyOptions,
+  type Limit,
   MemoryStore,
   type Operation,
   type Store,
@@ -13,6 +14,7 @@ export interface Call {
   readonly action: Action;
   readonly key: string;
   readonly cost: number;
+  readonly limit: Limit;
   /** Milliseconds by the clock. */
   readonly at: number;
   readonly options: ApplyOptions | undefined;
@@ -36,8 +38,8 @@ export class DistantStore implements Store {
   }
 
   async apply(action: Action, operations: readonly Operation[], options?: ApplyOptions): Promise<readonly Answer[]> {
-    for (const { key, cost } of operations)
-      this.calls.push({ action, key, cost, at: this.clock.now() / 1000, options });
+    for (const { rule, key, cost, limit = rule.limit } of operations)
+      this.calls.push({ action, key, cost, limit, at: this.clock.now() / 1000, options });
     await this.clock.sleep(this.travelMs);
     const failure = this.failures[action];
     if (failure !== undefined) throw failure;

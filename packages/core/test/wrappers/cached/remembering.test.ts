@@ -5,8 +5,10 @@ import { ManualClock } from "../../../src/testing/index.ts";
 import { Denials } from "../../../src/wrappers/cached/remembered-denials.ts";
 import { operation, remaining, rule } from "../../stores/conformance/context.ts";
 
+const LIMIT = fixedWindow("1/m");
+
 function until(time: number) {
-  return { cost: 1, until: time, fullAt: time, ahead: 0, askedAt: 0 };
+  return { limit: LIMIT, cost: 1, until: time, fullAt: time, ahead: 0, askedAt: 0 };
 }
 
 describe("denials", () => {

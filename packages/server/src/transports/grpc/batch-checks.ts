@@ -1,7 +1,7 @@
 import { isPromise } from "headgate/http";
 import type { CheckResult, CheckService } from "../../checks/check.ts";
-import { RequestError } from "../../checks/request-error.ts";
 import { weightOf } from "../../checks/check-weight.ts";
+import { RequestError } from "../../checks/request-error.ts";
 import { startingNow, type Work } from "../../rules/cooperative-work.ts";
 import { type Answered, requireDimension, type WireCheck, type WireError } from "./check-codec.ts";
 import type { Failure } from "./grpc-status.ts";

@@ -7,11 +7,11 @@ import {
   status,
 } from "@grpc/grpc-js";
 import type { Telemetry } from "../../metrics/telemetry.ts";
-import { type Access, Refused } from "./grpc-access.ts";
-import { Arrival } from "./message-prefix.ts";
 import { endStream, streamOf } from "./call-stream.ts";
 import type { Connection, Connections } from "./connections.ts";
+import { type Access, Refused } from "./grpc-access.ts";
 import { type Failure, MESSAGE_TIMEOUT, OPEN_MESSAGE, serviceError, TOO_MANY_OPEN_CALLS } from "./grpc-status.ts";
+import { Arrival } from "./message-prefix.ts";
 import { METHOD_ROLES, type MethodName, methodOf } from "./method-roles.ts";
 
 /** Health and reflection are asked for names: without a key, a message has no reason to be longer. */

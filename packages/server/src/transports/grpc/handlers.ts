@@ -10,7 +10,7 @@ import type { Principal } from "../../access/key-ring.ts";
 import type { CheckService } from "../../checks/check.ts";
 import { weightOf } from "../../checks/check-weight.ts";
 import type { Telemetry } from "../../metrics/telemetry.ts";
-import { type Access, type AccessOptions, Refused } from "./grpc-access.ts";
+import { checkMany, requireChecks, weightOfMany } from "./batch-checks.ts";
 import {
   readBatch,
   readCheck,
@@ -21,12 +21,12 @@ import {
   writeQuota,
   writeStreamed,
 } from "./check-codec.ts";
-import { type Failure, failureOf, INTERNAL, STOPPING, serviceError } from "./grpc-status.ts";
-import { ResetLimitResponse } from "./generated/headgate/v1/rate_limiter.ts";
-import { requireNoKeyInMetadata, useKeyOfMetadata } from "./idempotency.ts";
-import { checkMany, requireChecks, weightOfMany } from "./batch-checks.ts";
-import { METHOD_ROLES, type MethodName } from "./method-roles.ts";
 import { AnsweringStream } from "./check-stream.ts";
+import { ResetLimitResponse } from "./generated/headgate/v1/rate_limiter.ts";
+import { type Access, type AccessOptions, Refused } from "./grpc-access.ts";
+import { type Failure, failureOf, INTERNAL, STOPPING, serviceError } from "./grpc-status.ts";
+import { requireNoKeyInMetadata, useKeyOfMetadata } from "./idempotency.ts";
+import { METHOD_ROLES, type MethodName } from "./method-roles.ts";
 import { WireReader, WireWriter } from "./protobuf-wire.ts";
 
 export interface HandlerOptions extends AccessOptions {

@@ -2,19 +2,20 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createSecureServer, type ServerOptions as HttpsOptions } from "node:https";
 import { type FastifyBaseLogger, type FastifyInstance, fastify } from "fastify";
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fastify-type-provider-zod";
-import { Calls } from "./request-metrics.ts";
+import { SelfLimits } from "../shared/own-limits.ts";
+import { guardRoutes } from "./authorize.ts";
 import { answerClientError } from "./client-errors.ts";
+import { farewell } from "./connection-close.ts";
 import { announceDeprecations, DEPRECATIONS } from "./deprecation.ts";
 import { allowEmptyDelete } from "./empty-delete.ts";
 import { Errors } from "./error-handler.ts";
-import { farewell } from "./connection-close.ts";
-import { guardRoutes } from "./authorize.ts";
 import { rememberWrites } from "./idempotency.ts";
 import type { Log } from "./log.ts";
 import { refuseOtherMethods } from "./method-not-allowed.ts";
 import { describeRoutes, openApiRoute } from "./openapi.ts";
-import type { RestParts, WholeParts } from "./rest-dependencies.ts";
 import { Problem } from "./problem.ts";
+import { Calls } from "./request-metrics.ts";
+import type { RestParts, WholeParts } from "./rest-dependencies.ts";
 import { authRoutes } from "./routes/auth.ts";
 import { checkRoutes } from "./routes/check.ts";
 import { explainRoutes } from "./routes/explain.ts";
@@ -23,7 +24,6 @@ import { keyRoutes } from "./routes/keys.ts";
 import { nodeRoutes } from "./routes/node.ts";
 import { ruleRoutes } from "./routes/rules.ts";
 import { userRoutes } from "./routes/users.ts";
-import { SelfLimits } from "../shared/own-limits.ts";
 import { tryPageRoutes } from "./try-page/routes.ts";
 
 /** Where routes are added. */

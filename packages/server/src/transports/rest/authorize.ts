@@ -4,10 +4,10 @@ import type { Role } from "../../access/api-key.ts";
 import type { Principal } from "../../access/key-ring.ts";
 import { PERMISSIONS, type Permission } from "../../access/permissions.ts";
 import { weightOf } from "../../checks/check-weight.ts";
+import type { SelfLimits } from "../shared/own-limits.ts";
+import { Problem } from "./problem.ts";
 import { sendHeaders } from "./reply.ts";
 import type { WholeParts } from "./rest-dependencies.ts";
-import { Problem } from "./problem.ts";
-import type { SelfLimits } from "../shared/own-limits.ts";
 
 declare module "fastify" {
   interface FastifyRequest {

@@ -1,8 +1,8 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
+import { internalProblem, problemOf } from "./error-to-problem.ts";
+import type { Log } from "./log.ts";
 import { sendProblem } from "./reply.ts";
 import type { Calls } from "./request-metrics.ts";
-import type { Log } from "./log.ts";
-import { internalProblem, problemOf } from "./error-to-problem.ts";
 
 /** Answers with a problem whatever a route, or what came before it, threw. */
 export class Errors {

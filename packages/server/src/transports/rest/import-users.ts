@@ -1,8 +1,8 @@
 import type { Work } from "../../rules/cooperative-work.ts";
-import type { UserInput } from "../../rules/user-limits.ts";
 import { parseUserInput } from "../../rules/user-input.ts";
-import { type KnownNames, unknownTierProblem } from "./rule-names.ts";
+import type { UserInput } from "../../rules/user-limits.ts";
 import { type FieldProblem, Problem } from "./problem.ts";
+import { type KnownNames, unknownTierProblem } from "./rule-names.ts";
 
 /** A user that is refused for each of many reasons needs no more than some of them. */
 const MOST_PROBLEMS = 100;

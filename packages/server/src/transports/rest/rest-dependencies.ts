@@ -1,14 +1,14 @@
 import type { Principal } from "../../access/key-ring.ts";
 import type { WrongKeys } from "../../access/wrong-keys.ts";
 import type { CheckService } from "../../checks/check.ts";
-import type { Standings } from "../../checks/user-data.ts";
 import type { StoreState } from "../../checks/counter-stores.ts";
+import type { Standings } from "../../checks/user-data.ts";
 import type { Database } from "../../database/database.ts";
 import type { MostDenied } from "../../metrics/denied-on-all-nodes.ts";
 import type { Telemetry } from "../../metrics/telemetry.ts";
 import type { Catalogue } from "../../rules/catalogue.ts";
-import type { Deprecations } from "./deprecation.ts";
 import type { SelfLimits } from "../shared/own-limits.ts";
+import type { Deprecations } from "./deprecation.ts";
 
 /** With what is given by default. */
 export interface WholeParts extends RestParts {

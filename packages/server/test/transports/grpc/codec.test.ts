@@ -1,7 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CheckResult, LimitResult } from "../../../src/checks/check.ts";
-import { readBatch, readStreamed, writeBatch, writeQuota, writeStreamed } from "../../../src/transports/grpc/check-codec.ts";
+import {
+  readBatch,
+  readStreamed,
+  writeBatch,
+  writeQuota,
+  writeStreamed,
+} from "../../../src/transports/grpc/check-codec.ts";
 import {
   CheckRateLimitBatchRequest,
   CheckRateLimitBatchResponse,

@@ -48,7 +48,9 @@ describe("the proto files", () => {
 
   it("give the code that is checked in", () => {
     buf("generate", "--output", dir);
-    expect(filesOf(join(dir, "src/transports/grpc/generated"))).toEqual(filesOf(join(SERVER, "src/transports/grpc/generated")));
+    expect(filesOf(join(dir, "src/transports/grpc/generated"))).toEqual(
+      filesOf(join(SERVER, "src/transports/grpc/generated")),
+    );
   });
 
   it("give the descriptors that reflection tells", () => {

@@ -8,15 +8,15 @@ import { KeyRing } from "../../../src/access/key-ring.ts";
 import { makeKey } from "../../../src/access/secret.ts";
 import type { CheckService } from "../../../src/checks/check.ts";
 import { makeCheckService } from "../../../src/checks/check-service.ts";
-import { Standings } from "../../../src/checks/user-data.ts";
 import { openStores } from "../../../src/checks/counter-stores.ts";
+import { Standings } from "../../../src/checks/user-data.ts";
 import type { Database } from "../../../src/database/database.ts";
 import { openDatabase } from "../../../src/database/open-database.ts";
+import { Catalogue } from "../../../src/rules/catalogue.ts";
+import type { RuleInput } from "../../../src/rules/rule.ts";
 import { makeRest, type RestOptions } from "../../../src/transports/rest/app.ts";
 import type { RestParts } from "../../../src/transports/rest/rest-dependencies.ts";
 import { SelfLimits } from "../../../src/transports/shared/own-limits.ts";
-import { Catalogue } from "../../../src/rules/catalogue.ts";
-import type { RuleInput } from "../../../src/rules/rule.ts";
 
 const SYSTEM = { id: "system", name: "test" };
 

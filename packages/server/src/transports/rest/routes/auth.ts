@@ -1,14 +1,14 @@
 import { z } from "zod";
 import type { CheckRequest, CheckResult } from "../../../checks/check.ts";
-import { sendHeaders } from "../reply.ts";
 import type { App } from "../app.ts";
+import { requireRoom } from "../authorize.ts";
 import { denialCode, violatedIn } from "../check-answer.ts";
 import { CheckHeaders } from "../check-headers.ts";
-import { requireRoom } from "../authorize.ts";
-import type { WholeParts } from "../rest-dependencies.ts";
 import { fieldProblem, PROBLEMS, Problem } from "../problem.ts";
-import { checkBody, costText, problems } from "../schemas.ts";
+import { sendHeaders } from "../reply.ts";
 import { requireToldOnce } from "../request-headers.ts";
+import type { WholeParts } from "../rest-dependencies.ts";
+import { checkBody, costText, problems } from "../schemas.ts";
 
 const authHeaders = z.looseObject({
   "x-headgate-identifier": checkBody.shape.identifier,

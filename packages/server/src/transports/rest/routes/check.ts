@@ -1,15 +1,15 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { CheckResult } from "../../../checks/check.ts";
-import { sendText } from "../reply.ts";
 import type { App } from "../app.ts";
-import type { Calls } from "../request-metrics.ts";
+import { principalOf, requireRoom } from "../authorize.ts";
 import { answerText, denialCode, denialText } from "../check-answer.ts";
 import { checkValidator } from "../check-body.ts";
 import { CheckHeaders } from "../check-headers.ts";
-import { principalOf, requireRoom } from "../authorize.ts";
 import { idempotencyKeyOf } from "../idempotency.ts";
-import type { WholeParts } from "../rest-dependencies.ts";
 import { PROBLEM_TYPE, PROBLEMS } from "../problem.ts";
+import { sendText } from "../reply.ts";
+import type { Calls } from "../request-metrics.ts";
+import type { WholeParts } from "../rest-dependencies.ts";
 import { checkAnswer, checkBody, denials, problems, reset, resetBody } from "../schemas.ts";
 
 const CHECK = "/api/v1/check";

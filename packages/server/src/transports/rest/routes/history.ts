@@ -1,6 +1,6 @@
 import type { App } from "../app.ts";
-import type { RestParts } from "../rest-dependencies.ts";
 import { fieldProblem } from "../problem.ts";
+import type { RestParts } from "../rest-dependencies.ts";
 import { auditPage, auditQuery, problems, topDenied, topQuery, usage, usageQuery } from "../schemas.ts";
 
 const HOUR = 3_600_000;

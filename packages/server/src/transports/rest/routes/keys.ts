@@ -3,9 +3,9 @@ import type { ApiKeyRecord } from "../../../access/api-key.ts";
 import { makeKey } from "../../../access/secret.ts";
 import type { App } from "../app.ts";
 import { principalOf } from "../authorize.ts";
+import { requireDone } from "../etag.ts";
 import type { RestParts } from "../rest-dependencies.ts";
 import { apiKey, keyBody, keyList, keyParams, newKey, problems } from "../schemas.ts";
-import { requireDone } from "../etag.ts";
 import { endOf } from "./expiry.ts";
 
 export function keyRoutes(app: App, { database: { keys }, now = Date.now }: RestParts): void {

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { sendProblem } from "../reply.ts";
 import type { App } from "../app.ts";
-import type { RestParts } from "../rest-dependencies.ts";
 import { problemBody } from "../problem.ts";
+import { sendProblem } from "../reply.ts";
+import type { RestParts } from "../rest-dependencies.ts";
 import { openProblems, problems, status } from "../schemas.ts";
 
 /** As Prometheus reads it. */

@@ -1,15 +1,15 @@
 import { z } from "zod";
 import type { Page, Paged, RuleTable } from "../../../database/database.ts";
+import { countUpTo } from "../../../rules/merge-sort.ts";
 import type { RateLimitRule } from "../../../rules/rule.ts";
 import { ruleInput } from "../../../rules/rule-input.ts";
-import { countUpTo } from "../../../rules/merge-sort.ts";
 import type { App } from "../app.ts";
 import { principalOf } from "../authorize.ts";
-import { takeLargeReplacements } from "../large-replacement.ts";
-import type { RestParts } from "../rest-dependencies.ts";
-import { fieldProblem, Problem } from "../problem.ts";
-import { pageQuery, problems, replaced, rule, rulePage, ruleParams } from "../schemas.ts";
 import { etagOf, expectedVersion, requireDone } from "../etag.ts";
+import { takeLargeReplacements } from "../large-replacement.ts";
+import { fieldProblem, Problem } from "../problem.ts";
+import type { RestParts } from "../rest-dependencies.ts";
+import { pageQuery, problems, replaced, rule, rulePage, ruleParams } from "../schemas.ts";
 
 /** A hundred thousand rules fit. */
 const LARGEST_REPLACEMENT = 32 * 1024 * 1024;

@@ -1,15 +1,16 @@
 import { z } from "zod";
 import { cursorAt, placeOf } from "../../../database/cursor.ts";
-import type { Applied } from "../../../rules/family.ts";
 import { inTurns } from "../../../rules/cooperative-work.ts";
+import type { Applied } from "../../../rules/family.ts";
 import { isAmong } from "../../../rules/merge-sort.ts";
 import type { Standing } from "../../../rules/user-limits.ts";
 import type { App } from "../app.ts";
 import { principalOf } from "../authorize.ts";
+import { etagOf, expectedVersion, requireDone } from "../etag.ts";
 import { checkImport } from "../import-users.ts";
-import { namesIn, unknownTierProblem } from "../rule-names.ts";
-import type { RestParts } from "../rest-dependencies.ts";
 import { fieldProblem } from "../problem.ts";
+import type { RestParts } from "../rest-dependencies.ts";
+import { namesIn, unknownTierProblem } from "../rule-names.ts";
 import {
   changedStanding,
   customBody,
@@ -27,7 +28,6 @@ import {
   userParams,
   userQuery,
 } from "../schemas.ts";
-import { etagOf, expectedVersion, requireDone } from "../etag.ts";
 import { endOf } from "./expiry.ts";
 
 /** 500 users with some limits of their own fit; it is read in a few milliseconds. */
@@ -253,7 +253,7 @@ function inForce(
   };
 }
 
-function stated({ definition, rule: { limit }, from }: Applied): z.output<typeof userLimits>["limits"][number] {
+function stated({ definition, limit, from }: Applied): z.output<typeof userLimits>["limits"][number] {
   const { rule_id, name, endpoint_pattern, window_seconds, algorithm, mode, tier } = definition;
   return {
     rule_id,

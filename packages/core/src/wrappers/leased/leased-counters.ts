@@ -1,0 +1,74 @@
+import type { Limit } from "../../limits/limit.ts";
+import { counterOf, type Rule } from "../../stores/store.ts";
+import { Heat } from "./hot-keys.ts";
+import type { Lease } from "./lease.ts";
+import type { Settings } from "./leased-options.ts";
+import { type Pool, poolOf } from "./pool.ts";
+import type { Tempo } from "./store-latency.ts";
+
+/** The keys of one counter that quota is leased for, and those that come often. */
+export class LeasedCounter {
+  readonly name: string;
+  readonly leases = new Map<string, Lease>();
+  readonly heat: Heat;
+
+  constructor(name: string, settings: Settings, tempo: Tempo) {
+    this.name = name;
+    this.heat = new Heat(settings.promoteAfter, tempo);
+  }
+}
+
+/** The counters that quota is leased from, and the pool that each limit makes of one. */
+export class LeasedCounters {
+  private readonly settings: Settings;
+  private readonly tempo: Tempo;
+  private readonly byName = new Map<string, LeasedCounter>();
+  private readonly pools = new WeakMap<Limit, Pool>();
+  /** Callers mostly pass the same rule again. */
+  private lastRule: Rule | undefined;
+  private last: LeasedCounter | undefined;
+
+  constructor(settings: Settings, tempo: Tempo) {
+    this.settings = settings;
+    this.tempo = tempo;
+  }
+
+  /** Whether quota of a rule is leased at all. */
+  has({ name }: Rule): boolean {
+    return this.settings.rules?.has(name) ?? true;
+  }
+
+  of(rule: Rule): LeasedCounter | undefined {
+    if (rule !== this.lastRule) {
+      this.last = this.has(rule) ? this.find(counterOf(rule)) : undefined;
+      this.lastRule = rule;
+    }
+    return this.last;
+  }
+
+  named(name: string): LeasedCounter | undefined {
+    return this.byName.get(name);
+  }
+
+  all(): readonly LeasedCounter[] {
+    return [...this.byName.values()];
+  }
+
+  poolOf(rule: Rule, limit: Limit): Pool {
+    let pool = this.pools.get(limit);
+    if (pool === undefined) {
+      pool = poolOf(rule.name, limit, this.settings);
+      this.pools.set(limit, pool);
+    }
+    return pool;
+  }
+
+  private find(name: string): LeasedCounter {
+    let counter = this.byName.get(name);
+    if (counter === undefined) {
+      counter = new LeasedCounter(name, this.settings, this.tempo);
+      this.byName.set(name, counter);
+    }
+    return counter;
+  }
+}
