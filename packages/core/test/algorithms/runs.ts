@@ -1,9 +1,14 @@
 const { HEADGATE_RUNS = "1" } = process.env;
 const times = Number(HEADGATE_RUNS);
 
-/** How often a property is tried; `HEADGATE_RUNS=20` tries each twenty times as often. */
+/** How often something random is tried; `HEADGATE_RUNS=20` (`npm run soak`) tries it twenty times as often. */
+export function repeated(usual: number): number {
+  return Math.ceil(usual * times);
+}
+
+/** The same, for a property of fast-check. */
 export function runs(usual: number): { readonly numRuns: number } {
-  return { numRuns: Math.ceil(usual * times) };
+  return { numRuns: repeated(usual) };
 }
 
 /** For the `describe` of properties: they are many small tries, and the machine may be busy. */
