@@ -4,6 +4,7 @@ import { simulate } from "./world.ts";
 
 /** HEADGATE_SEEDS runs that many; HEADGATE_SEED replays one. */
 const seeds = Number(process.env["HEADGATE_SEEDS"] ?? repeated(1_000));
+const timeout = Math.max(120_000, seeds * 100);
 const only = process.env["HEADGATE_SEED"];
 
 describe("leases, simulated", () => {
@@ -25,5 +26,5 @@ describe("leases, simulated", () => {
     expect(denied / answered).toBeGreaterThan(0.1);
     expect(denied / answered).toBeLessThan(0.9);
     expect(failed).toBeGreaterThan(0);
-  }, Math.max(120_000, seeds * 100));
+  }, timeout);
 });
