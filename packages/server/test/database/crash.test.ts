@@ -1,12 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { repeated } from "../../../core/test/algorithms/runs.ts";
 import type { Database } from "../../src/database/database.ts";
 import { type DatabaseOptions, openDatabase } from "../../src/database/open-database.ts";
 import { type PostgresServer, startPostgres } from "../servers/postgres-server.ts";
 import { postgresPlace, SqlitePlaces } from "./places.ts";
 import { Writer } from "./writer.ts";
 
-const KILLS = 30;
+const KILLS = repeated(10);
 const FOREVER = 1_000_000;
 
 describe("a process that is killed at any moment", () => {
@@ -42,7 +43,7 @@ describe("a PostgreSQL that is killed at any moment", () => {
     const { options } = await postgresPlace(server);
     const writers = [0, 1].map((i) => new Writer({ options, task: "users", from: i * FOREVER, count: FOREVER }));
     const acknowledged = () => writers.flatMap((writer) => writer.acknowledged);
-    const kills = 4;
+    const kills = repeated(2);
     for (let kill = 0; kill < kills; kill += 1) {
       await Promise.all(writers.map((writer) => writer.writes(10)));
       await delay(Math.random() * 50);

@@ -1,6 +1,6 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { eventually } from "../../../core/test/servers/eventually.ts";
-import { startPostgres } from "../servers/postgres-server.ts";
+import { type PostgresServer, startPostgres } from "../servers/postgres-server.ts";
 import { type NodeOptions, NodeProcess } from "./node-process.ts";
 
 const ended: (() => Promise<unknown>)[] = [];
@@ -14,11 +14,11 @@ function begun(options: NodeOptions): NodeProcess {
   return node;
 }
 
-async function postgres() {
-  const server = await startPostgres();
-  ended.push(() => server.stop());
-  return { server, url: await server.database() };
-}
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await startPostgres({ fsync: "off" });
+});
+afterAll(() => server?.stop());
 
 const waits = expect.objectContaining({
   err: expect.objectContaining({ message: expect.stringMatching(/check that it runs.*ECONNREFUSED/) }),
@@ -29,8 +29,8 @@ const waits = expect.objectContaining({
 
 describe("a node whose PostgreSQL is not there when it starts", () => {
   it("waits for it, says so once, and starts when it is there", async () => {
-    const { server, url } = await postgres();
-    await server.kill();
+    const url = await server.database();
+    await server.shutDown();
     const node = begun({ flags: ["--postgres", url] });
     await eventually("it says that it waits", async () => node.log.length > 0);
     expect(node.log).toEqual([waits]);
@@ -44,17 +44,19 @@ describe("a node whose PostgreSQL is not there when it starts", () => {
   });
 
   it("can be stopped while it waits", async () => {
-    const { server, url } = await postgres();
-    await server.kill();
+    const url = await server.database();
+    await server.shutDown();
     const node = begun({ flags: ["--postgres", url] });
     await eventually("it says that it waits", async () => node.log.length > 0);
     expect(await node.stop()).toBe(0);
+    await server.start();
   });
 
   it("does not wait for one that refuses it", async () => {
-    const { server, url } = await postgres();
-    for (const wrong of [url.replace(server.password, "wrong-word"), `${url}_of_others`, `${url}?sslmode=require`]) {
-      const node = begun({ flags: ["--postgres", wrong] });
+    const url = await server.database();
+    const wrong = [url.replace(server.password, "wrong-word"), `${url}_of_others`, `${url}?sslmode=require`];
+    const nodes = wrong.map((address) => begun({ flags: ["--postgres", address] }));
+    for (const node of nodes) {
       expect(await node.ended, node.stderr).toBe(1);
       expect(node.stderr).toMatch(/^headgate: database: /m);
       expect(node.stderr).not.toContain("wrong-word");
