@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { limitFromSpec, rateLimiter } from "../../src/index.ts";
 import { Gate } from "../../src/middleware/middleware.ts";
 import { face } from "../middleware/request.ts";
@@ -19,8 +19,8 @@ const options = { rules: ["calls", { rule: "tokens", reserve: 60 }], reserveForM
 const key = "ip:127.0.0.1";
 
 const holders: Holder[] = [];
-afterEach(() => {
-  for (const holder of holders.splice(0)) holder.signal("SIGKILL");
+afterAll(() => {
+  for (const holder of holders) holder.signal("SIGKILL");
 });
 
 /** A process that serves, and this one, which lives and has a gate of the same kind. */
@@ -42,7 +42,8 @@ async function start() {
   return { holder, limiter, used, becomes, open };
 }
 
-describe("a server that is killed between reserve and settle", () => {
+// All at the same time: most of what they do is wait.
+describe.concurrent("a server that is killed between reserve and settle", () => {
   it("has its quota back after its time, exactly; what was settled and what was charged for good stays", async () => {
     const { holder, used, becomes, open } = await start();
     const paths = Array.from({ length: 12 }, (_, i) => `/${i}`);
@@ -67,7 +68,7 @@ describe("a server that is killed between reserve and settle", () => {
   });
 });
 
-describe("a server that is frozen past the time of its reservation", () => {
+describe.concurrent("a server that is frozen past the time of its reservation", () => {
   it("and then goes on is charged what it settles, and nothing is given back twice", async () => {
     await Promise.all(
       [0, 10, 60, 95].map(async (cost) => {

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, type TestContext, vi } from "vitest";
 import { watchRulesFile } from "./watch-rules-file.ts";
 
 function yaml(...limits: number[]): string {
@@ -22,7 +22,7 @@ function yaml(...limits: number[]): string {
 }
 
 /** What a watcher of a real file is told, in order: the limits of the rules, or the error. */
-function watch(path: string) {
+function watch(path: string, onTestFinished: TestContext["onTestFinished"]) {
   const told: (number[] | string)[] = [];
   const { stop, reread } = watchRulesFile(
     path,
@@ -33,22 +33,23 @@ function watch(path: string) {
   return { told, stop, reread, until: (last: unknown) => vi.waitFor(() => expect(told.at(-1)).toEqual(last), 60_000) };
 }
 
+/** A new folder with a rules file in it, removed after the test. */
+function newFile(onTestFinished: TestContext["onTestFinished"]) {
+  const folder = mkdtempSync(join(tmpdir(), "headgate-watch-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, "rules.yaml");
+  writeFileSync(path, yaml(1));
+  return { folder, path };
+}
+
 /** Longer than it takes to hear of a change. */
 const LONG_ENOUGH = 1_000;
 
-describe("a file that is watched", () => {
-  let folder: string;
-  let path: string;
-
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), "headgate-watch-"));
-    path = join(folder, "rules.yaml");
-    writeFileSync(path, yaml(1));
-    return () => rmSync(folder, { recursive: true });
-  });
-
-  it("tells of the rules that it has, and of others when they change", async () => {
-    const { told, until } = watch(path);
+// At the same time: most of them wait to see that nothing happens.
+describe.concurrent("a file that is watched", () => {
+  it("tells of the rules that it has, and of others when they change", async ({ onTestFinished }) => {
+    const { path } = newFile(onTestFinished);
+    const { told, until } = watch(path, onTestFinished);
     await until([1]);
     writeFileSync(path, yaml(2, 3));
     await until([2, 3]);
@@ -59,15 +60,17 @@ describe("a file that is watched", () => {
     expect(told).toEqual([[1], [2, 3], [4]]);
   });
 
-  it("tells of what was changed before it was first looked at", async () => {
-    const { told, until } = watch(path);
+  it("tells of what was changed before it was first looked at", async ({ onTestFinished }) => {
+    const { path } = newFile(onTestFinished);
+    const { told, until } = watch(path, onTestFinished);
     writeFileSync(path, yaml(2));
     await until([2]);
     expect(told).toEqual([[2]]);
   });
 
-  it("tells of a file that is put in its place", async () => {
-    const { until } = watch(path);
+  it("tells of a file that is put in its place", async ({ onTestFinished }) => {
+    const { folder, path } = newFile(onTestFinished);
+    const { until } = watch(path, onTestFinished);
     for (const limit of [5, 6]) {
       writeFileSync(join(folder, ".rules.yaml.swp"), yaml(limit));
       renameSync(join(folder, ".rules.yaml.swp"), path);
@@ -75,20 +78,22 @@ describe("a file that is watched", () => {
     }
   });
 
-  it("tells of a link that is turned to another file", async () => {
+  it("tells of a link that is turned to another file", async ({ onTestFinished }) => {
+    const { folder } = newFile(onTestFinished);
     for (const name of ["one", "two"]) mkdirSync(join(folder, name));
     writeFileSync(join(folder, "one", "rules.yaml"), yaml(1));
     writeFileSync(join(folder, "two", "rules.yaml"), yaml(2));
     symlinkSync("one", join(folder, "data"));
-    const { until } = watch(join(folder, "data", "rules.yaml"));
+    const { until } = watch(join(folder, "data", "rules.yaml"), onTestFinished);
     await until([1]);
     symlinkSync("two", join(folder, "next"));
     renameSync(join(folder, "next"), join(folder, "data"));
     await until([2]);
   });
 
-  it("says once why rules are bad, and goes on with the next good ones", async () => {
-    const { told, until } = watch(path);
+  it("says once why rules are bad, and goes on with the next good ones", async ({ onTestFinished }) => {
+    const { path } = newFile(onTestFinished);
+    const { told, until } = watch(path, onTestFinished);
     await until([1]);
     writeFileSync(path, yaml(0));
     await until(expect.stringMatching(/rules\.yaml:2:\d+: rules\[0\]\.limit: must be a whole number/));
@@ -102,8 +107,9 @@ describe("a file that is watched", () => {
     expect(told).toHaveLength(4);
   });
 
-  it("says once that it is gone, and finds it again", async () => {
-    const { told, until } = watch(path);
+  it("says once that it is gone, and finds it again", async ({ onTestFinished }) => {
+    const { path } = newFile(onTestFinished);
+    const { told, until } = watch(path, onTestFinished);
     await until([1]);
     unlinkSync(path);
     await until(expect.stringContaining("ENOENT"));
@@ -113,8 +119,9 @@ describe("a file that is watched", () => {
     expect(told).toHaveLength(3);
   });
 
-  it("is read only when it is written to the end", async () => {
-    const { told, until } = watch(path);
+  it("is read only when it is written to the end", async ({ onTestFinished }) => {
+    const { path } = newFile(onTestFinished);
+    const { told, until } = watch(path, onTestFinished);
     const whole = yaml(...Array.from({ length: 10 }, (_, i) => i + 1));
     const lines = whole.split("\n");
     for (let i = 1; i <= lines.length; i += 1) {
@@ -125,7 +132,8 @@ describe("a file that is watched", () => {
     expect(told).toHaveLength(1);
   });
 
-  it("does not tell what the caller has read already", async () => {
+  it("does not tell what the caller has read already", async ({ onTestFinished }) => {
+    const { path } = newFile(onTestFinished);
     const told: string[] = [];
     onTestFinished(
       watchRulesFile(
@@ -141,7 +149,8 @@ describe("a file that is watched", () => {
     await vi.waitFor(() => expect(told).toEqual(["2 rules"]), 10_000);
   });
 
-  it("is not read again until those who are told are done, and then as it is by then", async () => {
+  it("is not read again until those who are told are done, and then as it is by then", async ({ onTestFinished }) => {
+    const { path } = newFile(onTestFinished);
     const told: number[][] = [];
     let finish = () => {};
     const { stop } = watchRulesFile(
@@ -165,10 +174,11 @@ describe("a file that is watched", () => {
     finish();
   });
 
-  it("may be large, and changed while it is being read: the last one is told last", async () => {
+  it("may be large, and changed while it is being read: the last one is told last", async ({ onTestFinished }) => {
+    const { path } = newFile(onTestFinished);
     const many = (limit: number) => yaml(...Array.from({ length: 2_000 }, () => limit));
     const limits = (limit: number) => Array.from({ length: 2_000 }, () => limit);
-    const { told, until } = watch(path);
+    const { told, until } = watch(path, onTestFinished);
     for (const limit of [2, 3, 4]) {
       writeFileSync(path, many(limit));
       // About as long as it takes until it is read.
@@ -182,16 +192,18 @@ describe("a file that is watched", () => {
     expect(seen).toEqual(seen.toSorted());
   });
 
-  it("is read at once when that is asked for", async () => {
-    const { told, until, reread } = watch(path);
+  it("is read at once when that is asked for", async ({ onTestFinished }) => {
+    const { path } = newFile(onTestFinished);
+    const { told, until, reread } = watch(path, onTestFinished);
     await until([1]);
     writeFileSync(path, yaml(7));
     await reread();
     expect(told.at(-1)).toEqual([7]);
   });
 
-  it("tells of nothing any more once it is stopped", async () => {
-    const { told, stop } = watch(path);
+  it("tells of nothing any more once it is stopped", async ({ onTestFinished }) => {
+    const { path } = newFile(onTestFinished);
+    const { told, stop } = watch(path, onTestFinished);
     writeFileSync(path, yaml(9));
     stop();
     await sleep(LONG_ENOUGH);
