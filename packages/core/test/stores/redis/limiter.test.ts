@@ -1,6 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { bucketedWindow, gcra, leakyBucket, rateLimiter, slidingWindowLog, tokenBucket } from "../../../src/index.ts";
 import { ManualClock } from "../../../src/testing/index.ts";
+import { eventually } from "../../servers/eventually.ts";
 import { useRedis } from "./redis.ts";
 
 const redis = useRedis();
@@ -102,14 +103,15 @@ describe("a limiter over Redis", () => {
 
   it("lets scheduled tasks out at a constant rate, by a clock of the test's own", async () => {
     const clock = new ManualClock(1_700_000_000_000);
+    const sleep = vi.spyOn(clock, "sleep");
     const store = redis.store({ clock });
     const limiter = rateLimiter(rules, { store, clock });
     const ranAt: number[] = [];
     const tasks = Array.from({ length: 4 }, () =>
       limiter.schedule("mail", "ann", () => ranAt.push(clock.now() - 1_700_000_000_000_000), { whenFull: "drop" }),
     );
-    // It waits for Redis before it waits for the clock.
-    await limiter.peek("mail", "ann");
+    // The tasks wait for Redis before they wait for the clock.
+    await eventually("two tasks wait for the clock", async () => sleep.mock.calls.length === 2);
     await clock.advance(100);
     expect((await Promise.all(tasks)).map(({ ran }) => ran)).toEqual([true, true, true, false]);
     expect(ranAt).toEqual([0, 10_000, 20_000]);

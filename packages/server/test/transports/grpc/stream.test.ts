@@ -35,13 +35,10 @@ describe("CheckRateLimitStream", () => {
     for (const correlationId of ["one", "two", ""]) stream.write({ correlationId, checks: [check(), check()] });
     stream.end();
     expect(await ended).toMatchObject({ code: status.OK });
-    expect(
-      answers.map(({ correlationId, responses }) => [correlationId, ...responses.map(({ allowed }) => allowed)]),
-    ).toEqual([
-      ["one", true, true],
-      ["two", true, false],
-      ["", false, false],
-    ]);
+    // One answer may overtake another.
+    expect(answers.map(({ correlationId }) => correlationId).toSorted()).toEqual(["", "one", "two"]);
+    expect(answers.map(({ responses }) => responses.length)).toEqual([2, 2, 2]);
+    expect(answers.flatMap(({ responses }) => responses).filter(({ allowed }) => allowed)).toHaveLength(3);
     expect(scene.told.calls).toEqual(["grpc CheckRateLimitStream OK"]);
   });
 
