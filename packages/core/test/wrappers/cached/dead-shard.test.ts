@@ -68,14 +68,16 @@ it("a dead shard of a cluster leaves the keys of the others to the store, and it
     for (const key of keys) answers.push({ key, ...(await askFor(key)) });
     return answers.every(({ key, degraded }) => degraded === lost.includes(key));
   });
-  const ofLive: Answer[] = [];
-  for (let round = 0; round < ROUNDS; round += 1) {
-    for (const key of lost) await askFor(key);
-    for (const key of live) ofLive.push(await askFor(key));
-    await delay(2);
-  }
-  // Almost all: on a busy machine, all of the cluster may be silent for a moment.
-  expect(ofLive.filter(({ degraded }) => degraded).length).toBeLessThan(ofLive.length / 10);
+  // Almost all, and not at once: on a busy machine, all of the cluster may be silent for a moment.
+  await eventually("the store decides nine in ten of the others", async () => {
+    const ofLive: Answer[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      for (const key of lost) await askFor(key);
+      for (const key of live) ofLive.push(await askFor(key));
+      await delay(2);
+    }
+    return ofLive.filter(({ degraded }) => degraded).length < ofLive.length / 10;
+  });
 
   // Of live shards everything is counted in the store.
   await eventually("all is written", async () => node.stats.pendingUnits === 0);
