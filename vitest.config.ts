@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 // Tests run the sources of every workspace, never a build that may be stale; those that need the
 // shipped files (the command line, the packed library) get a fresh build from the global set-up.
@@ -7,20 +8,60 @@ const source = { resolve: { conditions: ["source"] }, ssr: { resolve: { conditio
 
 const { HEADGATE_RUNS = "1" } = process.env;
 
+/**
+ * Tests of code that keeps no state outside its objects. They share the processes of the workers: starting one and
+ * importing the sources takes half a second, longer than most of these files run.
+ */
+const together = [
+  "packages/*/src/**/*.test.ts",
+  "packages/core/test/{algorithms,client,frameworks,http,limiter}/**/*.test.ts",
+  "packages/core/test/stores/{cached,resilient}/**/*.test.ts",
+  "packages/server/test/{access,check,grpc,metrics,node,rest,rules}/**/*.test.ts",
+  "bench/src/**/*.test.ts",
+];
+
+/** Tests that replace modules (`vi.mock`), watch the memory of their process, or start servers under load. */
+const alone = [
+  "packages/core/src/stores/memory/release.test.ts",
+  "packages/core/test/frameworks/{express-4,koa-2,nest-10,platform}.test.ts",
+  "packages/core/test/stores/{cached,resilient}/real-*.test.ts",
+  "packages/server/test/rest/large-replacement.test.ts",
+];
+
+/** Runs the tests that start servers first, so that the run does not end with one worker waiting for another. */
+class ServersFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isFirst = ({ project }: TestSpecification): boolean => project.name !== "together";
+    return [...sorted.filter(isFirst), ...sorted.filter((file) => !isFirst(file))];
+  }
+}
+
+const each = {
+  // A slow machine is no failure: properties and real processes take what they take.
+  testTimeout: 120_000 * Math.max(1, Number(HEADGATE_RUNS)),
+  hookTimeout: 120_000,
+};
+
 export default defineConfig({
-  ...source,
   test: {
-    // A slow machine is no failure: properties and real processes take what they take.
-    testTimeout: 120_000 * Math.max(1, Number(HEADGATE_RUNS)),
-    hookTimeout: 120_000,
-    // Many tests wait for real servers: by default one of two cores would stand idle.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Many tests wait for real servers: one worker per core would leave the cores idle.
+    maxWorkers: availableParallelism() + 1,
     globalSetup: "scripts/build-for-tests.mjs",
-    include: [
-      "packages/*/src/**/*.test.ts",
-      "packages/*/test/**/*.test.ts",
-      "bench/src/**/*.test.ts",
-      "test/**/*.test.ts",
+    sequence: { sequencer: ServersFirst },
+    // None extends this configuration: each would run the global set-up again.
+    projects: [
+      { ...source, test: { ...each, name: "together", isolate: false, include: together, exclude: alone } },
+      { ...source, test: { ...each, name: "alone", include: alone } },
+      {
+        ...source,
+        test: {
+          ...each,
+          name: "servers",
+          include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts"],
+          exclude: together,
+        },
+      },
     ],
   },
 });
