@@ -12,4 +12,4 @@ export function runs(usual: number): { readonly numRuns: number } {
 }
 
 /** For the `describe` of properties: they are many small tries, and the machine may be busy. */
-export const patience = { timeout: 60_000 * Math.max(1, times) } as const;
+export const patience = { timeout: 300_000 * Math.max(1, times) } as const;
