@@ -1,25 +1,22 @@
 import { HeadgateError } from "headgate";
 import { inTurns } from "../rules/cooperative-work.ts";
 import { ofJsonParts, toJsonParts } from "../rules/json-chunks.ts";
-import { askThread } from "../rules/worker-call.ts";
-import type { Actor, Replaced, RuleTable } from "./database.ts";
+import type { Actor, RuleTable } from "./database.ts";
 import { DatabaseError, type DatabaseErrorCode } from "./database-error.ts";
 import type { DatabaseOptions } from "./open-database.ts";
 
-/** What the thread is given. */
+/** What the thread is given beside the rules, which come in parts of JSON. */
 export interface Replacement {
   readonly options: DatabaseOptions;
-  /** The rules, in parts of JSON. */
-  readonly rules: readonly string[];
   readonly actor: Actor;
 }
 
-/** What was replaced, the ids in parts of JSON: they may be as many as the rules. */
-type ReplacedParts = Record<"created" | "updated" | "removed", readonly string[]> & Pick<Replaced, "unchanged">;
+/** How many rules there are of each kind. Their ids come in parts of JSON, in this order. */
+type ReplacedCounts = Record<"created" | "updated" | "removed" | "unchanged", number>;
 
 /** What it answers: an error is not the same object on the other side. */
 export type Outcome =
-  | { readonly replaced: ReplacedParts }
+  | { readonly replaced: ReplacedCounts }
   | { readonly refused: { readonly code: HeadgateError["code"]; readonly field: string; readonly message: string } }
   | { readonly failed: { readonly code: DatabaseErrorCode; readonly message: string } };
 
@@ -32,15 +29,17 @@ const THREAD = new URL("../../dist/database/replace-worker.js", import.meta.url)
  */
 export function replaceInThread(options: DatabaseOptions): RuleTable["replace"] {
   return async (inputs, actor) => {
-    const rules = await inTurns(toJsonParts(inputs));
-    const replacement: Replacement = { options, rules, actor };
-    const outcome = await askThread<Outcome>(THREAD, replacement);
+    const replacement: Replacement = { options, actor };
+    const { answer: outcome, parts } = await askThread<Outcome>(THREAD, replacement, {
+      parts: await inTurns(toJsonParts(inputs)),
+    });
     if ("replaced" in outcome) {
-      const { created, updated, removed, unchanged } = outcome.replaced;
+      const { created, updated, unchanged } = outcome.replaced;
+      const ids = await inTurns(ofJsonParts<string>(parts));
       return {
-        created: await inTurns(ofJsonParts<string>(created)),
-        updated: await inTurns(ofJsonParts<string>(updated)),
-        removed: await inTurns(ofJsonParts<string>(removed)),
+        created: ids.slice(0, created),
+        updated: ids.slice(created, created + updated),
+        removed: ids.slice(created + updated),
         unchanged,
       };
     }

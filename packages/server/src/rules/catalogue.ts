@@ -29,6 +29,8 @@ export class Catalogue {
   readonly rules: readonly RateLimitRule[];
   /** The same, sorted by id. */
   readonly byId: readonly RateLimitRule[];
+  /** Those that rules name. */
+  readonly tiers: ReadonlySet<string>;
   readonly #families: ReadonlyMap<string, Family>;
   readonly #tries: Tries;
   readonly #custom = new Map<string, Applied | undefined>();
@@ -36,11 +38,13 @@ export class Catalogue {
   private constructor(
     rules: readonly RateLimitRule[],
     byId: readonly RateLimitRule[],
+    tiers: ReadonlySet<string>,
     families: ReadonlyMap<string, Family>,
     tries: Tries,
   ) {
     this.rules = rules;
     this.byId = byId;
+    this.tiers = tiers;
     this.#families = families;
     this.#tries = tries;
   }
@@ -58,6 +62,7 @@ export class Catalogue {
   static *#making(rules: readonly RateLimitRule[]): Work<Catalogue> {
     const tries = { user: new PatternTrie<Family>(), ip: new PatternTrie<Family>(), apikey: new PatternTrie<Family>() };
     const families = new Map<string, Family>();
+    const tiers = new Set<string>();
     // Rules have few limits between them, and a limit takes longer to make than all the rest.
     const limits = new Map<string, Limit>();
     for (const rule of rules) {
@@ -75,12 +80,13 @@ export class Catalogue {
         const made = limits.get(units) ?? limitOf(rule, limit, burst);
         limits.set(units, made);
         family.add(rule, made);
+        if (rule.tier !== null) tiers.add(rule.tier);
       } catch (error) {
         throw ofRule(rule.rule_id, error);
       }
       yield;
     }
-    return new Catalogue(Object.freeze([...rules]), yield* sortedById(rules), families, tries);
+    return new Catalogue(Object.freeze([...rules]), yield* sortedById(rules), tiers, families, tries);
   }
 
   /** All limits that a request must pass, the broadest pattern first; none if no rule matches. */

@@ -42,3 +42,20 @@ describe("a large file of rules", () => {
     expect(await errorOf(reading)).toMatchObject({ name: "AbortError" });
   });
 });
+
+describe("a large file that waits for another", () => {
+  it("leaves the queue at once when it is aborted", async () => {
+    const first = new AbortController();
+    const second = new AbortController();
+    const order: string[] = [];
+    const note = (name: string) => () => order.push(name);
+    const reading = parseAside(text(MANY), "first.yaml", first.signal).finally(note("first"));
+    const waiting = parseAside(text(MANY), "second.yaml", second.signal).catch(note("second"));
+    const last = parseAside(text(MANY), "last.yaml").then(note("last"));
+    second.abort();
+    await waiting;
+    expect(order).toEqual(["second"]);
+    await Promise.all([reading, last]);
+    expect(order).toEqual(["second", "first", "last"]);
+  });
+});

@@ -1,23 +1,20 @@
 import { inTurns } from "./cooperative-work.ts";
 import { ofJsonParts } from "./json-chunks.ts";
+import { OneAtATime } from "./one-at-a-time.ts";
 import type { RuleInput } from "./rule.ts";
 import { type FileProblem, parseRules, RulesFileError } from "./rules-file.ts";
 import { ReplacementError, type ReplacementProblems } from "./rules-replacement.ts";
-import { askThread } from "./worker-call.ts";
+import { byteParts, textParts } from "./text-parts.ts";
+import { askThread, type ThreadAnswer, type ThreadPart } from "./worker-call.ts";
 
-/** What the thread is given. */
-export interface RulesText {
-  readonly text: string;
-  /** What messages call the file, which is YAML; absent: it is the JSON of a replacement. */
+/** What the thread is given beside the text. */
+export interface RulesTextKind {
+  /** What messages call the file, which is YAML; absent: the text is the JSON of a replacement. */
   readonly file?: string;
 }
 
-/** What it answers, one of these. Lists that may be long come in parts of JSON. */
-export interface FoundInText {
-  readonly rules?: readonly string[];
-  readonly problems?: readonly string[];
-  readonly refused?: ReplacementProblems;
-}
+/** What the parts of its answer are, as JSON; or why the replacement is refused. */
+export type FoundInText = "rules" | "problems" | ReplacementProblems;
 
 /** The compiled one also where the sources run, as in tests: a thread reads no TypeScript. */
 const THREAD = new URL("../../dist/rules/parse-worker.js", import.meta.url);
@@ -28,26 +25,28 @@ const MOST_HERE = 10_000;
 /** As parseRules, while this thread serves others. `signal` gives it up. */
 export async function parseAside(text: string, name: string, signal?: AbortSignal): Promise<readonly RuleInput[]> {
   if (text.length <= MOST_HERE) return parseRules(text, name);
-  const { rules, problems } = await ask({ text, file: name }, signal);
-  if (rules !== undefined) return inTurns(ofJsonParts<RuleInput>(rules));
-  throw new RulesFileError(name, await inTurns(ofJsonParts<FileProblem>(problems ?? [])));
+  const { answer, parts } = await ask({ file: name }, textParts(text), signal);
+  if (answer === "rules") return inTurns(ofJsonParts<RuleInput>(parts));
+  throw new RulesFileError(name, await inTurns(ofJsonParts<FileProblem>(parts)));
 }
 
-/** As parseReplacement, while this thread serves others. `signal` gives it up. */
-export async function parseReplacementAside(text: string, signal?: AbortSignal): Promise<readonly RuleInput[]> {
-  const { rules, refused } = await ask({ text }, signal);
-  if (refused !== undefined) throw new ReplacementError(refused);
-  return inTurns(ofJsonParts<RuleInput>(rules ?? []));
+/** As parseReplacement of these bytes, while this thread serves others. `signal` gives it up. */
+export async function parseReplacementAside(body: Buffer, signal?: AbortSignal): Promise<readonly RuleInput[]> {
+  const { answer, parts } = await ask({}, byteParts(body), signal);
+  if (typeof answer === "object") throw new ReplacementError(answer);
+  return inTurns(ofJsonParts<RuleInput>(parts));
 }
 
 /** A hundred thousand rules need less than half of it in any form. */
 const LIMITS = { maxOldGenerationSizeMb: 2_048 };
 
-/** The last that was asked: the next waits for it, so that many large texts take no more memory than one. */
-let last: Promise<unknown> = Promise.resolve();
+/** Many large texts take no more memory than one. */
+const threads = new OneAtATime();
 
-function ask(question: RulesText, signal?: AbortSignal): Promise<FoundInText> {
-  const answer = last.then(() => askThread<FoundInText>(THREAD, question, { signal, limits: LIMITS }));
-  last = answer.catch(() => {});
-  return answer;
+function ask(
+  kind: RulesTextKind,
+  parts: Iterable<ThreadPart>,
+  signal?: AbortSignal,
+): Promise<ThreadAnswer<FoundInText>> {
+  return threads.run(() => askThread<FoundInText>(THREAD, kind, { parts, signal, limits: LIMITS }), signal);
 }

@@ -1,23 +1,25 @@
 // A thread that reads the rules of one text, and ends.
-import { parentPort, workerData } from "node:worker_threads";
+import { answerParent } from "./answer-parent.ts";
 import { atOnce } from "./cooperative-work.ts";
 import { toJsonParts } from "./json-chunks.ts";
-import type { FoundInText, RulesText } from "./parse-in-worker.ts";
+import type { FoundInText, RulesTextKind } from "./parse-in-worker.ts";
 import { parseRules, RulesFileError } from "./rules-file.ts";
 import { parseReplacement, ReplacementError } from "./rules-replacement.ts";
+import { textOf } from "./text-parts.ts";
+import type { ThreadAnswer } from "./worker-call.ts";
 
-function found({ text, file }: RulesText): FoundInText {
+function found({ file }: RulesTextKind, text: string): ThreadAnswer<FoundInText> {
   try {
     const rules = file === undefined ? parseReplacement(text) : parseRules(text, file);
-    return { rules: atOnce(toJsonParts(rules)) };
+    return { answer: "rules", parts: atOnce(toJsonParts(rules)) };
   } catch (error) {
     if (error instanceof ReplacementError) {
       const { problems, more, unchecked } = error;
-      return { refused: { problems, more, unchecked } };
+      return { answer: { problems, more, unchecked }, parts: [] };
     }
     if (!(error instanceof RulesFileError)) throw error;
-    return { problems: atOnce(toJsonParts(error.problems)) };
+    return { answer: "problems", parts: atOnce(toJsonParts(error.problems)) };
   }
 }
 
-parentPort?.postMessage(found(workerData));
+await answerParent<RulesTextKind, FoundInText>((kind, parts) => found(kind, textOf(parts)));

@@ -8,8 +8,8 @@ function thread(script: string): URL {
 
 describe("a thread that is asked", () => {
   it("answers", async () => {
-    const doubling = thread("parentPort.postMessage(workerData * 2);");
-    expect(await askThread(doubling, 21)).toBe(42);
+    const doubling = thread("parentPort.postMessage({ answer: workerData * 2, parts: 0 });");
+    expect(await askThread(doubling, 21)).toEqual({ answer: 42, parts: [] });
   });
 
   it("fails with its error", async () => {
@@ -30,11 +30,11 @@ describe("a thread that is asked", () => {
 
   it("is not even started when it was given up before", async () => {
     const aborted = AbortSignal.abort();
-    await expect(askThread(thread("parentPort.postMessage(1);"), undefined, { signal: aborted })).rejects.toMatchObject(
-      {
-        name: "AbortError",
-      },
-    );
+    await expect(
+      askThread(thread("parentPort.postMessage({ answer: 1, parts: 0 });"), undefined, { signal: aborted }),
+    ).rejects.toMatchObject({
+      name: "AbortError",
+    });
   });
 
   it("fails alone when it needs more memory than it may use", async () => {

@@ -1,6 +1,7 @@
 import type { Work } from "../../rules/cooperative-work.ts";
+import { isAmong } from "../../rules/merge-sort.ts";
 import { parseUserInput } from "../../rules/user-input.ts";
-import type { UserInput } from "../../rules/user-limits.ts";
+import type { UserInput, UserInput } from "../../rules/user-limits.ts";
 import { type FieldProblem, Problem } from "./problem.ts";
 import { type KnownNames, unknownTierProblem } from "./rule-names.ts";
 
@@ -18,7 +19,7 @@ export function* checkImport(values: readonly unknown[], known: KnownNames): Wor
   const problems: FieldProblem[] = [];
   for (const [index, value] of values.entries()) {
     const parsed = parseUserInput(value);
-    const found = "problems" in parsed ? parsed.problems : unknownRules(parsed.user, known.rules);
+    const found = "problems" in parsed ? parsed.problems : unknownRules(parsed.user, known);
     for (const { field, problem } of found) {
       problems.push({ in: "body", field: field === "" ? `users.${index}` : `users.${index}.${field}`, problem });
     }
@@ -30,9 +31,9 @@ export function* checkImport(values: readonly unknown[], known: KnownNames): Wor
   return { users, warnings: unknownTiers(users, known) };
 }
 
-function unknownRules({ custom_limits = {} }: UserInput, rules: ReadonlySet<string>) {
+function unknownRules({ custom_limits = {} }: UserInput, { byId }: KnownNames) {
   return Object.keys(custom_limits)
-    .filter((rule_id) => !rules.has(rule_id))
+    .filter((rule_id) => !isAmong(byId, rule_id))
     .map((rule_id) => ({ field: `custom_limits.${rule_id}`, problem: "there is no such rule" }));
 }
 

@@ -6,7 +6,7 @@ import { parsingReplacement, ReplacementError } from "../../rules/rules-replacem
 import type { App } from "./app.ts";
 import { type FieldProblem, Problem, validationProblem } from "./problem.ts";
 
-/** A body of so many characters is read here, in turns. */
+/** A body of so many bytes is read here, in turns. */
 const MOST_HERE = 64 * 1024;
 
 /**
@@ -16,13 +16,15 @@ const MOST_HERE = 64 * 1024;
 export function takeLargeReplacements(app: App): void {
   const checked = new WeakSet<object>();
   app.removeContentTypeParser("application/json");
-  app.addContentTypeParser("application/json", { parseAs: "string" }, (request, text: string, done) => {
+  app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, bytes: Buffer, done) => {
     const gone = new AbortController();
     const { socket } = request.raw;
     const leave = (): void => gone.abort();
     socket.once("close", leave);
     const reading =
-      text.length <= MOST_HERE ? inTurns(parsingReplacement(text)) : parseReplacementAside(text, gone.signal);
+      bytes.length <= MOST_HERE
+        ? inTurns(parsingReplacement(bytes.toString("utf8")))
+        : parseReplacementAside(bytes, gone.signal);
     reading
       .finally(() => socket.off("close", leave))
       .then(

@@ -20,7 +20,7 @@ export interface RestParts {
   readonly service: CheckService;
   readonly database: Pick<Database, "rules" | "users" | "keys" | "audit" | "rollups" | "answered">;
   /** The rules in force. */
-  readonly catalogue: () => Pick<Catalogue, "rules" | "byId" | "limitsFor" | "limitsAt" | "limitsOfUser">;
+  readonly catalogue: () => Pick<Catalogue, "byId" | "limitsFor" | "limitsAt" | "limitsOfUser" | "tiers">;
   /** What checks know of users. */
   readonly standings: Pick<Standings, "of">;
   readonly keyRing: { authenticate(authorization: string | undefined, mayGuess?: boolean): Principal | undefined };

@@ -87,7 +87,7 @@ describe("threads that read replacements", () => {
         new Promise((resolve, reject) => {
           const { signal } = options;
           signal?.addEventListener("abort", () => reject(signal.reason));
-          asked.push({ signal, end: () => resolve({ rules: [] } as never) });
+          asked.push({ signal, end: () => resolve({ answer: "rules" as never, parts: [] }) });
         }),
     );
     return asked;

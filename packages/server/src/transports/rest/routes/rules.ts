@@ -172,12 +172,17 @@ function fixed(catalogue: RestParts["catalogue"], file: string): Omit<RuleTable,
   };
   return {
     list: async (page) => pageOf(catalogue().byId, page),
-    get: async (id) => catalogue().rules.find(({ rule_id }) => rule_id === id),
+    get: async (id) => ruleById(catalogue().byId, id),
     create: refuse,
     update: refuse,
     remove: refuse,
     replace: refuse,
   };
+}
+
+function ruleById(byId: readonly RateLimitRule[], id: string): RateLimitRule | undefined {
+  const rule = byId[countUpTo(byId, id) - 1];
+  return rule?.rule_id === id ? rule : undefined;
 }
 
 /** The cursor is the last id of the page before: pages hold together while the file changes. */

@@ -9,8 +9,8 @@ import { principalOf } from "../authorize.ts";
 import { etagOf, expectedVersion, requireDone } from "../etag.ts";
 import { checkImport } from "../import-users.ts";
 import { fieldProblem } from "../problem.ts";
-import type { RestParts } from "../rest-dependencies.ts";
-import { namesIn, unknownTierProblem } from "../rule-names.ts";
+import type { RestParts, RestParts } from "../rest-dependencies.ts";
+import { namesIn, unknownTierProblem, unknownTierProblem } from "../rule-names.ts";
 import {
   changedStanding,
   customBody,
@@ -78,8 +78,7 @@ export function userRoutes(app: App, { database: { users }, catalogue, now = Dat
       },
     },
     async (request) => {
-      const known = namesIn(catalogue().rules);
-      const { users: checked, warnings } = await inTurns(checkImport(request.body.users, known));
+      const { users: checked, warnings } = await inTurns(checkImport(request.body.users, catalogue()));
       const { created, updated, unchanged } = await users.import(checked, principalOf(request));
       return { created, updated, unchanged, ...(warnings.length > 0 && { warnings: [...warnings] }) };
     },
@@ -181,7 +180,7 @@ export function userRoutes(app: App, { database: { users }, catalogue, now = Dat
       const stored = await users.setTier(user_id, tier, principalOf(request), version);
       const changed = requireDone(stored, { missing: "version_changed" });
       reply.header("etag", etagOf(changed));
-      const known = namesIn(catalogue().rules);
+      const known = catalogue();
       if (tier === null || known.tiers.has(tier)) return inForce(changed, now());
       const warning = { in: "body" as const, field: "tier", problem: unknownTierProblem(tier, known) };
       return { ...inForce(changed, now()), warnings: [warning] };

@@ -1,0 +1,37 @@
+/** Does one piece of work at a time, in the order in which it was asked for. */
+export class OneAtATime {
+  #isBusy = false;
+  readonly #waiting = new Set<() => void>();
+
+  /** Work that is aborted while it waits fails at once, is never begun, and leaves nothing in the queue. */
+  async run<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
+    signal?.throwIfAborted();
+    if (this.#isBusy) await this.#turn(signal);
+    this.#isBusy = true;
+    try {
+      return await work();
+    } finally {
+      this.#isBusy = false;
+      const [next] = this.#waiting;
+      next?.();
+    }
+  }
+
+  #turn(signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const leave = (): void => {
+        this.#waiting.delete(begin);
+        reject(signal?.reason);
+      };
+      const begin = (): void => {
+        this.#waiting.delete(begin);
+        signal?.removeEventListener("abort", leave);
+        // Until it goes on, nobody else may begin.
+        this.#isBusy = true;
+        resolve();
+      };
+      this.#waiting.add(begin);
+      signal?.addEventListener("abort", leave, { once: true });
+    });
+  }
+}
