@@ -70,6 +70,55 @@ test("validate says at once what a field, a rule and the whole file have wrong, 
   expect(stderr).not.toMatch(/known: limit|bucketWidth/);
 });
 
+test("validate reports no problems that follow from another", async () => {
+  const rule = (fields: string) => `  - {${fields}, limit: 9}\n`;
+  const cwd = folderWith({
+    "rules.yaml":
+      "rules:\n" +
+      rule("name: a, dimension: ip, endpoint_pattern: /a, window_seconds: 60, algorithm: fixed, anchor: request") +
+      rule("name: b, dimension: ip, endpoint_pattern: /b, window_seconds: 60, algorithm: bucketed, bucket_width: 5") +
+      rule("name: c, dimension: ip, endpoint_pattern: /c, window_seconds: 60, algorithm: lease, consistency: leased") +
+      rule("name: d, dimension: ip, endpoint_pattern: /d, window: 9, algorithm: bucketed_window, bucket_width: 5"),
+  });
+  const { stderr, code } = await headgate(["rules", "validate", "rules.yaml"], { cwd });
+  expect(code).toBe(1);
+  expect(stderr.match(/rules\[\d\]\.\w+/g)).toEqual([
+    "rules[0].algorithm",
+    "rules[1].algorithm",
+    "rules[2].algorithm",
+    "rules[3].window_seconds",
+    "rules[3].window",
+  ]);
+});
+
+test("validate finds an id that is used twice when one of the rules has other problems", async () => {
+  const rule = (fields: string) => `  - {${fields}, dimension: ip, window_seconds: 60}\n`;
+  const cwd = folderWith({
+    "rules.yaml":
+      "rules:\n" +
+      rule("rule_id: same, name: a, endpoint_pattern: /a, limit: 0") +
+      rule("rule_id: same, name: b, endpoint_pattern: /b, limit: 9") +
+      rule("name: c, endpoint_pattern: /c/**/d, limit: 9, burst: 3, algorithm: fixed_window") +
+      rule("name: C, endpoint_pattern: /e, limit: 9") +
+      // A name that cannot be used makes no id.
+      rule("name: 1, endpoint_pattern: /f, limit: 9") +
+      rule("name: 2, endpoint_pattern: /g, limit: 9"),
+  });
+  const { stderr, code } = await headgate(["rules", "validate", "rules.yaml"], { cwd });
+  expect(code).toBe(1);
+  const lines = stderr.trimEnd().split("\n");
+  expect(lines.map((line) => /rules\[\d\]\.\w+/.exec(line)?.[0])).toEqual([
+    "rules[0].limit",
+    "rules[1].rule_id",
+    "rules[2].endpoint_pattern",
+    "rules[2].burst",
+    "rules[3].rule_id",
+    "rules[4].name",
+    "rules[5].name",
+  ]);
+  expect(lines[1]).toContain("same is that of rules[0] too");
+});
+
 test.each([
   [["validate"], 1, "headgate: file: is required, as in headgate rules validate rules.yaml\n"],
   [["validate", "none.yaml"], 2, "headgate: none.yaml: no such file\n"],

@@ -1,9 +1,10 @@
 import type { z } from "zod";
+import type { RuleInput } from "./rule.ts";
 import { ruleInput } from "./rule-input.ts";
 
 type Issue = Pick<z.core.$ZodIssue, "path" | "message">;
 
-/** Values that any rule may have: they stand in for those that are wrong. */
+/** Valid values of required fields. They replace those that are wrong, so that the rest of the rule can be checked. */
 const STAND_INS: Readonly<Record<string, unknown>> = {
   name: "stand-in",
   dimension: "user",
@@ -12,12 +13,41 @@ const STAND_INS: Readonly<Record<string, unknown>> = {
   window_seconds: 1,
 };
 
+/** Fields whose meaning depends on another: while that one is wrong, nothing can be said about them. */
+const DEPENDENTS: Readonly<Record<string, readonly string[]>> = {
+  algorithm: ["burst", "anchor", "bucket_width", "exact", "consistency"],
+  window_seconds: ["bucket_width"],
+  dimension: ["tier"],
+};
+
+/** What is known of a rule that cannot be used as a whole: its valid fields. */
+type ReadableRule = Partial<RuleInput>;
+
+export interface FurtherProblems {
+  readonly issues: readonly Issue[];
+  /** All rules of the list as far as they can be read, each at its index. */
+  readonly rules: readonly ReadableRule[];
+}
+
 /**
- * What else is wrong with a list of rules. A schema looks at how fields go together only when each is right by itself;
+ * What else is wrong with a list of rules. A schema checks how fields go together only when each is valid by itself;
  * so those that are not are replaced, and the rule is read again. `issues` are those found already.
  */
-export function furtherIssues(value: unknown, issues: readonly z.core.$ZodIssue[]): Issue[] {
-  const rules = rulesIn(value);
+export function furtherProblems(value: unknown, issues: readonly z.core.$ZodIssue[]): FurtherProblems {
+  const wrong = wrongFields(issues);
+  const further: Issue[] = [];
+  const rules = rulesIn(value).map((rule, index): ReadableRule => {
+    const fields = wrong.get(index) ?? new Set();
+    if (typeof rule !== "object" || rule === null) return {};
+    const found = ruleInput.safeParse(mended(rule, fields)).error?.issues ?? [];
+    const own = found.filter(({ path: [field] }) => !fields.has(String(field)));
+    for (const { path, message } of own) further.push({ path: ["rules", index, ...path], message });
+    return readable(rule, new Set([...fields, ...own.map(({ path: [field] }) => String(field))]));
+  });
+  return { issues: further, rules };
+}
+
+function wrongFields(issues: readonly z.core.$ZodIssue[]): ReadonlyMap<number, ReadonlySet<string>> {
   const wrong = new Map<number, Set<string>>();
   for (const issue of issues) {
     const [list, index, field] = issue.path;
@@ -27,19 +57,22 @@ export function furtherIssues(value: unknown, issues: readonly z.core.$ZodIssue[
     else if (typeof field === "string") fields.add(field);
     wrong.set(index, fields);
   }
-  return [...wrong].flatMap(([index, fields]) => {
-    const rule = rules[index];
-    if (typeof rule !== "object" || rule === null) return [];
-    const { error } = ruleInput.safeParse(mended(rule, fields));
-    const found = error?.issues ?? [];
-    return found
-      .filter(({ path: [field] }) => !fields.has(String(field)))
-      .map(({ path, message }) => ({ path: ["rules", index, ...path], message }));
-  });
+  return wrong;
+}
+
+/** Without the fields that are wrong, and without an id that would be made of a name that is. */
+function readable(rule: object, wrong: ReadonlySet<string>): ReadableRule {
+  const { data } = ruleInput.safeParse(mended(rule, wrong));
+  if (data === undefined) return {};
+  const isIdKnown = "rule_id" in rule || !wrong.has("name");
+  return Object.fromEntries(
+    Object.entries(data).filter(([field]) => !wrong.has(field) && (field !== "rule_id" || isIdKnown)),
+  );
 }
 
 function mended(rule: object, wrong: ReadonlySet<string>): Record<string, unknown> {
-  const right = Object.entries(rule).filter(([name]) => !wrong.has(name));
+  const unclear = new Set([...wrong].flatMap((field) => DEPENDENTS[field] ?? []));
+  const right = Object.entries(rule).filter(([name]) => !wrong.has(name) && !unclear.has(name));
   const stands = Object.entries(STAND_INS).filter(([name]) => wrong.has(name));
   return Object.fromEntries([...right, ...stands]);
 }

@@ -3,8 +3,8 @@ import { type Document, isMap, isNode, LineCounter, parseDocument, stringify, vi
 import { z } from "zod";
 import type { RuleInput } from "./rule.ts";
 import { ruleInput } from "./rule-input.ts";
-import { furtherIssues } from "./rule-problems.ts";
-import { partsOfList } from "./yaml-list.ts";
+import { furtherIssues, furtherProblems } from "./rule-problems.ts";
+import { partsOfList, partsOfList } from "./yaml-list.ts";
 
 /** What a YAML file of rules holds. */
 export const rulesFile = z.strictObject(
@@ -29,6 +29,7 @@ export interface FileProblem {
 /** A file that cannot be used; nothing of it is. */
 export class RulesFileError extends Error {
   override readonly name = "RulesFileError";
+  readonly code = "HG_BAD_RULES";
   readonly problems: readonly FileProblem[];
 
   constructor(file: string, problems: readonly FileProblem[]) {
@@ -102,12 +103,13 @@ function parsedAsWhole(text: string, name: string): readonly RuleInput[] {
   const value = plain(document, (offset, problem) => new RulesFileError(name, [ofFile(offset, problem)]));
   const { data, error } = rulesFile.safeParse(value);
   if (error !== undefined) {
+    const further = furtherProblems(value, error.issues);
     throw new RulesFileError(
       name,
       [
         ...error.issues.flatMap((issue) => told(issue, problemAt)),
-        ...furtherIssues(value, error.issues).map(({ path, message }) => problemAt(path, message)),
-        ...repetitions(readableRules(value)).map(([i, field, problem]) => problemAt(["rules", i, field], problem)),
+        ...further.issues.map(({ path, message }) => problemAt(path, message)),
+        ...repetitions(further.rules).map(([i, field, problem]) => problemAt(["rules", i, field], problem)),
       ].sort((a, b) => a.line - b.line || a.column - b.column),
     );
   }
@@ -152,37 +154,32 @@ function told(
   return issue.keys.map((key) => problemAt([...issue.path, key], `is not known here ${known}`));
 }
 
-/** The rules of a list that are right by themselves, each at its index. */
-function readableRules(value: unknown): readonly RuleInput[] {
-  const rules: RuleInput[] = [];
-  const { data } = z.object({ rules: z.array(z.unknown()) }).safeParse(value);
-  for (const [i, rule] of (data?.rules ?? []).entries()) {
-    const { data: read } = ruleInput.safeParse(rule);
-    if (read !== undefined) rules[i] = read;
-  }
-  return rules;
-}
-
-/** Where two rules are in the same place: the later of them, its field, and why. There may be gaps in the list. */
-function repetitions(rules: readonly RuleInput[]): [index: number, field: keyof RuleInput, problem: string][] {
+/** Where two rules are in the same place: the later of them, its field, and why. Fields that are absent are unknown. */
+function repetitions(rules: readonly Partial<RuleInput>[]): [index: number, field: keyof RuleInput, problem: string][] {
   const found: [number, keyof RuleInput, string][] = [];
   const ids = new Map<string, number>();
   const places = new Map<string, number>();
-  // Unlike entries(), it passes over gaps.
-  rules.forEach(({ rule_id, dimension, endpoint_pattern, window_seconds, tier }, i) => {
-    const place = JSON.stringify([dimension, endpoint_pattern, window_seconds, tier]);
-    const sameId = ids.get(rule_id);
-    const samePlace = places.get(place);
+  for (const [i, rule] of rules.entries()) {
+    const { rule_id } = rule;
+    const place = placeOf(rule);
+    const sameId = rule_id === undefined ? undefined : ids.get(rule_id);
+    const samePlace = place === undefined ? undefined : places.get(place);
     if (sameId !== undefined) {
       found.push([i, "rule_id", `${rule_id} is that of rules[${sameId}] too: give each rule one of its own`]);
     } else if (samePlace !== undefined) {
       const problem = `rules[${samePlace}] has the same dimension, pattern, window and tier: remove one of them`;
       found.push([i, "endpoint_pattern", problem]);
     }
-    ids.set(rule_id, sameId ?? i);
-    places.set(place, samePlace ?? i);
-  });
+    if (rule_id !== undefined) ids.set(rule_id, sameId ?? i);
+    if (place !== undefined) places.set(place, samePlace ?? i);
+  }
   return found;
+}
+
+/** Undefined while one of the fields that make it is unknown. */
+function placeOf({ dimension, endpoint_pattern, window_seconds, tier }: Partial<RuleInput>): string | undefined {
+  const place = [dimension, endpoint_pattern, window_seconds, tier];
+  return place.includes(undefined) ? undefined : JSON.stringify(place);
 }
 
 /** Where the value at a path stands, else what it should be in; of a pair, where its name stands. */
