@@ -33,7 +33,6 @@ export function makeProgram(finish: (code: ExitCode) => void): Command {
     .version(readVersion())
     .helpCommand(false)
     .exitOverride()
-    .configureOutput({ outputError: (message, write) => write(told(usageError(message)).line) })
     .addHelpText(
       "after",
       `
@@ -232,7 +231,14 @@ Examples:
       (program.commands.find((command) => command.name() === name) ?? program).outputHelp();
     });
 
+  pointToHelp(program, "headgate");
   return program;
+}
+
+/** Has every usage error end with the command whose help answers it. */
+function pointToHelp(command: Command, path: string): void {
+  command.configureOutput({ outputError: (message, write) => write(told(usageError(message, path)).line) });
+  for (const child of command.commands) pointToHelp(child, `${path} ${child.name()}`);
 }
 
 /** Commander would take the next option for the value of one that has none. */
@@ -245,13 +251,12 @@ function requireValue(option: string): (value: string) => string {
 }
 
 /** Commander says "error: …", and a suggestion on a second line. */
-function usageError(message: string): Error {
-  return new Error(
-    message
-      .replace(/^error: /, "")
-      .trim()
-      .replaceAll("\n", " "),
-  );
+function usageError(message: string, path: string): Error {
+  const problem = message
+    .replace(/^error: /, "")
+    .trim()
+    .replaceAll("\n", " ");
+  return new Error(`${problem.replace(/\.$/, "")}. See ${path} --help.`);
 }
 
 function readVersion(): string {

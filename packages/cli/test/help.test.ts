@@ -26,6 +26,24 @@ test.concurrent.each([
   if (command === "check" || command === "scenario") expect(run.stdout).toMatch(/3 {2}something was denied/);
 });
 
+test("serve --help lists the values of an option once", async () => {
+  const { stdout } = await headgate(["serve", "--help"]);
+  const options = stdout.replace(/\s+/g, " ");
+  expect(options.match(/\bfatal\b/g)).toHaveLength(1);
+  expect(options.match(/"json"/g)).toHaveLength(1);
+  expect(options).not.toMatch(/json, text/);
+});
+
+test.each([
+  [["serve", "--htp", "1"], "headgate: unknown option '--htp' (Did you mean --http?). See headgate serve --help.\n"],
+  [["rules", "validate", "--x"], "headgate: unknown option '--x'. See headgate rules validate --help.\n"],
+  [["--x"], "headgate: unknown option '--x'. See headgate --help.\n"],
+  [["rules", "chekc"], "See headgate rules --help.\n"],
+])("%j points to the help that answers it", async (args, message) => {
+  const run = await headgate(args);
+  expect(run).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining(message) });
+});
+
 test("help names a command's help", async () => {
   const [asked, direct] = await Promise.all([headgate(["help", "check"]), headgate(["check", "--help"])]);
   expect(asked).toEqual(direct);

@@ -209,14 +209,14 @@ export const fields = {
   }),
   logLevel: field("log_level", {
     takes: "<level>",
-    about: "trace, debug, info, warn, error, fatal or silent",
+    about: "the least severe level that is logged",
     initial: "info",
     parse: logLevel,
     values: LOG_LEVELS,
   }),
   logFormat: field<LogFormat>("log_format", {
     takes: "<format>",
-    about: "json, text, or auto: text on a terminal and JSON otherwise",
+    about: "the format of the log; auto is text on a terminal and JSON otherwise",
     initial: "auto",
     parse: logFormat,
     values: LOG_FORMATS,
