@@ -4,6 +4,9 @@ const RESET = "\x1b[0m";
 /** The same in every line, or shown in another way. */
 const HIDDEN = new Set(["level", "time", "pid", "hostname", "name", "msg", "err"]);
 
+/** Characters that a terminal would obey, or that change how the text around them is shown. */
+const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu;
+
 /** A JSON line of the log as people read it: `15:04:05.123 INFO  ready http=http://127.0.0.1:8080`. */
 export function logText(line: string, withColours: boolean): string {
   const entry = parsed(line);
@@ -14,11 +17,16 @@ export function logText(line: string, withColours: boolean): string {
   const clock = String(time).slice(11, 23);
   const fields = Object.entries(entry)
     .filter(([key]) => !HIDDEN.has(key))
-    .map(([key, value]) => `${key}=${valueText(value)}`);
+    .map(([key, value]) => `${printable(key)}=${valueText(value)}`);
   const failure = failureText(err, msg);
   const paint = (code: string | undefined, text: string): string =>
     withColours && code !== undefined ? `${code}${text}${RESET}` : text;
-  const words = [paint(DIM, clock), paint(COLOURS[name], label), String(msg ?? ""), paint(DIM, fields.join(" "))];
+  const words = [
+    paint(DIM, clock),
+    paint(COLOURS[name], label),
+    printable(String(msg ?? "")),
+    paint(DIM, fields.join(" ")),
+  ];
   return `${words.filter((word) => word !== "").join(" ")}${failure}\n`;
 }
 
@@ -32,8 +40,12 @@ function parsed(line: string): Readonly<Record<string, unknown>> | undefined {
 }
 
 function valueText(value: unknown): string {
-  if (typeof value === "string") return /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);
-  return JSON.stringify(value) ?? "";
+  if (typeof value === "string" && /^[^\s"=]+$/.test(value)) return printable(value);
+  return printable(JSON.stringify(value) ?? "");
+}
+
+function printable(text: string): string {
+  return text.replace(CONTROL, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 /** An error on lines of its own: its stack where it is unexpected, else what it says. */
@@ -43,5 +55,8 @@ function failureText(err: unknown, msg: unknown): string {
   const isExpected = "code" in err || !("stack" in err);
   const text = isExpected ? message : String(err.stack);
   if (text === "" || text === msg) return "";
-  return `\n  ${text.replaceAll("\n", "\n  ")}`;
+  return text
+    .split("\n")
+    .map((line) => `\n  ${printable(line)}`)
+    .join("");
 }
