@@ -201,6 +201,16 @@ describe.concurrent("a file that is watched", () => {
     expect(told.at(-1)).toEqual([7]);
   });
 
+  it("says again why rules are bad when somebody asks for them to be read", async ({ onTestFinished }) => {
+    const { path } = newFile(onTestFinished);
+    const { told, until, reread } = watch(path, onTestFinished);
+    await until([1]);
+    writeFileSync(path, yaml(0));
+    await until(expect.stringContaining("limit"));
+    await reread();
+    expect(told).toEqual([[1], expect.stringContaining("limit"), expect.stringContaining("limit")]);
+  });
+
   it("tells of nothing any more once it is stopped", async ({ onTestFinished }) => {
     const { path } = newFile(onTestFinished);
     const { told, stop } = watch(path, onTestFinished);

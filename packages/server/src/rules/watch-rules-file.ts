@@ -15,7 +15,7 @@ export interface RulesFileWatch {
 /**
  * Tells of the rules of a file whenever they change, within half a second. `known` is the text that the caller has read
  * already: what has changed since is not missed, and what has not is not told. A file that cannot be used, or is not there,
- * changes nothing: `onError` is told once why. The file is not looked at again until `onRules` is done.
+ * changes nothing: `onError` is told why, once, and again whenever somebody asks for the file to be read. The file is not looked at again until `onRules` is done.
  *
  * It looks by itself, since what the system tells of changes is different for a file that is written, one that is put
  * in its place, a link that is turned and a folder on the network.
@@ -30,17 +30,17 @@ export function watchRulesFile(
   let timer: NodeJS.Timeout | undefined;
   const stopping = new AbortController();
   let seen = "";
-  let read = "";
+  let lastRead = "";
   let told = known;
   let complaint = "";
 
-  const reread = (): Promise<void> => {
+  const read = (isAskedFor: boolean): Promise<void> => {
     // One at a time: two would race to be the last.
-    reading = reading.then(readNow);
+    reading = reading.then(() => readNow(isAskedFor));
     return reading;
   };
 
-  const readNow = async (): Promise<void> => {
+  const readNow = async (isAskedFor: boolean): Promise<void> => {
     try {
       const text = await readFile(path, "utf8");
       if (stopping.signal.aborted || (text === told && complaint === "")) return;
@@ -49,7 +49,7 @@ export function watchRulesFile(
       complaint = "";
       await onRules(rules);
     } catch (error) {
-      if (stopping.signal.aborted || String(error) === complaint) return;
+      if (stopping.signal.aborted || (String(error) === complaint && !isAskedFor)) return;
       complaint = String(error);
       onError(error);
     }
@@ -57,9 +57,9 @@ export function watchRulesFile(
 
   const look = async (): Promise<void> => {
     const state = await stateOf(path);
-    if (state === seen && state !== read) {
-      read = state;
-      await reread();
+    if (state === seen && state !== lastRead) {
+      lastRead = state;
+      await read(false);
     }
     seen = state;
     if (!stopping.signal.aborted) timer = setTimeout(look, LOOK_MS).unref();
@@ -67,7 +67,7 @@ export function watchRulesFile(
 
   void look();
   return {
-    reread,
+    reread: () => read(true),
     stop() {
       stopping.abort();
       clearTimeout(timer);
