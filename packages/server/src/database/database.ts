@@ -110,6 +110,7 @@ export interface UserTable {
     actor: Actor,
     version?: number,
   ): Promise<Standing | Conflict>;
+  /** Fails with a HeadgateError if the user has 1,000 of them in force. */
   addOverride(override: Omit<Override, "override_id" | "created_at" | "created_by">, actor: Actor): Promise<Override>;
   removeOverride(userId: string, overrideId: string, actor: Actor): Promise<Override | Conflict>;
 }

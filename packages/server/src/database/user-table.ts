@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { HeadgateError } from "headgate";
 import type { Kysely } from "kysely";
 import type { CustomLimit, Override, Standing, UserInput } from "../rules/user-limits.ts";
 import type { Ledger } from "./audited-writes.ts";
@@ -11,6 +12,9 @@ import { millisecondsOf } from "./time.ts";
 
 /** In between, whoever waits for this thread has his turn. */
 const IDS_AT_ONCE = 5_000;
+
+/** Overrides of one user that are in force. Each check of the user looks at all of them. */
+const MOST_OVERRIDES = 1_000;
 
 export class SqlUsers implements UserTable {
   private readonly ledger: Ledger;
@@ -76,6 +80,7 @@ export class SqlUsers implements UserTable {
         created_by: actor.id,
       };
       const standing = await standingOf(db, user_id);
+      requireRoom(standing, entry.at);
       await store(db, { ...standing, version: standing.version + 1 });
       await db.insertInto("headgate_overrides").values(rowOf(override)).execute();
       entry.record(actor, "override.create", `user:${user_id}`, null, override);
@@ -141,6 +146,13 @@ export async function standingOf(db: Kysely<Tables>, user_id: string): Promise<S
     overrides: overrides.map(overrideOf),
     version: user.version,
   };
+}
+
+function requireRoom({ overrides }: Standing, now: number): void {
+  const count = overrides.filter(({ expires_at }) => Date.parse(expires_at) > now).length;
+  if (count < MOST_OVERRIDES) return;
+  const problem = `the user already has ${count} in force, and may have at most ${MOST_OVERRIDES}: remove some of them first`;
+  throw new HeadgateError("HG_BAD_OPTION", "overrides", problem);
 }
 
 function unknownUser(user_id: string): Standing {

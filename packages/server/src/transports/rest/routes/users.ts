@@ -192,7 +192,7 @@ export function userRoutes(app: App, { database: { users }, catalogue, now = Dat
     {
       schema: {
         tags: ["users"],
-        summary: "Give a user another limit for a time",
+        summary: "Give a user another limit for a time; at most 1,000 are in force at once",
         params: userParams,
         body: overrideBody,
         response: { 201: override, ...WRITE_PROBLEMS },
