@@ -16,22 +16,28 @@ const PASSING_MESSAGES = /timeout|terminated/i;
 
 /**
  * Opens the database, and waits for a PostgreSQL that cannot be reached yet: without rules and keys a node cannot
- * answer anybody. One that is there and refuses ends the start, because waiting does not change that.
+ * answer anybody. `onWait` is called once, before it waits. A server that can be reached and refuses the node ends the
+ * start, because waiting does not change that.
  */
-export async function reachDatabase(settings: Pick<Settings, "postgres" | "data">, log: Log): Promise<Database> {
+export async function reachDatabase(
+  settings: Pick<Settings, "postgres" | "data">,
+  log: Log,
+  onWait: () => Promise<void> = async () => {},
+): Promise<Database> {
   let reported: number | undefined;
   for (;;) {
     try {
       const database = await openDatabase(settings);
-      if (reported !== undefined) log.info("PostgreSQL can be reached: the node starts");
+      if (reported !== undefined) log.info("PostgreSQL can be reached: the node is starting");
       return database;
     } catch (error) {
       if (settings.postgres === undefined || !mayPass(error)) throw error;
+      if (reported === undefined) await onWait();
       if (reported === undefined || performance.now() - reported >= REPORT_MS) {
         reported = performance.now();
         log.error(
           { code: error.code, err: error },
-          "PostgreSQL cannot be reached: the node waits for it, tries again every second, and answers no requests until then",
+          "PostgreSQL cannot be reached: the node retries every second, and answers requests with 503 until then",
         );
       }
       await delay(RETRY_MS);

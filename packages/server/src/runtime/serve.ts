@@ -33,6 +33,7 @@ import { reload } from "./reload.ts";
 import { StoreHealth } from "./store-health.ts";
 import { tlsOptions } from "./tls.ts";
 import { version } from "./version.ts";
+import { listenWhileWaiting, type WaitingListener } from "./waiting-listener.ts";
 
 const PING_MS = 2_000;
 const ROLLUP_MS = 10_000;
@@ -85,7 +86,14 @@ export async function serve(settings: Settings, log: Log, host: NodeHost = {}): 
 async function start(settings: Settings, log: Log, host: NodeHost, closing: Closing): Promise<RunningNode> {
   const { lostLogLines = () => 0, keepFirstKey } = host;
   const telemetry = new NodeTelemetry();
-  const database = await reachDatabase(settings, log);
+  let { http } = settings;
+  let waiting: WaitingListener | undefined;
+  closing.add(() => waiting?.close());
+  const database = await reachDatabase(settings, log, async () => {
+    waiting = await listenWhileWaiting(settings, ["database"]);
+    // If any port would do, it stays the same.
+    http = waiting.address;
+  });
   closing.add(() => database.close());
   const health = new StoreHealth(log);
   const stores = await openStores(settings, {
@@ -167,7 +175,10 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
     isClosing = true;
     await Promise.all([drained(rest, GRACE_MS), rpc?.stop(GRACE_MS)]);
   });
-  const { http, grpc } = settings;
+  const { grpc } = settings;
+  // As late as possible: until here, those who ask are told to come back.
+  await waiting?.close();
+  waiting = undefined;
   await listening("--http", http, () => rest.listen(http));
   if (grpc !== undefined) {
     rpc = await listening("--grpc", grpc, () =>

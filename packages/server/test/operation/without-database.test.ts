@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { eventually } from "../../../core/test/servers/eventually.ts";
-import { type PostgresServer, startPostgres } from "../servers/postgres-server.ts";
+import { freePort } from "../../../core/test/servers/free-port.ts";
+import { startPostgres } from "../servers/postgres-server.ts";
 import { type NodeOptions, NodeProcess } from "./node-process.ts";
 
 const ended: (() => Promise<unknown>)[] = [];
@@ -24,7 +25,7 @@ const waits = expect.objectContaining({
   err: expect.objectContaining({ message: expect.stringMatching(/check that it runs.*ECONNREFUSED/) }),
   level: "error",
   code: "HG_DATABASE_UNREACHABLE",
-  msg: expect.stringMatching(/^PostgreSQL cannot be reached: the node waits for it/),
+  msg: expect.stringMatching(/^PostgreSQL cannot be reached: the node retries every second/),
 });
 
 describe("a node whose PostgreSQL is not there when it starts", () => {
@@ -40,6 +41,31 @@ describe("a node whose PostgreSQL is not there when it starts", () => {
     await node.addRule("once", "/once", 1);
     expect([await node.check("a", "/once"), await node.check("a", "/once")]).toEqual([200, 429]);
     expect(node.stderr).not.toContain(server.password);
+    expect(await node.stop()).toBe(0);
+  });
+
+  it("answers health checks while it waits, and tells everybody else to retry", async () => {
+    const { server, url } = await postgres();
+    await server.kill();
+    const address = `127.0.0.1:${await freePort()}`;
+    const node = begun({ flags: ["--postgres", url, "--http", address] });
+    await eventually("it says that it waits", async () => node.log.length > 0);
+    const ask = async (path: string, init?: RequestInit) => {
+      const response = await fetch(`http://${address}${path}`, init);
+      return { response, body: await response.json() };
+    };
+    const health = await ask("/healthz");
+    expect([health.response.status, health.body]).toEqual([200, { status: "ok" }]);
+    for (const [path, init] of [["/readyz"], ["/api/v1/check", { method: "POST", body: "{}" }]] as const) {
+      const { response, body } = await ask(path, init);
+      expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
+      expect(response.headers.get("content-type")).toBe("application/problem+json");
+      expect(body).toMatchObject({ code: "not_ready", waiting: ["database"] });
+    }
+    await server.start();
+    await node.whenReady();
+    expect(node.url).toBe(`http://${address}`);
+    expect((await ask("/readyz")).response.status).toBe(200);
     expect(await node.stop()).toBe(0);
   });
 
