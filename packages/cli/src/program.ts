@@ -19,7 +19,8 @@ Exit codes:
 
 const PRECEDENCE = `
 Each setting can also come from the environment (HEADGATE_HTTP and so on; HEADGATE_ADMIN_KEY has no flag),
-or from the file that --config names (http: 127.0.0.1:8080). A flag wins over the environment, and that over the file.
+or from the file given with --config (http: 127.0.0.1:8080). Flags take precedence over the environment, and the
+environment over the file.
 `;
 
 /**
@@ -29,7 +30,7 @@ or from the file that --config names (http: 127.0.0.1:8080). A flag wins over th
  */
 export function makeProgram(finish: (code: ExitCode) => void): Command {
   const program = new Command("headgate")
-    .description("Rate limits: decide on the command line, or run the service")
+    .description("Rate limiting: run the service, or decide requests on the command line")
     .version(readVersion())
     .helpCommand(false)
     .exitOverride()
@@ -47,12 +48,16 @@ Examples:
   program
     .command("check")
     .summary("decide one request of one user")
-    .description("Decide one request of one user, whose quota nobody has used yet.")
-    .option("--user <id>", "who is asking (required): any string that is not empty", requireValue("--user"))
-    .option("--time <seconds>", "when, in seconds since the epoch (default: now)", requireValue("--time"))
+    .description("Decide one request of a user whose quota is unused.")
+    .option("--user <id>", "the user (required): any non-empty string", requireValue("--user"))
+    .option(
+      "--time <seconds>",
+      "time of the request, in seconds since the epoch (default: now)",
+      requireValue("--time"),
+    )
     .option(
       "--config <file>",
-      "the limits, as a config or a scenario that has one (default: capacity 5, refill_rate 1)",
+      "file with the limits: a config, or a scenario that contains one (default: capacity 5, refill_rate 1)",
       requireValue("--config"),
     )
     .option("--fail-on-deny", "exit with 3 if the request is denied")
@@ -76,8 +81,8 @@ A config:
 
   program
     .command("scenario")
-    .summary("decide the requests of a file")
-    .description("Decide the requests of a file in order, one line of JSON for each.")
+    .summary("decide the requests in a file")
+    .description("Decide the requests in a file in order, and print one line of JSON for each.")
     .option("--file <path>", "the scenario (required); - reads standard input", requireValue("--file"))
     .option("--fail-on-deny", "exit with 3 if any request is denied")
     .addHelpText(
@@ -95,8 +100,8 @@ A scenario:
 Algorithms: token_bucket (the default), leaky_bucket, gcra, fixed_window, sliding_window_log,
 sliding_window_counter, bucketed_window; all but the first as {"algorithm", "limit", "window", ...}.
 
-Any number of requests streams in constant memory. On standard input, put config first:
-what comes before it is held until it is found.
+Requests are streamed in constant memory. On standard input, put config first: requests
+before it are buffered until it is found.
 `,
     )
     .action(async (options: ScenarioOptions) => {
@@ -106,7 +111,7 @@ what comes before it is held until it is found.
 
   addSettings(program.command("serve"), requireValue)
     .summary("run the service: rules, REST and gRPC")
-    .description("Run a node of the service, on this machine's memory and an SQLite file unless told otherwise.")
+    .description("Run a node of the service. By default it keeps counters in memory and rules in an SQLite file.")
     .addHelpText(
       "after",
       `${PRECEDENCE}
@@ -115,8 +120,8 @@ Examples:
   $ headgate serve --rules rules.yaml --redis redis://127.0.0.1:6379
   $ headgate serve --config headgate.yaml --http 0.0.0.0:8080 --tls-cert cert.pem --tls-key key.pem
 
-Stops on SIGTERM, SIGQUIT or Ctrl-C once it has answered what it had accepted; a second one ends it at once.
-SIGHUP reads rules and certificates again, and reopens --log-file.
+SIGTERM, SIGQUIT and Ctrl-C stop the node after it has answered all accepted requests; a second one stops it at once.
+SIGHUP reloads rules and certificates, and reopens --log-file.
 `,
     )
     .action(async (options: SettingOptions) => {
@@ -125,8 +130,8 @@ SIGHUP reads rules and certificates again, and reopens --log-file.
     });
 
   addSettings(program.command("config"), requireValue)
-    .summary("show the settings that serve would have")
-    .description("Show the settings that serve would have with the same flags, and where each comes from.")
+    .summary("show the settings that serve would use")
+    .description("Show the settings that serve would use with the same flags, and the source of each.")
     .addHelpText("after", `${PRECEDENCE}\nExamples:\n  $ headgate config\n  $ headgate config --config headgate.yaml\n`)
     .action(async (options: SettingOptions) => {
       const { showSettings } = await import("./settings/show.ts");
@@ -134,14 +139,14 @@ SIGHUP reads rules and certificates again, and reopens --log-file.
     });
 
   addSettings(program.command("doctor"), requireValue)
-    .summary("look for what would go wrong")
-    .description("Look at what serve would stand on with the same flags: one line each, ok, warn or fail.")
+    .summary("check the environment of the service for problems")
+    .description("Check what serve would depend on with the same flags. Prints one line for each: ok, warn or fail.")
     .addHelpText(
       "after",
       `
 Exit codes:
-  0  nothing fails
-  1  something does
+  0  no check failed
+  1  at least one check failed
 
 Examples:
   $ headgate doctor
@@ -158,8 +163,8 @@ Examples:
 
   const audit = program
     .command("audit")
-    .summary("read the audit log, and see that nobody has changed it")
-    .description("Read the audit log, and see that nobody has changed it.")
+    .summary("read and verify the audit log")
+    .description("Read the audit log, and verify that it has not been changed.")
     .helpCommand(false)
     .addHelpText("after", "\nExamples:\n  $ headgate audit verify\n  $ headgate audit list --subject user:42\n");
 
@@ -173,8 +178,8 @@ Examples:
       "after",
       `
 Exit codes:
-  0  the chain is whole
-  1  it is broken, or does not contain the expected head
+  0  the chain is intact
+  1  the chain is broken, or does not contain the expected head
 
 Examples:
   $ headgate audit verify
@@ -189,12 +194,20 @@ Examples:
 
   addSettings(audit.command("list"), requireValue, ["data", "postgres"])
     .summary("print entries of the audit log")
-    .description("Print entries of the audit log, a line of JSON for each.")
-    .option("--subject <subject>", "of whom or what: user:42, rule:orders, key:0f3a", requireValue("--subject"))
-    .option("--action <action>", "what was done: rule.update, state.throttled", requireValue("--action"))
-    .option("--from <time>", "from this time on, as in 2026-01-31T12:00:00Z", requireValue("--from"))
-    .option("--to <time>", "before this time", requireValue("--to"))
-    .option("--limit <number>", "no more than so many", requireValue("--limit"))
+    .description("Print entries of the audit log, one line of JSON for each.")
+    .option(
+      "--subject <subject>",
+      "only entries about this subject: user:42, rule:orders, key:0f3a",
+      requireValue("--subject"),
+    )
+    .option(
+      "--action <action>",
+      "only entries with this action: rule.update, state.throttled",
+      requireValue("--action"),
+    )
+    .option("--from <time>", "only entries at or after this time, as in 2026-01-31T12:00:00Z", requireValue("--from"))
+    .option("--to <time>", "only entries before this time", requireValue("--to"))
+    .option("--limit <number>", "maximum number of entries", requireValue("--limit"))
     .addHelpText("after", "\nExamples:\n  $ headgate audit list --subject user:42 --from 2026-01-31\n")
     .action(async (options: ListOptions & SettingOptions) => {
       const { listAudit } = await import("./audit/audit.ts");
@@ -204,8 +217,8 @@ Examples:
   program
     .command("completion")
     .summary("print a completion script for a shell")
-    .description("Print a script that lets a shell complete the commands and options of headgate.")
-    .addArgument(new Argument("<shell>", "whose script").choices(["bash", "zsh", "fish"]))
+    .description("Print a script that adds completion of headgate commands and options to a shell.")
+    .addArgument(new Argument("<shell>", "the shell").choices(["bash", "zsh", "fish"]))
     .addHelpText(
       "after",
       `
@@ -223,9 +236,9 @@ Examples:
   const names = program.commands.map((command) => command.name());
   program
     .command("help")
-    .summary("explain a command")
-    .description("Explain a command, or show them all.")
-    .addArgument(new Argument("[command]", "which one").choices(names))
+    .summary("show the help of a command")
+    .description("Show the help of a command, or list all commands.")
+    .addArgument(new Argument("[command]", "the command").choices(names))
     .addHelpText("after", "\nExamples:\n  $ headgate help scenario\n")
     .action((name?: string) => {
       (program.commands.find((command) => command.name() === name) ?? program).outputHelp();

@@ -14,8 +14,8 @@ to apply, write.
 export function addRules(program: Command, requireValue: RequireValue, finish: (code: ExitCode) => void): void {
   const rules = program
     .command("rules")
-    .summary("validate, compare, apply and export files of rules")
-    .description("Validate, compare, apply and export files of rules.")
+    .summary("validate, compare, apply and export rules files")
+    .description("Validate, compare, apply and export rules files.")
     .helpCommand(false)
     .addHelpText(
       "after",
@@ -24,9 +24,9 @@ export function addRules(program: Command, requireValue: RequireValue, finish: (
 
   rules
     .command("validate")
-    .summary("say what is wrong with a file of rules")
-    .description("Say what is wrong with a file of rules, and which of them are in each other's way.")
-    .argument("[file]", "the rules, as YAML or JSON; - reads standard input")
+    .summary("report the problems in a rules file")
+    .description("Report all problems in a rules file, and warn about rules that overlap.")
+    .argument("[file]", "the rules file, YAML or JSON; - reads standard input")
     .addHelpText(
       "after",
       `
@@ -46,9 +46,9 @@ Examples:
 
   withService(rules.command("diff"), requireValue)
     .summary("show what apply would change")
-    .description("Show what apply would change: + a new rule, ~ a changed one, - one that is not in the file.")
-    .argument("[file]", "the rules, as YAML or JSON; - reads standard input")
-    .option("--against <file>", "compare with another file, not with a service", requireValue("--against"))
+    .description("Show what apply would change: + a new rule, ~ a changed one, - a removed one.")
+    .argument("[file]", "the rules file, YAML or JSON; - reads standard input")
+    .option("--against <file>", "compare with another file instead of a service", requireValue("--against"))
     .option("--fail-on-difference", "exit with 3 if anything would change")
     .addHelpText(
       "after",
@@ -70,9 +70,11 @@ Examples:
     });
 
   withService(rules.command("apply"), requireValue)
-    .summary("make the rules of a service be those of a file")
-    .description("Make the rules of a service be exactly those of a file, all or nothing. Others are removed.")
-    .argument("[file]", "the rules, as YAML or JSON; - reads standard input")
+    .summary("replace the rules of a service with those in a file")
+    .description(
+      "Replace all rules of a service with those in a file, all or nothing. Rules that are not in the file are removed.",
+    )
+    .argument("[file]", "the rules file, YAML or JSON; - reads standard input")
     .addHelpText(
       "after",
       `${SERVICE}\nExamples:\n  $ headgate rules diff rules.yaml && headgate rules apply rules.yaml\n`,
@@ -84,8 +86,8 @@ Examples:
 
   withService(rules.command("export"), requireValue)
     .summary("print the rules of a service as a file")
-    .description("Print the rules of a service as a file that validate, diff, apply and serve take.")
-    .option("-o, --output <file>", "write to this file, not to standard output", requireValue("--output"))
+    .description("Print the rules of a service in the format that validate, diff, apply and serve read.")
+    .option("-o, --output <file>", "write to this file instead of standard output", requireValue("--output"))
     .addHelpText("after", `${SERVICE}\nExamples:\n  $ headgate rules export -o rules.yaml\n`)
     .action(async (options: ExportOptions) => {
       const { exportRules } = await import("./rules.ts");
@@ -96,6 +98,6 @@ Examples:
 /** Where the service is, and the key to it. */
 export function withService(command: Command, requireValue: RequireValue): Command {
   return command
-    .option("--url <url>", "where the service is (default: http://127.0.0.1:8080)", requireValue("--url"))
+    .option("--url <url>", "URL of the service (default: http://127.0.0.1:8080)", requireValue("--url"))
     .option("--key <key>", "an API key of the service", requireValue("--key"));
 }

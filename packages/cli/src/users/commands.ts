@@ -23,9 +23,9 @@ export function addUsers(program: Command, requireValue: RequireValue, finish: (
   withService(users.command("import"), requireValue)
     .summary("set the tiers and custom limits of many users")
     .description(
-      "Set the tiers and custom limits of many users. The whole file is checked before any of it is sent. Users that are not in it stay as they are.",
+      "Set the tiers and custom limits of many users. The whole file is validated before anything is sent. Users that are not in the file are unchanged.",
     )
-    .argument("[file]", "the users, as CSV or JSON Lines; - reads standard input")
+    .argument("[file]", "the users, CSV or JSON Lines; - reads standard input")
     .option("--format <format>", "csv or jsonl (default: by the file's name)", requireValue("--format"))
     .addHelpText(
       "after",
@@ -57,7 +57,7 @@ JSON Lines; what is absent stays as it is:
   withService(users.command("export"), requireValue)
     .summary("print the users of a service")
     .description(
-      "Print the users of a service with their tiers and custom limits, a line of JSON for each, as import takes them. Overrides are not part of it.",
+      "Print the users of a service with their tiers and custom limits as JSON Lines, the format that import reads. Overrides are not included.",
     )
     .option("--tier <tier>", "only users of this tier", requireValue("--tier"))
     .addHelpText("after", `${KEY}\nExamples:\n  $ headgate users export > users.jsonl\n`)
