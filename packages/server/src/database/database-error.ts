@@ -1,20 +1,20 @@
-/** Every way in which the database fails, with what it means. `docs/service/storage.md` is checked against this table. */
+/** Every database error code and its meaning. `docs/service/storage.md` is checked against this table. */
 export const databaseErrorCodes = {
   HG_DATABASE_LOCKED: "another process held the database for too long",
-  HG_DATABASE_UNREACHABLE: "the database cannot be reached, or its file is gone",
-  HG_DATABASE_REFUSED: "the database refuses the user, the password, the certificate or the right to do it",
-  HG_DATABASE_READ_ONLY: "the database can be read and not written",
-  HG_DATABASE_FULL: "there is no room left for the database",
-  HG_DATABASE_CORRUPT: "the database's files are damaged, or are no database",
+  HG_DATABASE_UNREACHABLE: "the database is unreachable, or its file is missing",
+  HG_DATABASE_REFUSED: "the database rejected the user, the password, the certificate or the operation",
+  HG_DATABASE_READ_ONLY: "the database is read-only",
+  HG_DATABASE_FULL: "the disk of the database is full",
+  HG_DATABASE_CORRUPT: "the database files are damaged, or are not a database",
   HG_DATABASE_NEWER_SCHEMA: "a newer version of Headgate has changed the tables",
   HG_DATABASE_CLOSED: "the database was closed by this process",
-  HG_DATABASE_FAILED: "the database answered with an error that is none of the others",
+  HG_DATABASE_FAILED: "the database reported another error",
 } as const;
 
 export type DatabaseErrorCode = keyof typeof databaseErrorCodes;
 
 /**
- * A database that failed, which is nobody's mistake. What was asked for was not done, with one exception: when the
+ * A failure of the database, not a mistake of the caller. What was asked for was not done, with one exception: when the
  * connection broke between a commit and its answer (HG_DATABASE_UNREACHABLE), nobody here knows.
  */
 export class DatabaseError extends Error {

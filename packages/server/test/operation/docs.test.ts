@@ -10,8 +10,8 @@ function page(name: string): string {
   return readFileSync(new URL(`../../../../docs/${name}`, import.meta.url), "utf8");
 }
 
-it("docs/service/overview.md has every setting, its flag, its variable and its default", () => {
-  const rows = page("service/overview.md")
+it("docs/service/configuration.md has every setting, its flag, its variable and its default", () => {
+  const rows = page("service/configuration.md")
     .split("\n")
     .filter((line) => line.startsWith("| `"));
   for (const setting of allSettings) {
@@ -43,7 +43,7 @@ it("docs/service/overview.md has every setting, its flag, its variable and its d
     ).toBe(true);
 });
 
-it("docs/service/operation.md has every metric, and no other", async () => {
+it("docs/service/monitoring.md has every metric, and no other", async () => {
   const registry = prometheus(new NodeTelemetry(), "1");
   const numbers = () => new Proxy({} as never, { get: () => 0 });
   addFigures(registry, {
@@ -58,7 +58,7 @@ it("docs/service/operation.md has every metric, and no other", async () => {
     .getMetricsAsArray()
     .map(({ name }) => name)
     .filter((name) => name.startsWith("headgate_"));
-  const documented = page("service/operation.md")
+  const documented = page("service/monitoring.md")
     .split("\n")
     .filter((line) => line.startsWith("| `headgate_"));
   const names = documented.flatMap((line) => line.split("|")[1].match(/headgate_\w+/g) ?? []);

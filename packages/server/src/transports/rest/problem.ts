@@ -11,7 +11,7 @@ interface ProblemKind {
   readonly type?: string;
 }
 
-/** Every problem that the service answers with. `docs/service/rest.md` is checked against this table. */
+/** Every problem that the service answers with. `docs/service/errors.md` is checked against this table. */
 export const PROBLEMS = {
   malformed_json: {
     status: 400,

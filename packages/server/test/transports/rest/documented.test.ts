@@ -11,8 +11,8 @@ function rows(text: string, form: RegExp): string[][] {
   return [...text.matchAll(form)].map(([, ...cells]) => cells);
 }
 
-it("has every problem in docs/service/rest.md", () => {
-  const documented = rows(page("service/rest.md"), /^\| `([a-z_]+)` \| (\d{3}) \|$/gm);
+it("has every problem in docs/service/errors.md", () => {
+  const documented = rows(page("service/errors.md"), /^\| `([a-z_]+)` \| (\d{3}) \|$/gm);
   expect(documented).toEqual(Object.entries(PROBLEMS).map(([code, { status }]) => [code, String(status)]));
 });
 
@@ -21,8 +21,8 @@ it("has every route and its role in docs/service/access.md", () => {
   expect(documented).toEqual(Object.entries(PERMISSIONS));
 });
 
-it("has every route of the API in docs/service/rest.md or docs/service/access.md", () => {
-  const text = page("service/rest.md") + page("service/access.md");
+it("has every route of the API in docs/service/rest.md, access.md or nginx.md", () => {
+  const text = ["rest", "access", "nginx"].map((name) => page(`service/${name}.md`)).join("");
   for (const route of Object.keys(PERMISSIONS).filter((route) => route.includes("/api/"))) {
     expect(text).toContain(route.replaceAll(/:(\w+)/g, "{$1}").replace(/^\w+ /, ""));
   }
