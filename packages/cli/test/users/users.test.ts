@@ -87,8 +87,8 @@ test("what only the service can know is told with its line, and what was importe
   const { stderr, code } = await run(["import", "users.ndjson"]);
   expect(code).toBe(1);
   expect(stderr.split("\n")).toEqual([
-    expect.stringMatching(/^headgate: warning: users\.ndjson:4: tier: no rule names the tier gold: /),
-    expect.stringMatching(/^headgate: users\.ndjson:502: custom_limits\.nothing: there is no such rule \(500 users /),
+    expect.stringMatching(/^headgate: warning: users\.ndjson:4: tier: no rule uses the tier gold: /),
+    expect.stringMatching(/^headgate: users\.ndjson:502: custom_limits\.nothing: is not an existing rule \(500 users /),
     "",
   ]);
   const stored = await ask("GET", "users?limit=1000");

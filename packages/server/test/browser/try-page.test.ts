@@ -59,7 +59,7 @@ it("says what would do the same in a shell, without the key", async () => {
   const check = await page.route("post-api-v1-check");
   await check.writeBody(`{"identifier": "o'hara", "endpoint": "/free"}`);
   await check.send();
-  await check.root.getByText("The same with curl").click();
+  await check.root.getByText("Same request with curl").click();
   const command = await check.root.getByLabel("curl", { exact: true }).textContent();
   expect(command).toContain(`curl -i -X POST '${node.url}/api/v1/check'`);
   expect(command).toContain(`-d '{"identifier": "o'\\''hara", "endpoint": "/free"}'`);
@@ -75,7 +75,7 @@ it("shows a key that may only read what it may not do", async () => {
   expect(await list.send()).toMatch(/^200\s+OK/);
   expect(await list.body()).toHaveProperty("rules");
   const make = await page.route("post-api-v1-rules");
-  expect(await make.root.locator("summary").first().textContent()).toContain("needs write");
+  expect(await make.root.locator("summary").first().textContent()).toContain("role: write");
   expect(await make.send()).toMatch(/^403\s+Forbidden/);
   expect(await make.body()).toMatchObject({ code: "forbidden", needs: "write" });
 });
@@ -115,7 +115,7 @@ it("says so when nobody answers", async () => {
   const health = await page.route("get-healthz");
   await page.page.route("**/healthz", (route) => route.abort());
   await health.root.getByRole("button", { name: "Send" }).click();
-  await health.root.getByText("No answer").waitFor();
+  await health.root.getByText("No response").waitFor();
   await page.page.unroute("**/healthz");
   expect(await health.send()).toMatch(/^200\s+OK/);
   expect(page.complaints.splice(0)).toEqual([expect.stringContaining("ERR_FAILED")]);

@@ -35,7 +35,7 @@ export class TryPage {
   }
 
   async giveKey(key: string): Promise<void> {
-    await this.page.getByLabel("Key", { exact: true }).fill(key);
+    await this.page.getByLabel("API key", { exact: true }).fill(key);
   }
 
   /** A route, by its place on the page; it is opened. */
@@ -96,7 +96,7 @@ export class TriedRoute {
   }
 
   async body(): Promise<unknown> {
-    return JSON.parse((await this.root.getByLabel("Body of the answer").textContent()) ?? "");
+    return JSON.parse((await this.root.getByLabel("Response body").textContent()) ?? "");
   }
 
   async headers(): Promise<Record<string, string>> {

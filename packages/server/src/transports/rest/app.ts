@@ -26,30 +26,30 @@ import { ruleRoutes } from "./routes/rules.ts";
 import { userRoutes } from "./routes/users.ts";
 import { tryPageRoutes } from "./try-page/routes.ts";
 
-/** Where routes are added. */
+/** The app that routes are added to. */
 export type App = FastifyInstance<Server, IncomingMessage, ServerResponse, FastifyBaseLogger, ZodTypeProvider>;
 
 export interface RestOptions {
   /** Default: nothing is logged. */
   readonly logger?: Log | undefined;
-  /** To listen with TLS: certificate, key, and whose certificates clients must show. */
+  /** TLS options: certificate, key, and the authority of client certificates. */
   readonly https?: HttpsOptions | undefined;
-  /** How long a client may take to send a request. Default 10,000. */
+  /** Maximum time for a client to send a request. Default: 10,000. */
   readonly requestTimeoutMs?: number;
-  /** And how long for its headers. Default 5,000. */
+  /** Maximum time for its headers. Default: 5,000. */
   readonly headersTimeoutMs?: number;
-  /** Whether connections are to end with the next answer. Default: never. */
+  /** Whether connections close after the next response. Default: never. */
   readonly isClosing?: () => boolean;
 }
 
 const BODY_LIMIT = 64 * 1024;
-/** Longer than proxies keep theirs: who closes first must be the one that sends. */
+/** Longer than proxies keep idle connections: the side that sends requests must close first. */
 const KEEP_ALIVE_MS = 75_000;
 const HEADER_LIMIT = 16 * 1024;
-/** Ids come percent-encoded: up to nine characters for one. */
+/** Ids are percent-encoded: up to nine characters for one. */
 const LONGEST_PARAMETER = 8 * 1024;
 
-/** The service over HTTP, ready to listen. */
+/** The REST API, ready to listen. */
 export function makeRest(given: RestParts, options: RestOptions = {}): FastifyInstance {
   const parts: WholeParts = { ...given, selfLimits: given.selfLimits ?? new SelfLimits() };
   const { deprecations = DEPRECATIONS, now = Date.now } = parts;
@@ -85,8 +85,8 @@ export function makeRest(given: RestParts, options: RestOptions = {}): FastifyIn
 }
 
 /**
- * It has no logger: with one, fastify makes a child of it for each request, which costs more than a check. The few
- * things that are to be logged are logged here.
+ * Without a logger: fastify would create a child logger for each request, which costs more than a check. The few log
+ * lines are written here.
  */
 function bareApp(options: RestOptions, errors: Errors): App {
   const { https, requestTimeoutMs = 10_000, headersTimeoutMs = 5_000, isClosing = () => false } = options;
@@ -95,7 +95,7 @@ function bareApp(options: RestOptions, errors: Errors): App {
     maxHeaderSize: HEADER_LIMIT,
     requestTimeout: requestTimeoutMs,
     headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
-    // Slow clients are looked for as often as it takes to find them in time.
+    // Often enough to find slow clients in time.
     connectionsCheckingInterval: Math.min(1_000, headersTimeoutMs),
     keepAliveTimeout: KEEP_ALIVE_MS,
   };
@@ -104,7 +104,7 @@ function bareApp(options: RestOptions, errors: Errors): App {
       https === undefined ? createServer(settings, handler) : createSecureServer({ ...https, ...settings }, handler),
     bodyLimit: BODY_LIMIT,
     routerOptions: { maxParamLength: LONGEST_PARAMETER },
-    // Who has been let in is answered, also while the node stops.
+    // Accepted requests are answered even while the node shuts down.
     return503OnClosing: false,
     clientErrorHandler: answerClientError,
     frameworkErrors: errors.answer,
@@ -113,7 +113,7 @@ function bareApp(options: RestOptions, errors: Errors): App {
   app.setSerializerCompiler(serializerCompiler);
   app.setErrorHandler(errors.answer);
   app.setNotFoundHandler((request, reply) => errors.answer(new Problem("route_not_found"), request, reply));
-  // JSON, and nothing else.
+  // Only JSON is accepted.
   app.removeContentTypeParser("text/plain");
   return app.withTypeProvider<ZodTypeProvider>();
 }

@@ -15,20 +15,20 @@ declare module "fastify" {
     principal: Principal | null;
   }
   interface FastifyContextConfig {
-    /** It is there to answer 405. */
+    /** The route exists only to return 405. */
     refusesMethod?: boolean;
-    /** Its answer must not be kept. */
+    /** The response has a secret and must not be stored. */
     answersWithSecret?: boolean;
   }
 }
 
-/** Who sent a request to a route that is not open. */
+/** The owner of the key that a request was sent with. */
 export function principalOf({ principal }: FastifyRequest): Principal {
-  if (principal === null) throw new Error("the route is open: nobody is known there");
+  if (principal === null) throw new Error("an open route has no principal");
   return principal;
 }
 
-/** Puts a guard before every route, before any of its body is read: the role of its key, then the limits of our own. */
+/** Checks the role of the key, then the service limits, before any route reads its body. */
 export function guardRoutes(app: FastifyInstance, { keyRing, wrongKeys, selfLimits }: WholeParts): void {
   const authenticate = ({ headers: { authorization }, ip }: FastifyRequest): Principal | Problem => {
     if (authorization === undefined) return unauthenticated();
@@ -45,7 +45,7 @@ export function guardRoutes(app: FastifyInstance, { keyRing, wrongKeys, selfLimi
       if (!principal.roles.includes(role)) return done(forbidden(role));
       request.principal = principal;
       const decision = selfLimits.admit(role, principal.id);
-      // Not by `after`: a closure less for checks.
+      // Without `after`, to save checks a closure.
       if (isPromise(decision)) decision.then((decision) => done(refusal(selfLimits, role, decision, reply)), done);
       else done(refusal(selfLimits, role, decision, reply));
     };
@@ -62,7 +62,7 @@ export function guardRoutes(app: FastifyInstance, { keyRing, wrongKeys, selfLimi
   });
 }
 
-/** What a route needs. There is none without it: nothing is open by oversight. */
+/** The permission a route requires. A route without one cannot be registered, so none is open by mistake. */
 export function permissionOf({ method, url, config }: RouteOptions): Permission {
   if (config?.refusesMethod === true) return "open";
   const permissions: Readonly<Record<string, Permission>> = PERMISSIONS;
@@ -71,7 +71,7 @@ export function permissionOf({ method, url, config }: RouteOptions): Permission 
   return permissions[route];
 }
 
-/** Hooks as fastify takes them: none, one or several. */
+/** Fastify accepts no hook, one, or a list. */
 export function listed<Hook>(hooks: Hook | Hook[] | undefined): Hook[] {
   if (hooks === undefined) return [];
   return Array.isArray(hooks) ? hooks : [hooks];
@@ -87,10 +87,10 @@ function tooManyWrongKeys(retryAfterMs: number): Problem {
 }
 
 function forbidden(role: Role): Problem {
-  return new Problem("forbidden", `it needs the role ${role}`, { needs: role });
+  return new Problem("forbidden", `this route requires the role ${role}`, { needs: role });
 }
 
-/** Refuses a check whose endpoint is so long that the node has no room for it now. Each check was counted as one before. */
+/** Charges the rest of a check whose long path counts as several. The guard has already counted one. */
 export function requireRoom(limits: SelfLimits, endpoint: string, reply: FastifyReply): void {
   const weight = weightOf(endpoint);
   if (weight === 1) return;
@@ -98,7 +98,7 @@ export function requireRoom(limits: SelfLimits, endpoint: string, reply: Fastify
   if (problem !== undefined) throw problem;
 }
 
-/** The problem of who has used up a quota of our own. The others are told how they stand; checks have headers of their own. */
+/** The error for a request over a service limit. Others get the quota headers, except checks, which have their own. */
 function refusal(
   limits: SelfLimits,
   role: Role,

@@ -9,7 +9,7 @@ const RULE = {
 const USER = { identifier: "12345", dimension: "user" };
 const QUESTION = { ...USER, endpoint: "/api/v1/orders", cost: 1 };
 
-/** They belong together: who sends them one after the other sees a rule made, checks refused by it, and an override. */
+/** The examples belong together: sent in order, they create a rule, run into its limit, and override it. */
 export const BODY_EXAMPLES: Readonly<Record<string, object>> = {
   "POST /api/v1/check": QUESTION,
   "POST /api/v1/explain": QUESTION,

@@ -1,7 +1,7 @@
 import type { CheckResult, LimitResult } from "../../checks/check.ts";
 import { type ProblemCode, problemBody } from "./problem.ts";
 
-/** What one limit said, in the words of the gRPC answer. */
+/** The result of one limit, with the field names of the gRPC response. */
 interface LimitAnswer {
   rule_id: string;
   name: string;
@@ -19,7 +19,7 @@ interface LimitAnswer {
   origin: LimitResult["from"];
 }
 
-/** The answer to a check: the deciding limit's numbers, and null where no rule matches. Waits without end are -1. */
+/** The response to a check: the figures of the limit that decided, or null if no rule matches. -1 means never. */
 export interface CheckAnswer {
   allowed: boolean;
   current_count: number | null;
@@ -50,15 +50,15 @@ export function answerOf(result: CheckResult, withLimits: boolean): CheckAnswer 
   return answer;
 }
 
-/** An answer as JSON: what JSON.stringify makes of `answerOf`, put together by hand, since nothing is sent more often. */
+/** The same text as JSON.stringify of `answerOf`, built by hand because no response is sent more often. */
 export function answerText(result: CheckResult, withLimits: boolean): string {
   return `{${fieldsText(result, withLimits)}`;
 }
 
-/** All of it but the first brace. */
+/** Without the opening brace. */
 function fieldsText(result: CheckResult, withLimits: boolean): string {
   const { decisive, skew_ms } = result;
-  // Rare, and not worth a second way.
+  // Rare, so not worth a fast path.
   if (withLimits || decisive === undefined || skew_ms !== undefined)
     return JSON.stringify(answerOf(result, withLimits)).slice(1);
   const resetAt = decisive.reset_at_ms;
@@ -72,7 +72,7 @@ function fieldsText(result: CheckResult, withLimits: boolean): string {
   );
 }
 
-/** A denial is an answer, and a problem in the words of RFC 9457 for those who read no more than that. */
+/** A denial is a check response that is also a problem document (RFC 9457). */
 export function denialText(result: CheckResult, withLimits: boolean): string {
   let violated = "";
   for (const { allowed, rule_id } of result.limits) {
@@ -81,7 +81,7 @@ export function denialText(result: CheckResult, withLimits: boolean): string {
   return `${PROBLEM_TEXTS[denialCode(result)]},"violated-policies":[${violated}],${fieldsText(result, withLimits)}`;
 }
 
-/** As many as most services have rules; beyond it, texts are made anew. */
+/** More than most services have rules. Beyond it, the cache is cleared. */
 const MOST_QUOTED = 10_000;
 const QUOTED = new Map<string, string>();
 
@@ -102,12 +102,12 @@ const PROBLEM_TEXTS: Readonly<Record<DenialCode, string>> = {
   reduced_capacity: openText("reduced_capacity"),
 };
 
-/** A problem's text, without its last brace. */
+/** The JSON of a problem, without the closing brace. */
 function openText(code: DenialCode): string {
   return JSON.stringify(problemBody(code)).slice(0, -1);
 }
 
-/** If our store is not there, the client may well be within its quota. */
+/** Without the store, the client may be within its quota. */
 export function denialCode({ decisive }: CheckResult): DenialCode {
   return decisive?.source === "fallback" ? "reduced_capacity" : "quota_exceeded";
 }

@@ -6,7 +6,7 @@ import { checkBody, LONGEST_ENDPOINT, LONGEST_IDENTIFIER } from "./schemas.ts";
 
 type CheckBody = z.output<typeof checkBody>;
 
-/** Knows at a glance what nearly all checks look like; the rest, and what is wrong, is the schema's. */
+/** Validates the common form of a check without the schema, which handles all other bodies and all errors. */
 export const checkValidator: FastifySchemaCompiler<unknown> = (route) => {
   const bySchema = validatorCompiler({ ...route, schema: checkBody });
   return (body: unknown) => {
@@ -15,7 +15,7 @@ export const checkValidator: FastifySchemaCompiler<unknown> = (route) => {
   };
 };
 
-/** What the schema makes of a body, if it has none but the common fields and all are right; else undefined. */
+/** The validated body if it has only common fields and all are valid; otherwise undefined. */
 export function plainCheck(body: unknown): CheckBody | undefined {
   if (!hasFields(body)) return undefined;
   for (const name in body) {

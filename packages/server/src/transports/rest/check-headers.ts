@@ -2,22 +2,22 @@ import { tokenBucket } from "headgate";
 import { type HeaderField, HeaderWriter, Policy, type Standing, stateHeader, type Told } from "headgate/http";
 import type { CheckResult, LimitResult, UsageState } from "../../checks/check.ts";
 
-/** Of a limit, headers tell its units and its window: this lends the rest. */
+/** Headers need only the units and the window of a limit; this supplies the rest. */
 const ANY = tokenBucket("1/s");
-/** More than there are rules in most services; beyond it, texts are made anew. */
+/** More than most services have rules. Beyond it, the cache is cleared. */
 const MOST_POLICIES = 10_000;
-/** Most policies in the headers of one answer. Clients refuse answers with more than some 16 kB of headers. */
+/** The most policies in the headers of a response. Clients reject responses with more than about 16 kB of headers. */
 const MOST_WRITTEN = 16;
 
-/** A limit as headers state it, and what writes those of a request that has no other. */
+/** A limit as stated in headers, with the writer for requests that have no other limit. */
 interface Stated {
   readonly policy: Policy;
   readonly writer: HeaderWriter;
-  /** By the state that it is in; none if that is normal. */
+  /** By state; there is none for normal. */
   readonly states: Readonly<Record<UsageState, HeaderField | undefined>>;
 }
 
-/** Writes what the middleware would: RateLimit-Policy, RateLimit, Retry-After, Headgate-State. */
+/** Writes the headers of the middleware: RateLimit-Policy, RateLimit, Retry-After, Headgate-State. */
 export class CheckHeaders {
   private readonly stated = new Map<string, Stated>();
 
@@ -61,7 +61,7 @@ export class CheckHeaders {
   }
 }
 
-/** The limits that headers state, in the order that they have: the one that decided, and those with the least left. */
+/** The limits stated in headers, in their order: the one that decided, and those with the least quota left. */
 function written(limits: readonly LimitResult[], decisive: LimitResult): readonly LimitResult[] {
   if (limits.length <= MOST_WRITTEN) return limits;
   const others = limits.filter((limit) => limit !== decisive).sort((a, b) => a.remaining - b.remaining);

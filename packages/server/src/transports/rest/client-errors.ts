@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { PROBLEM_TYPE, PROBLEMS, type ProblemCode, problemBody } from "./problem.ts";
 
-/** What Node's parser and its timers find wrong before there is a request. */
+/** Errors of Node's parser and timers, raised before there is a request. */
 const CODES: Readonly<Record<string, ProblemCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "request_timeout",
   HPE_HEADER_OVERFLOW: "headers_too_large",
@@ -10,13 +10,13 @@ const CODES: Readonly<Record<string, ProblemCode>> = {
 
 interface ClientError extends Error {
   readonly code?: string;
-  /** What was read last: a buffer, whatever its types say. */
+  /** The data read last: a buffer, although its type does not say so. */
   readonly rawPacket?: unknown;
 }
 
-/** Answers on the bare connection, and closes it. */
+/** Responds on the raw connection and closes it. */
 export function answerClientError(error: ClientError, socket: Socket): void {
-  // It is gone, or an answer is under way already: nothing can be said.
+  // The connection is gone, or a response has already begun.
   if (error.code === "ECONNRESET" || !socket.writable || socket.bytesWritten > 0) {
     socket.destroy(error);
     return;
@@ -33,7 +33,7 @@ export function answerClientError(error: ClientError, socket: Socket): void {
 }
 
 function codeOf({ code, rawPacket }: ClientError): ProblemCode {
-  // The parser counts the first line among the headers.
+  // The parser counts the request line as part of the headers.
   if (code === "HPE_HEADER_OVERFLOW" && beginsWithEndlessLine(rawPacket)) return "uri_too_long";
   return (code === undefined ? undefined : CODES[code]) ?? "malformed_request";
 }

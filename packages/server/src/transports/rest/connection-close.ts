@@ -1,8 +1,8 @@
 import { type IncomingMessage, ServerResponse } from "node:http";
 
 /**
- * Answers which from some time on say that the connection ends with them: also those to requests that were read
- * before. Who got one that does not say so might send the next request while the connection is closed.
+ * Responses that close their connection once the node is shutting down, including responses to requests that were read
+ * earlier. Without `Connection: close`, a client might send its next request on a connection that is being closed.
  */
 export function farewell(isClosing: () => boolean): typeof ServerResponse {
   return class<Request extends IncomingMessage> extends ServerResponse<Request> {

@@ -2,22 +2,22 @@ import type { FastifyInstance, onRequestHookHandler } from "fastify";
 import type { RouteName } from "../../access/permissions.ts";
 import { listed } from "./authorize.ts";
 
-/** A route that will go. */
+/** A route that will be removed. */
 interface Deprecation {
-  /** Since when nobody should begin to use it. */
+  /** When it was deprecated. */
   readonly since: Date;
-  /** When it goes: six months after `since` at the earliest. */
+  /** When it will be removed: at least six months after `since`. */
   readonly sunset: Date;
-  /** Where it says what to use instead. */
+  /** A page that names the replacement. */
   readonly link: string;
 }
 
 export type Deprecations = Readonly<Partial<Record<RouteName, Deprecation>>>;
 
-/** The routes that will go: none so far. */
+/** The deprecated routes: none so far. */
 export const DEPRECATIONS: Deprecations = {};
 
-/** Says in every answer of these routes that they will go (RFC 9745, RFC 8594). */
+/** Adds deprecation headers to every response of these routes (RFC 9745, RFC 8594). */
 export function announceDeprecations(app: FastifyInstance, deprecations: Deprecations): void {
   const headers = new Map(Object.entries(deprecations).map(([route, deprecation]) => [route, headersOf(deprecation)]));
   app.addHook("onRoute", (route) => {
@@ -25,7 +25,7 @@ export function announceDeprecations(app: FastifyInstance, deprecations: Depreca
     if (announced === undefined) return;
     route.schema = { ...route.schema, deprecated: true };
     const announce: onRequestHookHandler = (_request, reply, done) => {
-      // Not fastify's: some routes answer past it.
+      // On the raw response, since some routes bypass fastify's reply.
       for (const [name, value] of Object.entries(announced)) reply.raw.setHeader(name, value);
       done();
     };

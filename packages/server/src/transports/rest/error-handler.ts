@@ -4,7 +4,7 @@ import type { Log } from "./log.ts";
 import { sendProblem } from "./reply.ts";
 import type { Calls } from "./request-metrics.ts";
 
-/** Answers with a problem whatever a route, or what came before it, threw. */
+/** Turns whatever a route or a hook throws into a problem response. */
 export class Errors {
   private readonly calls: Calls;
   private readonly log: Log | undefined;

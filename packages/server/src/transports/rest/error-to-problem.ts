@@ -4,10 +4,10 @@ import { RequestError } from "../../checks/request-error.ts";
 import { DatabaseError } from "../../database/database-error.ts";
 import { type FieldProblem, fieldProblem, Problem, type ProblemCode, validationProblem } from "./problem.ts";
 
-/** When to come again if a database or a store is gone: both are tried again all the time. */
+/** When to retry while the database or the store is down: the node probes both all the time. */
 const RETRY = { headers: { "retry-after": "1" } };
 
-/** What fastify calls the mistakes that it finds itself. */
+/** Errors that fastify raises itself. */
 const FASTIFY: Readonly<Record<string, ProblemCode>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: "unsupported_media_type",
   FST_ERR_CTP_INVALID_TYPE: "unsupported_media_type",
@@ -19,7 +19,7 @@ const FASTIFY: Readonly<Record<string, ProblemCode>> = {
   FST_ERR_MAX_PARAM_LENGTH: "uri_too_long",
 };
 
-/** The problem that an error is to those who asked; undefined if it is a mistake of our own. */
+/** The problem to return for an error; undefined if the error is a bug of ours. */
 export function problemOf(error: FastifyError | Error, { method }: FastifyRequest): Problem | undefined {
   if (error instanceof Problem) return error;
   if (error instanceof DatabaseError)
@@ -36,7 +36,7 @@ export function problemOf(error: FastifyError | Error, { method }: FastifyReques
   return undefined;
 }
 
-/** Their messages begin with the field. */
+/** The messages of these errors begin with the field. */
 function ofField({ field, message }: HeadgateError | RequestError, place: FieldProblem["in"]): Problem {
   return fieldProblem(place, field, message.slice(field.length + 2));
 }
@@ -50,10 +50,10 @@ const PLACES: Readonly<Record<string, FieldProblem["in"]>> = {
 
 function ofValidation({ validation = [], validationContext = "body" }: FastifyError): Problem {
   const place = PLACES[validationContext] ?? "body";
-  const errors = validation.flatMap(({ instancePath, message = "is not as it must be", params }) => {
+  const errors = validation.flatMap(({ instancePath, message = "is not valid", params }) => {
     const at = instancePath.split("/").filter((part) => part !== "");
     const { keys: unknown }: Readonly<Record<string, unknown>> = params;
-    // Each unknown field by its own name: that is what is to be corrected.
+    // One problem per unknown field, under its own name.
     if (Array.isArray(unknown)) {
       return unknown.map((key) => ({ in: place, field: [...at, key].join("."), problem: "is not known here" }));
     }
@@ -62,7 +62,7 @@ function ofValidation({ validation = [], validationContext = "body" }: FastifyEr
   return validationProblem(errors);
 }
 
-/** Our own mistakes are told to the log alone: their texts may hold what is nobody's business. */
+/** Only the log has the text of an internal error, which may contain private data. */
 export function internalProblem(request: FastifyRequest): Problem {
   return new Problem("internal_error", undefined, { instance: request.id });
 }

@@ -8,8 +8,8 @@ export function etagOf({ version }: { readonly version: number }): string {
 }
 
 /**
- * The version that a thing must still have for a request to change it; undefined: whatever it has. A request with
- * several tags is for whichever of them is the current one.
+ * The version that a resource must have to be changed; undefined for any version. If a request has several tags, the
+ * current one among them counts.
  */
 export async function expectedVersion(
   ifMatch: string | undefined,
@@ -18,20 +18,21 @@ export async function expectedVersion(
   if (ifMatch === undefined) return undefined;
   if (ifMatch.trim() === "*") {
     // RFC 9110: it must exist.
-    if ((await current()) === undefined) throw new Problem("version_changed", "there is nothing that could match *");
+    if ((await current()) === undefined)
+      throw new Problem("version_changed", "the resource does not exist, so * does not match");
     return undefined;
   }
   if (!TAGS.test(ifMatch.trim())) {
-    throw fieldProblem("header", "If-Match", 'must be * or ETags in quotes, as in "3"');
+    throw fieldProblem("header", "If-Match", 'must be * or quoted ETags such as "3"');
   }
-  // Weak tags never match here: they are not of this service.
+  // Weak tags never match: this service does not issue any.
   const versions = ifMatch.split(",").map((tag) => Number(/^"(\d{1,15})"$/.exec(tag.trim())?.[1] ?? -1));
   if (versions.length === 1) return versions[0];
   const version = await current();
   return version !== undefined && versions.includes(version) ? version : -1;
 }
 
-/** What was stored, or the problem why it was not. */
+/** Returns what was stored, or throws the problem. */
 export function requireDone<Stored extends object>(
   stored: Stored | Conflict,
   { missing, exists = missing }: { readonly missing: ProblemCode; readonly exists?: ProblemCode },

@@ -8,10 +8,10 @@ import { listed, permissionOf, principalOf } from "./authorize.ts";
 import type { Log } from "./log.ts";
 import { fieldProblem, Problem } from "./problem.ts";
 
-/** What a replay repeats beside status and body. */
+/** The headers that a replay repeats, in addition to status and body. */
 const KEPT_HEADERS = ["content-type", "etag", "location"] as const;
 
-/** The key that a client gave to a request, so that it can be sent again. */
+/** The idempotency key of a request. */
 export function idempotencyKeyOf({ headers }: FastifyRequest): string | undefined {
   const key = headers["x-idempotency-key"];
   if (key === undefined) return undefined;
@@ -26,8 +26,8 @@ interface IdempotencyOptions {
 }
 
 /**
- * Makes all writes safe to send again: the first answer under a key is kept for five minutes. What failed changed
- * nothing and is not kept, so that it can be tried again under the same key.
+ * Makes all changes safe to retry: the first response under a key is stored for five minutes. A failed change has no
+ * effect and is not stored, so it can be retried under the same key.
  */
 export function rememberWrites(app: FastifyInstance, options: IdempotencyOptions): void {
   const memory = new Answers(options);
@@ -57,11 +57,11 @@ class Answers {
     this.log = log;
   }
 
-  /** Before a write: answers in its place if it was done already. */
+  /** Before a change: replays the response if the change was already made. */
   readonly claim = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
     const given = idempotencyKeyOf(request);
     if (given === undefined) return undefined;
-    // Nobody meets the answers to another's requests.
+    // Each API key has its own idempotency keys.
     const key = `${principalOf(request).id}:${given}`;
     const fingerprint = await inTurns(fingerprintOf(request));
     const before = await this.answered.claim(key, fingerprint, new Date(this.now()));
@@ -77,7 +77,7 @@ class Answers {
     return reply.send(body === "" ? undefined : body);
   };
 
-  /** After a write, before its answer leaves. */
+  /** After a change, before its response is sent. */
   readonly keep = async (request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<void> => {
     const key = this.claims.get(request);
     if (key === undefined) return;
@@ -92,8 +92,8 @@ class Answers {
         );
       } else await this.answered.release(key);
     } catch (error) {
-      // What was asked for is done, or has failed, all the same; under its key it is under way until that expires.
-      this.log?.warn({ err: error }, "the answer could not be kept under its idempotency key");
+      // The change was made or has failed regardless. Its key counts as in progress until it expires.
+      this.log?.warn({ err: error }, "could not store the response under its idempotency key");
     }
   };
 }
@@ -107,7 +107,7 @@ function keptHeaders(reply: FastifyReply): Record<string, string> {
   return kept;
 }
 
-/** Of what was asked for. A list of rules may be long. */
+/** A hash of the request. Done in turns, since a list of rules may be long. */
 function* fingerprintOf({ method, url, headers, body }: FastifyRequest): Work<string> {
   const rules = rulesIn(body);
   const request = [method, url, headers["if-match"] ?? null, rules === undefined ? (body ?? null) : null];

@@ -13,7 +13,7 @@ export interface CheckedImport {
   readonly warnings: readonly FieldProblem[];
 }
 
-/** The users of an import. Fails with a problem that lists the fields at fault, by the place of their user. */
+/** The users of an import. Throws a problem that lists the invalid fields by the index of their user. */
 export function* checkImport(values: readonly unknown[], known: KnownNames): Work<CheckedImport> {
   const users: UserInput[] = [];
   const problems: FieldProblem[] = [];
@@ -34,10 +34,10 @@ export function* checkImport(values: readonly unknown[], known: KnownNames): Wor
 function unknownRules({ custom_limits = {} }: UserInput, { byId }: KnownNames) {
   return Object.keys(custom_limits)
     .filter((rule_id) => !isAmong(byId, rule_id))
-    .map((rule_id) => ({ field: `custom_limits.${rule_id}`, problem: "there is no such rule" }));
+    .map((rule_id) => ({ field: `custom_limits.${rule_id}`, problem: "is not an existing rule" }));
 }
 
-/** One for each tier, at the first user that has it. */
+/** One warning for each tier, at the first user that has it. */
 function unknownTiers(users: readonly UserInput[], known: KnownNames): FieldProblem[] {
   const first = new Map<string, { readonly index: number; count: number }>();
   for (const [index, { tier }] of users.entries()) {

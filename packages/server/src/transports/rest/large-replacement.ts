@@ -6,12 +6,12 @@ import { parsingReplacement, ReplacementError } from "../../rules/rules-replacem
 import type { App } from "./app.ts";
 import { type FieldProblem, Problem, validationProblem } from "./problem.ts";
 
-/** A body of so many bytes is read here, in turns. */
+/** Bodies of up to this many bytes are parsed in this thread, in turns. */
 const MOST_HERE = 64 * 1024;
 
 /**
- * Lets the routes of this part of the app take large lists of rules. They are read and checked by another thread: here
- * nobody else would be served meanwhile. When the client closes its connection, the thread is ended.
+ * Accepts large lists of rules on the routes of this plugin. Another thread parses and validates them, so that this one
+ * keeps serving requests. The thread is stopped when the client closes its connection.
  */
 export function takeLargeReplacements(app: App): void {
   const checked = new WeakSet<object>();
@@ -42,10 +42,10 @@ export function takeLargeReplacements(app: App): void {
   });
 }
 
-/** Told as what is wrong with any other body. */
+/** Reports errors like those of any other body. */
 function problemOf(error: unknown): Error {
   if (error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY") {
-    return new Problem("body_too_large", "the rules need more memory to read than one request may use");
+    return new Problem("body_too_large", "parsing the rules needs more memory than a request may use");
   }
   if (error instanceof Error && error.name === "AbortError") {
     return new Problem("malformed_request", "the client closed the connection");

@@ -3,7 +3,7 @@ import { Problem } from "./problem.ts";
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const;
 
-/** Answers 405 wherever there is a route for other methods. Returns what adds these answers, when all routes are there. */
+/** Returns 405 where a path exists for other methods. Call the returned function once all routes are registered. */
 export function refuseOtherMethods(app: FastifyInstance): () => void {
   const taken = new Map<string, Set<string>>();
   app.addHook("onRoute", ({ method, url, config }) => {

@@ -6,12 +6,11 @@ import type { App } from "./app.ts";
 import { BODY_EXAMPLES } from "./body-examples.ts";
 import { operationId } from "./operation-ids.ts";
 
-const DESCRIPTION = `Who may do what how often.
+const DESCRIPTION = `Checks requests against rate limits and manages rules, users and API keys.
 
-Send \`Authorization: Bearer <key>\`. Errors are problems as RFC 9457 has them, with a \`code\` to go by and \`advice\`.
-Writes take \`X-Idempotency-Key\` and \`If-Match\`.`;
+Authenticate with \`Authorization: Bearer <key>\`. Errors are problem documents (RFC 9457) with a \`code\` for programs and \`advice\` for people. Changes accept \`X-Idempotency-Key\`, and \`If-Match\` where a resource has an ETag.`;
 
-/** Describes the routes that are added after it, as OpenAPI 3.1, at /openapi.json. */
+/** Adds the routes registered after it to the OpenAPI 3.1 description at /openapi.json. */
 export function describeRoutes(app: App): void {
   app.register(swagger, {
     openapi: {
@@ -22,15 +21,15 @@ export function describeRoutes(app: App): void {
         description: DESCRIPTION,
         license: { name: "MIT", identifier: "MIT" },
       },
-      // Where it was read from.
+      // The node that served the description.
       servers: [{ url: "/" }],
       tags: [
-        { name: "checks", description: "May a request pass?" },
-        { name: "rules", description: "Which limits there are" },
-        { name: "users", description: "Tiers, custom limits, overrides" },
-        { name: "keys", description: "Who may ask this service" },
-        { name: "history", description: "What was changed, and what was decided" },
-        { name: "node", description: "How this process does" },
+        { name: "checks", description: "Check requests against the limits" },
+        { name: "rules", description: "Manage rules" },
+        { name: "users", description: "Manage tiers, custom limits and overrides" },
+        { name: "keys", description: "Manage API keys" },
+        { name: "history", description: "Read the audit log and usage figures" },
+        { name: "node", description: "Health and metrics of this node" },
       ],
       components: {
         securitySchemes: { key: { type: "http", scheme: "bearer", description: "hg_<key_id>_<secret>" } },
@@ -49,7 +48,7 @@ export function describeRoutes(app: App): void {
 
 type Description = ReturnType<typeof jsonSchemaTransformObject>;
 
-/** Each schema is registered for requests and for answers; most are used for one of them only. */
+/** Each schema is registered for requests and for responses; most are used in only one of them. */
 function withoutUnusedSchemas(document: Description): Description {
   const schemas = "components" in document ? document.components?.schemas : undefined;
   if (schemas === undefined) return document;
@@ -72,22 +71,22 @@ function referencesIn(part: unknown): Set<string> {
 export function openApiRoute(app: App): void {
   let text: string | undefined;
   app.get("/openapi.json", { schema: { hide: true } }, async (_request, reply) => {
-    // It does not change while the process runs.
+    // The description does not change while the process runs.
     text ??= JSON.stringify(app.swagger());
     return reply.type("application/json").send(text);
   });
 }
 
-/** What a header does, and the problem that shows that a route reads it. */
+/** What a header does, and the error status that marks the routes that read it. */
 const HEADERS = {
   "X-Idempotency-Key": {
     status: 422,
-    description: `Sent again under the same key within five minutes, it is done once. It is ${IDEMPOTENCY_KEY_FORM}, and never one that your own client chose, since its repetitions would be free`,
+    description: `Makes the request safe to retry: within five minutes, requests with the same key take effect once. ${IDEMPOTENCY_KEY_FORM}. Never forward a key chosen by your own client, whose repetitions would be free`,
   },
-  "If-Match": { status: 412, description: "Only if it still has this ETag" },
+  "If-Match": { status: 412, description: "Make the change only if the resource still has this ETag" },
 } as const;
 
-/** The headers that routes read beside those of their own: they are not validated, so no schema has them. */
+/** The headers that many routes read. They are not validated by a schema, so they are added here. */
 function headersOf({ response }: FastifySchema = {}, { headers }: FastifySchema): { headers?: unknown } {
   const known = typeof response === "object" && response !== null ? response : {};
   const read = Object.entries(HEADERS).filter(([, { status }]) => status in known);

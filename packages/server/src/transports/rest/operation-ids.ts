@@ -1,4 +1,4 @@
-/** What generated clients call the operations, where the path does not give a good name. */
+/** Operation names for generated clients, where the path does not give a good one. */
 const NAMES: Readonly<Record<string, string>> = {
   "GET /healthz": "getHealth",
   "GET /readyz": "getReadiness",
@@ -26,7 +26,7 @@ export function operationId(method: string, url: string): string {
     .filter((part) => part !== "");
   const words = parts.flatMap((part, i) => {
     if (part.startsWith(":")) return [];
-    // One of many is meant where its id follows, or where it is made.
+    // Singular if an id follows, or if one is created.
     const isOne = parts[i + 1]?.startsWith(":") || (method === "POST" && i === parts.length - 1);
     return (isOne ? part.replace(/s$/, "") : part).split(/[-.]/);
   });

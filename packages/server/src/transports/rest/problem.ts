@@ -11,116 +11,124 @@ interface ProblemKind {
   readonly type?: string;
 }
 
-/** Every problem that the service answers with. `docs/service/errors.md` is checked against this table. */
+/** Every error that the REST API returns. `docs/service/errors.md` is checked against this table. */
 export const PROBLEMS = {
   malformed_json: {
     status: 400,
-    title: "The body is no JSON",
-    advice: "Send one JSON object, as in the example of the route in /openapi.json.",
+    title: "The request body is not valid JSON",
+    advice: "Send a JSON object. /openapi.json has an example for each route.",
   },
   malformed_request: {
     status: 400,
-    title: "The request is no HTTP that can be read",
-    advice: "Look at the client, or at the proxy in between.",
+    title: "The request is not valid HTTP",
+    advice: "Check the client and any proxy between it and this service.",
   },
   validation_failed: {
     status: 400,
-    title: "The request has fields that cannot be used",
-    advice: "Correct the fields in errors, and send it again.",
+    title: "The request has invalid fields",
+    advice: "Correct the fields listed in errors and send the request again.",
   },
   idempotency_not_possible: {
     status: 400,
-    title: "This route does not take an idempotency key",
-    advice: "Leave X-Idempotency-Key out. If the answer was lost, revoke the key that was made and make another.",
+    title: "This route does not accept an idempotency key",
+    advice: "Remove X-Idempotency-Key. If a response was lost, revoke the API key it created and create another.",
   },
   unauthenticated: {
     status: 401,
-    title: "A key is needed",
+    title: "A valid API key is required",
     advice: "Send Authorization: Bearer <key>, with a key that is neither expired nor revoked.",
   },
   forbidden: {
     status: 403,
-    title: "The key has not the role for this",
-    advice: "Use a key with the role in needs, or have one made: POST /api/v1/keys.",
+    title: "The API key does not have the required role",
+    advice: "Use a key with the role named in needs, or create one with POST /api/v1/keys.",
   },
-  route_not_found: { status: 404, title: "There is no such route", advice: "See /openapi.json for those there are." },
-  rule_not_found: { status: 404, title: "There is no such rule", advice: "GET /api/v1/rules lists those there are." },
+  route_not_found: { status: 404, title: "Route not found", advice: "See /openapi.json for all routes." },
+  rule_not_found: { status: 404, title: "Rule not found", advice: "GET /api/v1/rules lists all rules." },
   override_not_found: {
     status: 404,
-    title: "The user has no such override",
-    advice: "GET /api/v1/users/{user_id} lists those there are.",
+    title: "Override not found",
+    advice: "GET /api/v1/users/{user_id} lists the overrides of the user.",
   },
-  key_not_found: { status: 404, title: "There is no such key", advice: "GET /api/v1/keys lists those there are." },
+  key_not_found: { status: 404, title: "API key not found", advice: "GET /api/v1/keys lists all keys." },
   method_not_allowed: {
     status: 405,
-    title: "The route does not take this method",
-    advice: "Use one of those in the header Allow.",
+    title: "Method not allowed",
+    advice: "Use one of the methods in the Allow header.",
   },
   request_timeout: {
     status: 408,
     title: "The request took too long to arrive",
-    advice: "Send it in one go.",
+    advice: "Send the whole request within 10 seconds, its headers within 5.",
   },
   rule_exists: {
     status: 409,
-    title: "There is such a rule already",
-    advice: "Change it with PUT, or take another rule_id, pattern, window or tier.",
+    title: "The rule already exists",
+    advice: "Change it with PUT, or use another rule_id, pattern, window or tier.",
   },
   rules_from_file: {
     status: 409,
     title: "The rules come from a file",
-    advice: "Change the file: it is read again by itself. Or start the service without --rules.",
+    advice: "Change the file, which is reread automatically, or start the service without --rules.",
   },
   idempotency_in_progress: {
     status: 409,
-    title: "A request with this idempotency key is still under way",
-    advice: "Wait for Retry-After, and send the same again.",
+    title: "A request with this idempotency key is still in progress",
+    advice: "Wait for Retry-After, then send the same request again.",
   },
   version_changed: {
     status: 412,
-    title: "Somebody has changed it since",
-    advice: "Get it again, look at what has changed, and send If-Match with its new ETag.",
+    title: "The resource has changed",
+    advice: "Read the resource again, review the change, and send If-Match with its new ETag.",
   },
-  body_too_large: { status: 413, title: "The body is too large", advice: "Send less at once." },
-  uri_too_long: { status: 414, title: "The address is too long", advice: "Send a shorter path and query." },
+  body_too_large: {
+    status: 413,
+    title: "The request body is too large",
+    advice: "Split the request into smaller ones.",
+  },
+  uri_too_long: { status: 414, title: "The URL is too long", advice: "Send a shorter path and query." },
   unsupported_media_type: {
     status: 415,
-    title: "The body is of another type than JSON",
+    title: "The request body is not JSON",
     advice: "Send Content-Type: application/json.",
   },
   idempotency_conflict: {
     status: 422,
-    title: "The idempotency key was used for another request",
-    advice: "Take a new key for a new request.",
+    title: "The idempotency key was used for a different request",
+    advice: "Use a new key for each new request.",
   },
   quota_exceeded: {
     status: 429,
     title: "Quota exceeded",
-    advice: "Wait for Retry-After. Where there is none, ask for less: the limit never holds so much.",
+    advice: "Wait for Retry-After. If there is none, reduce the cost: it exceeds the limit.",
     type: "https://iana.org/assignments/http-problem-types#quota-exceeded",
   },
   too_many_wrong_keys: {
     status: 429,
-    title: "Too many wrong API keys have come from this address",
-    advice: "Correct the key, and wait for Retry-After.",
+    title: "Too many wrong API keys from this address",
+    advice: "Correct the key and wait for Retry-After.",
   },
-  headers_too_large: { status: 431, title: "The headers are too large", advice: "Send fewer or shorter headers." },
+  headers_too_large: {
+    status: 431,
+    title: "The request headers are too large",
+    advice: "Send fewer or shorter headers.",
+  },
   internal_error: {
     status: 500,
-    title: "The service failed",
-    advice: "Tell the operator: the log has the error under the id in instance.",
+    title: "Internal error",
+    advice: "Report the id in instance to the operator, who can find the error in the log.",
   },
   database_unavailable: {
     status: 503,
-    title: "The database cannot be used now",
-    advice: "Try again after Retry-After. Checks go on with the rules that were last known.",
+    title: "The database is unavailable",
+    advice: "Retry after Retry-After. Checks continue with the last known rules.",
   },
   store_unavailable: {
     status: 503,
-    title: "The store of the counters cannot be used now",
-    advice: "Try again after Retry-After.",
+    title: "The store is unavailable",
+    advice: "Retry after Retry-After.",
   },
-  not_ready: { status: 503, title: "The service is not ready", advice: "Ask again in a moment." },
+  not_ready: { status: 503, title: "The node is not ready", advice: "Retry in a moment, or use another node." },
   reduced_capacity: {
     status: 503,
     title: "Temporarily reduced capacity",
@@ -131,14 +139,14 @@ export const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** One field at fault. */
+/** One invalid field. */
 export interface FieldProblem {
   readonly in: "body" | "query" | "path" | "header";
   readonly field: string;
   readonly problem: string;
 }
 
-/** RFC 9457, with what programs and their writers need beside it. */
+/** RFC 9457, with a code for programs and advice for people. */
 export interface ProblemBody {
   readonly type: string;
   readonly title: string;
@@ -186,16 +194,16 @@ export class Problem extends Error {
   }
 }
 
-/** So many fields at fault are listed. */
+/** The most invalid fields that a response lists. */
 const MOST_LISTED = 100;
 
-/** Fields that cannot be used. `more` of them are not given; `unchecked` rules after them were not looked at. */
+/** Invalid fields. `more` of them are not in `found`; `unchecked` rules were not validated. */
 export function validationProblem(found: readonly FieldProblem[], more = 0, unchecked = 0): Problem {
   const errors = found.slice(0, MOST_LISTED);
   const unlisted = found.length - errors.length + more;
   const [{ field, problem }] = errors;
   const others = errors.length + unlisted > 1 ? [`and ${errors.length + unlisted - 1} more`] : [];
-  if (unchecked > 0) others.push(`${unchecked} rules after these were not checked`);
+  if (unchecked > 0) others.push(`${unchecked} rules after these were not validated`);
   const detail = `${field}: ${problem}${others.length === 0 ? "" : ` (${others.join("; ")})`}`;
   return new Problem("validation_failed", detail, {
     errors,

@@ -10,7 +10,7 @@ export function sendProblem(reply: FastifyReply, body: ProblemBody): FastifyRepl
   return reply.code(body.status).type(PROBLEM_TYPE).header("cache-control", "no-store").send(JSON.stringify(body));
 }
 
-/** Answers past fastify, which would go through headers and body once more: for what is sent most. */
+/** Bypasses fastify, which would process headers and body again. For the most frequent responses. */
 export function sendText(
   reply: FastifyReply,
   status: number,
@@ -23,9 +23,9 @@ export function sendText(
   for (const { name, value } of fields) headers.push(name, value);
   reply.hijack();
   const { raw } = reply;
-  // Where each character is a byte, the two encodings are one, and this is the quicker.
+  // If every character is one byte, both encodings are the same, and latin1 is faster.
   raw.writeHead(status, headers).write(text, length === text.length ? "latin1" : "utf8");
-  // Head and body go out as one piece. end() would add the empty piece that is its own, and two together cost more.
+  // Head and body are sent in one piece. end() with the body would add an empty piece, which costs more.
   raw.socket?.uncork();
   raw.end();
 }

@@ -4,8 +4,8 @@ import { fieldProblem } from "./problem.ts";
 const UTF_8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * Makes headers fit to be read like a body. Node reads bytes as Latin-1 and joins values that come twice; here values
- * are UTF-8, and one that comes twice is refused: the second may be one that a proxy passed on from its client.
+ * Prepares headers to be validated like a body. Node decodes them as Latin-1 and joins repeated values; here values are
+ * UTF-8, and a repeated header is rejected: a proxy may have forwarded the second one from its client.
  */
 export function requireToldOnce({ raw, headers }: FastifyRequest, names: readonly string[]): void {
   for (const name of names) {
@@ -13,7 +13,7 @@ export function requireToldOnce({ raw, headers }: FastifyRequest, names: readonl
     const values = raw.headersDistinct[field];
     if (values === undefined) continue;
     if (values.length > 1)
-      throw fieldProblem("header", name, "must be sent once: set it in the proxy, and pass on none");
+      throw fieldProblem("header", name, "must be sent once: set it in the proxy, and do not forward it from clients");
     headers[field] = decoded(name, values[0]);
   }
 }

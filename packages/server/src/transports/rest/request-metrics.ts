@@ -4,16 +4,16 @@ import { listed } from "./authorize.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** When its headers were there, in milliseconds. */
+    /** When the headers had arrived, in milliseconds. */
     arrivedAt: number;
   }
   interface FastifyContextConfig {
-    /** It tells itself when it has answered: waiting for the end of the response costs as much as a check. */
+    /** The route reports its own end: waiting for the end of the response costs as much as a check. */
     countsItself?: boolean;
   }
 }
 
-/** Counts and times every call, by its route: a path has ids in it. */
+/** Counts and times calls by route, since paths contain ids. */
 export class Calls {
   private readonly telemetry: Pick<Telemetry, "called">;
 
@@ -33,7 +33,7 @@ export class Calls {
     this.telemetry.called("rest", route, String(status), (performance.now() - arrivedAt) / 1000);
   }
 
-  /** Of what is no route at all, nobody knows when it came. */
+  /** A request to an unknown route, which has no start time. */
   lost(status: number): void {
     this.telemetry.called("rest", "unknown", String(status), 0);
   }

@@ -10,31 +10,31 @@ import type { Catalogue } from "../../rules/catalogue.ts";
 import type { SelfLimits } from "../shared/own-limits.ts";
 import type { Deprecations } from "./deprecation.ts";
 
-/** With what is given by default. */
+/** With defaults filled in. */
 export interface WholeParts extends RestParts {
   readonly selfLimits: SelfLimits;
 }
 
-/** What the routes are made of. */
+/** The dependencies of the routes. */
 export interface RestParts {
   readonly service: CheckService;
   readonly database: Pick<Database, "rules" | "users" | "keys" | "audit" | "rollups" | "answered">;
   /** The rules in force. */
   readonly catalogue: () => Pick<Catalogue, "byId" | "limitsFor" | "limitsAt" | "limitsOfUser" | "tiers">;
-  /** What checks know of users. */
+  /** Tiers and limits of users. */
   readonly standings: Pick<Standings, "of">;
   readonly keyRing: { authenticate(authorization: string | undefined, mayGuess?: boolean): Principal | undefined };
   /** Default: wrong keys are not counted. */
   readonly wrongKeys?: Pick<WrongKeys, "note" | "retryAfterMs"> | undefined;
   readonly telemetry: Pick<Telemetry, "called">;
-  /** What Prometheus reads. */
+  /** Metrics in the Prometheus text format. */
   readonly metricsText: () => string | Promise<string>;
-  /** What the node still waits for; nothing if it is ready. */
+  /** What the node is waiting for; empty if it is ready. */
   readonly ready: () => readonly string[] | Promise<readonly string[]>;
-  /** Whether the shared store of counters can be reached; undefined if there is none. */
+  /** State of the shared store; undefined if there is none. */
   readonly store?: () => StoreState | undefined;
   readonly topDenied: (limit: number) => Promise<MostDenied>;
-  /** The file that the rules come from, if not from the database: then they cannot be changed here. */
+  /** The file that the rules come from, if not the database. Then they cannot be changed over REST. */
   readonly rulesFile?: string | undefined;
   /** Default: limits of this transport alone. */
   readonly selfLimits?: SelfLimits;

@@ -1,10 +1,10 @@
 import { suggestion } from "../../config/suggestion.ts";
 import type { Catalogue } from "../../rules/catalogue.ts";
 
-/** The rules that exist, and the tiers that they name. */
+/** The existing rules, and the tiers they use. */
 export type KnownNames = Pick<Catalogue, "byId" | "tiers">;
 
-/** What to tell an admin who gives a user a tier that no rule names: it is stored, and changes no limit. */
+/** The warning for a tier that no rule uses: it is stored, but changes no limit. */
 export function unknownTierProblem(tier: string, { tiers }: KnownNames): string {
-  return `no rule names the tier ${tier}${suggestion(tier, tiers)}: the limits for users without a tier apply until one does`;
+  return `no rule uses the tier ${tier}${suggestion(tier, tiers)}: the limits for users without a tier apply until one does`;
 }

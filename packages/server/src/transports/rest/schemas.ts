@@ -14,9 +14,9 @@ const time = z.iso.datetime({ offset: true }).describe("ISO 8601");
 
 const dimension = z.enum(DIMENSIONS);
 /** As a request may spell it. */
-const anyDimension = z.preprocess(dimensionOf, dimension).describe("In any case; api_key is the same as apikey");
+const anyDimension = z.preprocess(dimensionOf, dimension).describe("Case-insensitive; api_key is accepted for apikey");
 
-// What requests have.
+// Requests.
 
 export const checkBody = z.strictObject({
   identifier: z
@@ -24,29 +24,29 @@ export const checkBody = z.strictObject({
     .min(1)
     .max(LONGEST_IDENTIFIER)
     .meta({ examples: ["12345"] })
-    .describe("Whose request it is: a user, an address, an API key"),
+    .describe("The user, IP address or API key that made the request"),
   dimension: anyDimension.default("user"),
   endpoint: z
     .string()
     .min(1)
     .max(LONGEST_ENDPOINT)
     .meta({ examples: ["/api/v1/orders"] })
-    .describe("The path that is asked for"),
-  cost: z.int().min(0).default(1).describe("How many units it takes; 0 only looks"),
+    .describe("The path of the request, percent-encoded as the client sent it"),
+  cost: z.int().min(0).default(1).describe("Units to charge. With 0, nothing is charged"),
   timestamp: z
     .int()
     .optional()
-    .describe("The client's time in milliseconds: decides nothing, shows by how much it is off"),
-  with_limits: z.boolean().default(false).describe("Whether the answer shall list all limits"),
+    .describe("The client's time in milliseconds since 1970. Used only to report the clock skew"),
+  with_limits: z.boolean().default(false).describe("Whether the response lists all limits"),
 });
 
-/** A cost in a header or a query. Nothing but digits: an empty one would be taken for 0, which is free. */
+/** A cost in a header or a query. Digits only: an empty string would be read as 0, which is free. */
 export const costText = z
   .string()
   .regex(/^\d{1,16}$/, "must be digits only")
   .transform(Number)
   .pipe(z.int().min(0))
-  .describe("How many units it takes; 0 only looks");
+  .describe("Units to charge. With 0, nothing is charged");
 
 export const explainQuery = z.strictObject({
   identifier: checkBody.shape.identifier,
@@ -58,15 +58,17 @@ export const explainQuery = z.strictObject({
 export const resetBody = z.strictObject({
   identifier: checkBody.shape.identifier,
   dimension: anyDimension.default("user"),
-  endpoint: checkBody.shape.endpoint.optional().describe("Only the rules that match it; without it, all"),
+  endpoint: checkBody.shape.endpoint
+    .optional()
+    .describe("Reset only the rules that match this path. Default: all rules of the dimension"),
 });
 
 export const pageQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1_000).default(100),
-  cursor: z.string().min(1).max(1_024).optional().describe("What next was on the page before"),
+  cursor: z.string().min(1).max(1_024).optional().describe("The value of next on the previous page"),
 });
 
-/** Of lists that nearly always fit on one page. */
+/** For lists that nearly always fit on one page. */
 export const longPageQuery = pageQuery.extend({ limit: pageQuery.shape.limit.unwrap().default(1_000) });
 
 const userId = id.meta({ examples: ["12345"] });
@@ -78,13 +80,13 @@ export const keyParams = z.object({ key_id: id });
 
 const LONGEST_OVERRIDE_SECONDS = 366 * 86_400;
 
-export const userQuery = pageQuery.extend({ tier: tierName.optional().describe("Only users of this tier") });
+export const userQuery = pageQuery.extend({ tier: tierName.optional().describe("List only users of this tier") });
 
-/** Users in one request: so few that a node tells the others of each, and does not have them read everything again. */
+/** Users in one request. Few enough that other nodes are notified of each user and need not reread all of them. */
 const MOST_IMPORTED = 500;
 
 export const importBody = z.strictObject({
-  // Each is checked by itself, so that very many that are wrong do not take long.
+  // Each is validated by itself, so that many invalid ones do not take long.
   users: z
     .array(z.unknown())
     .min(1)
@@ -95,13 +97,13 @@ export const importBody = z.strictObject({
 export const tierBody = z.strictObject({
   tier: tierName
     .nullable()
-    .describe("free, premium, enterprise or any other name; null: none")
+    .describe("A name such as free, premium or enterprise; null for no tier")
     .meta({ examples: ["premium"] }),
 });
 
-export const customBody = z.strictObject({ custom_limits: customLimits.describe("By rule_id; {} takes all away") });
+export const customBody = z.strictObject({ custom_limits: customLimits.describe("Limits by rule_id; {} removes all") });
 
-/** When something ends: at a time, or after so long. */
+/** When something ends: at a time, or after a duration. */
 const ending = {
   expires_at: time.optional(),
   duration_seconds: z
@@ -114,19 +116,19 @@ const ending = {
 
 export const overrideBody = z
   .strictObject({
-    rule_id: id.nullable().default(null).describe("null: all rules that apply to the user"),
+    rule_id: id.nullable().default(null).describe("The rule to override; null for all rules that apply to the user"),
     limit: limitUnits,
     burst: burstUnits.default(null),
     reason: z
       .string()
       .trim()
-      .min(1, "must say why")
+      .min(1, "must state the reason")
       .max(1_000)
       .meta({ examples: ["a sale"] }),
     ...ending,
   })
   .refine(({ expires_at, duration_seconds }) => (expires_at === undefined) !== (duration_seconds === undefined), {
-    error: "give expires_at or duration_seconds, one of the two",
+    error: "give either expires_at or duration_seconds",
     path: ["expires_at"],
   });
 
@@ -142,18 +144,18 @@ export const keyBody = z
     ...ending,
   })
   .refine(({ expires_at, duration_seconds }) => expires_at === undefined || duration_seconds === undefined, {
-    error: "give expires_at or duration_seconds, not both; neither: it never expires",
+    error: "give expires_at or duration_seconds, not both; without either, the key never expires",
     path: ["expires_at"],
   });
 
 export const auditQuery = pageQuery.extend({
-  user: id.optional().describe("What was done to a user: the same as subject=user:<id>"),
+  user: id.optional().describe("Entries about this user; short for subject=user:<id>"),
   subject: z
     .string()
     .min(1)
     .max(1_100)
     .optional()
-    .describe("rule:<id>, user:<id>, ip:<address>, apikey:<id>, key:<id>"),
+    .describe("Entries about this subject: rule:<id>, user:<id>, ip:<address>, apikey:<id> or key:<id>"),
   action: z.string().min(1).max(64).optional(),
   from: time.optional(),
   to: time.optional(),
@@ -162,19 +164,22 @@ export const auditQuery = pageQuery.extend({
 export const usageQuery = longPageQuery.extend({
   period: z.enum(["minute", "day"]).default("minute"),
   rule_id: id.optional(),
-  from: time.optional().describe("Default: an hour, or 30 days, before to"),
+  from: time.optional().describe("Default: one hour before to, or 30 days when period is day"),
   to: time.optional().describe("Default: now"),
 });
 
 export const topQuery = z.strictObject({ limit: z.coerce.number().int().min(1).max(1_000).default(20) });
 
-// What answers have.
+// Responses.
 
 const state = z.enum(["normal", "warning", "throttled"]);
 const source = z.enum(["store", "lease", "cache", "fallback"]);
 const mode = z.enum(["enforce", "shadow"]);
 const origin = z.enum(["rule", "tier", "custom", "override"]).describe("Where the limit comes from");
-const wait = z.int().min(-1).describe("Until it would pass: 0 if it does, -1 if it never can");
+const wait = z
+  .int()
+  .min(-1)
+  .describe("Milliseconds to wait before retrying; 0 if allowed, -1 if the request can never be allowed");
 
 const limitAnswer = z.object({
   rule_id: z.string(),
@@ -195,24 +200,27 @@ const limitAnswer = z.object({
 
 const answer = {
   allowed: z.boolean(),
-  current_count: z.number().nullable().describe("Units in use; null: no rule matches"),
+  current_count: z.number().nullable().describe("Units in use; null if no rule matches"),
   limit: z.number().nullable(),
   remaining: z.number().nullable(),
-  reset_at: count.nullable().describe("Unix time in seconds at which the full quota is there again"),
-  retry_after: wait.describe("Seconds until it would pass: 0 if it does, -1 if it never can"),
+  reset_at: count.nullable().describe("Unix time in seconds at which the full quota will be available"),
+  retry_after: wait.describe("Seconds to wait before retrying; 0 if allowed, -1 if the request can never be allowed"),
   reset_at_ms: count.nullable(),
   retry_after_ms: wait,
   rule_id: z.string().nullable().describe("The rule that decided"),
   state,
   source: source.nullable(),
-  degraded: z.boolean().describe("Whether the store was not asked"),
-  skew_ms: z.number().optional().describe("The client's clock less the store's, if it told its time"),
-  skewed: z.boolean().describe("Whether that is over the bound"),
-  limits: z.array(limitAnswer).optional().describe("All that are enforced, if with_limits was set"),
-  shadow_limits: z.array(limitAnswer).optional(),
+  degraded: z.boolean().describe("Whether the decision was made without the store"),
+  skew_ms: z
+    .number()
+    .optional()
+    .describe("Milliseconds by which the client's clock is ahead of the store's, if timestamp was sent"),
+  skewed: z.boolean().describe("Whether skew_ms exceeds skew_bound"),
+  limits: z.array(limitAnswer).optional().describe("All enforced limits, if with_limits was set"),
+  shadow_limits: z.array(limitAnswer).optional().describe("All limits in shadow mode, if with_limits was set"),
 };
 
-export const checkAnswer = z.object(answer).describe("It may pass");
+export const checkAnswer = z.object(answer).describe("The request is allowed");
 
 export const explanation = z
   .object({
@@ -236,7 +244,7 @@ export const explanation = z
       }),
     ),
   })
-  .describe("What would happen, and why");
+  .describe("What a check would return, and why");
 
 export const rule = z
   .object({
@@ -261,7 +269,7 @@ export const rule = z
   })
   .meta({ id: "Rule" });
 
-const next = z.string().optional().describe("The cursor of the next page; absent on the last");
+const next = z.string().optional().describe("The cursor of the next page; absent on the last page");
 
 export const rulePage = z.object({ rules: z.array(rule), next }).describe("A page of rules");
 export const replaced = z
@@ -271,7 +279,7 @@ export const replaced = z
     removed: z.array(z.string()),
     unchanged: count,
   })
-  .describe("What has changed");
+  .describe("The rules that were changed");
 
 const fieldAtFault = z.object({
   in: z.enum(["body", "query", "path", "header"]),
@@ -298,7 +306,7 @@ export const standing = z
     user_id: z.string(),
     tier: z.string().nullable(),
     custom_limits: z.record(z.string(), z.object({ limit: z.number(), burst: z.number().nullable().optional() })),
-    overrides: z.array(override).describe("Those in force"),
+    overrides: z.array(override).describe("Overrides that have not expired"),
     version: z.number(),
   })
   .meta({ id: "User" });
@@ -306,13 +314,13 @@ export const standing = z
 const warnings = z
   .array(fieldAtFault)
   .optional()
-  .describe("What was stored and will probably not do what was meant, such as a tier that no rule names");
+  .describe("Values that were stored but probably have no effect, such as a tier that no rule uses");
 
 export const changedStanding = standing.extend({ warnings }).meta({ id: "ChangedUser" });
 export const userPage = z.object({ users: z.array(standing), next }).describe("A page of users");
 export const imported = z
   .object({ created: count, updated: count, unchanged: count, warnings })
-  .describe("How many users were changed");
+  .describe("How many users were created, updated and left unchanged");
 
 export const userLimits = z
   .object({
@@ -335,7 +343,7 @@ export const userLimits = z
     ),
     next,
   })
-  .describe("A page of the limits in force, by rule_id");
+  .describe("A page of the limits in force, ordered by rule_id");
 
 export const apiKey = z
   .object({
@@ -349,7 +357,9 @@ export const apiKey = z
   .meta({ id: "Key" });
 
 export const keyList = z.object({ keys: z.array(apiKey) }).describe("All keys");
-export const newKey = apiKey.extend({ key: z.string().describe("What its owner sends. It is shown this once") });
+export const newKey = apiKey.extend({
+  key: z.string().describe("The key to send in requests. It is returned only once"),
+});
 
 export const auditPage = z
   .object({
@@ -368,7 +378,7 @@ export const auditPage = z
         unreadable: z
           .string()
           .optional()
-          .describe("Set if a field of the stored entry cannot be parsed; that field then holds the stored text"),
+          .describe("Why the stored entry cannot be parsed; the field it names has the stored text"),
       }),
     ),
     next,
@@ -385,7 +395,7 @@ export const usage = z
     ),
     next,
   })
-  .describe("A page of what was decided, by start and rule_id");
+  .describe("A page of usage figures, ordered by start and rule_id");
 
 export const topDenied = z
   .object({
@@ -393,22 +403,22 @@ export const topDenied = z
       z.object({
         dimension,
         identifier: z.string(),
-        denied: count.describe("At most so often"),
-        error: count.describe("By how much denied may be too high"),
+        denied: count.describe("Upper bound of the number of denials"),
+        error: count.describe("How much lower the true number may be"),
       }),
     ),
-    nodes: count.describe("How many nodes have contributed; one that was restarted counts again"),
+    nodes: count.describe("Number of nodes that contributed; a restarted node counts again"),
     complete: z.boolean().describe("Whether the figures of all nodes could be read"),
   })
-  .describe("The keys that were denied most");
+  .describe("The keys that were denied most often");
 
 export const reset = z
   .object({
     reset: z.array(z.string()).max(1_000),
-    more: count.optional().describe("Rules that were reset too, and are not listed"),
+    more: count.optional().describe("Number of further rules that were reset"),
   })
   .describe("The rules that were reset");
-export const status = z.object({ status: z.string() }).describe("As it should be");
+export const status = z.object({ status: z.string() }).describe("The node is up");
 
 // Problems.
 
@@ -421,8 +431,10 @@ const problem = z
     detail: z.string().optional(),
     advice: z.string(),
     errors: z.array(fieldAtFault).max(100).optional(),
-    more_errors: count.optional().describe("Further fields at fault, which errors does not list"),
-    unchecked_rules: count.optional().describe("Rules that were not checked, since enough were found to be wrong"),
+    more_errors: count.optional().describe("Number of further invalid fields"),
+    unchecked_rules: count
+      .optional()
+      .describe("Number of rules that were not validated because too many others were invalid"),
   })
   .meta({ id: "Problem" });
 
@@ -433,7 +445,7 @@ interface ProblemResponse {
   readonly content: { readonly [PROBLEM_TYPE]: { readonly schema: typeof problem } };
 }
 
-/** The problems that every route with a key may answer with. */
+/** The errors that any route with a key may return. */
 const COMMON: readonly ProblemCode[] = [
   "validation_failed",
   "unauthenticated",
@@ -443,12 +455,12 @@ const COMMON: readonly ProblemCode[] = [
   "internal_error",
 ];
 
-/** The responses of a route's problems, by status; those that any may have are among them. */
+/** The error responses of a route by status, including the common ones. */
 export function problems(...codes: readonly ProblemCode[]): Record<number, ProblemResponse> {
   return openProblems(...new Set([...COMMON, ...codes]));
 }
 
-/** Of a route that needs no key. */
+/** The same for a route that needs no key. */
 export function openProblems(...codes: readonly ProblemCode[]): Record<number, ProblemResponse> {
   const responses: Record<number, ProblemResponse> = {};
   for (const code of codes) {
@@ -460,13 +472,13 @@ export function openProblems(...codes: readonly ProblemCode[]): Record<number, P
   return responses;
 }
 
-/** What a check that is refused answers with. */
+/** The responses of a denied check. */
 export function denials(): Record<number, { description: string; content: Record<string, { schema: z.ZodType }> }> {
   const schema = z.union([denial, problem]);
   return {
-    429: { description: "quota_exceeded: refused", content: { [PROBLEM_TYPE]: { schema } } },
+    429: { description: "quota_exceeded: the request is denied", content: { [PROBLEM_TYPE]: { schema } } },
     503: {
-      description: "reduced_capacity: refused since the store is gone; store_unavailable",
+      description: "reduced_capacity: the request is denied without the store; store_unavailable",
       content: { [PROBLEM_TYPE]: { schema } },
     },
   };

@@ -21,20 +21,20 @@ type SelfRates = Pick<Settings, "configReadsLimit" | "configWritesLimit" | "chec
 
 const RULE_OF: Readonly<Record<Role, SelfRule>> = { read: "config-reads", write: "config-writes", check: "checks" };
 
-/** All checks of a node share one quota. */
+/** The one key that all checks of a node are charged to. */
 const NODE = "node";
 
 export interface SelfLimitsOptions {
-  /** Default: those of the settings that nobody has changed. */
+  /** Default: the default settings. */
   readonly rates?: SelfRates;
   readonly clock?: Clock;
-  /** Where all nodes count together what admins do: one that answers also when it fails. Default: this node counts for itself. */
+  /** Shared by all nodes to count reads and changes; must be resilient. Default: this node counts on its own. */
   readonly store?: Store | undefined;
 }
 
 /**
- * The limiter's own limits, by its own algorithms: for each key of an admin, how often it may read and change
- * the configuration; for the node, how many checks it answers. All transports share one.
+ * The limits on requests to the service itself: how often each API key may read and change the configuration, and how
+ * many checks the node answers. All transports share one instance.
  */
 export class SelfLimits {
   private readonly limiter: MemoryLimiter<SelfRules>;
@@ -53,15 +53,15 @@ export class SelfLimits {
     };
   }
 
-  /** Whether a holder of a key may use it for what needs this role. Of checks it is known at once. */
+  /** Charges a request that requires this role. Checks are decided synchronously. */
   admit(role: Role, keyId: string): Eventually<Decision<SelfRule>> {
     const rule = RULE_OF[role];
     if (rule === "checks") return this.limiter.checkSync(rule, NODE);
-    // No identity that is checked has such a key.
+    // No checked identity has such a key.
     return this.shared?.check(rule, `admin:${keyId}`) ?? this.limiter.checkSync(rule, keyId);
   }
 
-  /** Whether the node has room for so many checks at once. */
+  /** Charges several checks at once. */
   admitChecks(count: number): Decision<SelfRule> {
     return this.limiter.checkSync("checks", NODE, { cost: count });
   }

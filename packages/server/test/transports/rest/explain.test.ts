@@ -33,12 +33,12 @@ it("says which rules match, which apply, and why", async () => {
   const body = await explain();
   expect(body).toMatchObject({ ...QUESTION, dimension: "user", cost: 1, tier: null });
   expect(body.answer).toMatchObject({ allowed: true, rule_id: "orders", remaining: 10 });
-  expect(body.summary).toBe("It would pass. The nearest of its limits is orders (10 each 60 s): 10 are left.");
+  expect(body.summary).toBe("Allowed. The tightest limit is orders (10 per 60 s): 10 left.");
   expect(whyOf(body)).toEqual({
-    orders: "yes: it is for everybody",
-    watch: "yes: it is for everybody; in shadow, so it refuses nothing",
-    "orders-premium": "no: it is for tier premium; the user's is none",
-    "orders-gold": "no: it is for tier gold; the user's is none",
+    orders: "yes: the rule applies to all users",
+    watch: "yes: the rule applies to all users; in shadow mode, so it denies nothing",
+    "orders-premium": "no: the rule is for tier premium; the user's tier is none",
+    "orders-gold": "no: the rule is for tier gold; the user's tier is none",
   });
 });
 
@@ -49,7 +49,7 @@ it("says what a tier, a custom limit and an override change", async () => {
       "orders-premium": "yes: the user's tier is premium",
       orders: "no: the user's tier (premium) has a rule of its own",
       watch:
-        "yes: it is for everybody whose tier (here premium) has no rule of its own; in shadow, so it refuses nothing",
+        "yes: the rule applies to all users whose tier (premium) has no rule of its own; in shadow mode, so it denies nothing",
     }),
   );
   const custom_limits = { "orders-premium": { limit: 5 } };
@@ -66,15 +66,13 @@ it("says what a tier, a custom limit and an override change", async () => {
   );
 });
 
-it("says that it would be refused, until when, or always", async () => {
+it("says that the request would be denied, and until when, or always", async () => {
   const check = { ...QUESTION, cost: 10 };
   await service.ask("POST", "/api/v1/check", { body: check });
-  expect((await explain()).summary).toMatch(
-    /^It would be refused by orders \(10 each 60 s\); it would pass in \d+ ms\.$/,
-  );
-  expect((await explain({ cost: 11 })).summary).toMatch(/always: it costs more than the limit holds\.$/);
-  expect((await explain({ endpoint: "/api/v1/none" })).summary).toBe("It would pass: only shadow rules match.");
-  expect((await explain({ dimension: "apikey" })).summary).toBe("It would pass: no rule matches.");
+  expect((await explain()).summary).toMatch(/^Denied by orders \(10 per 60 s\)\. Allowed in \d+ ms\.$/);
+  expect((await explain({ cost: 11 })).summary).toMatch(/at any time: the cost exceeds the limit\.$/);
+  expect((await explain({ endpoint: "/api/v1/none" })).summary).toBe("Allowed: only shadow rules match.");
+  expect((await explain({ dimension: "apikey" })).summary).toBe("Allowed: no rule matches.");
 });
 
 it("charges nothing, however it is asked", async () => {

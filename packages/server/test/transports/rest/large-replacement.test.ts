@@ -61,7 +61,7 @@ describe("a replacement with many mistakes", () => {
     expect(text.length).toBeLessThan(50_000);
     const looked = 1 + Number(problem.errors.at(-1).field.split(".")[1]);
     expect(problem.unchecked_rules).toBe(count - looked);
-    expect(problem.detail).toContain(`${count - looked} rules after these were not checked`);
+    expect(problem.detail).toContain(`${count - looked} rules after these were not validated`);
   });
 
   it("counts those that it does not list", async () => {

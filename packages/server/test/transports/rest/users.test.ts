@@ -56,14 +56,14 @@ it("takes any name for a tier that is a name", async () => {
   }
 });
 
-it("warns of a tier that no rule names, and stores it", async () => {
+it("warns of a tier that no rule uses, and stores it", async () => {
   service = await startService({ rules: TIERS });
   const put = async (tier: string | null) => {
     const { status, body } = await service.ask("PUT", "/api/v1/users/42/tier", { body: { tier } });
     expect([status, body.tier]).toEqual([200, tier]);
     return body.warnings;
   };
-  const problem = "no rule names the tier gold: the limits for users without a tier apply until one does";
+  const problem = "no rule uses the tier gold: the limits for users without a tier apply until one does";
   expect(await put("gold")).toEqual([{ in: "body", field: "tier", problem }]);
   expect((await put("premum"))[0].problem).toContain("premum (did you mean premium?)");
   for (const known of ["premium", "enterprise", null]) expect(await put(known)).toBe(undefined);
@@ -156,7 +156,7 @@ describe("an import", () => {
     expect(most.body).toMatchObject({ created: 500 });
   });
 
-  it("warns once of each tier that no rule names", async () => {
+  it("warns once of each tier that no rule uses", async () => {
     service = await startService({ rules: TIERS });
     const tiers = ["premium", "gold", "gold", "premum", null];
     const { body } = await post(tiers.map((tier, i) => ({ user_id: String(i), tier })));
@@ -293,6 +293,6 @@ it("takes a thousand custom limits of a user, and no more", async () => {
   service = await startService();
   const custom_limits = Object.fromEntries(Array.from({ length: 1_001 }, (_, i) => [`r${i}`, 1]));
   const { status, body } = await service.ask("PUT", "/api/v1/users/42/limits", { body: { custom_limits } });
-  const problem = "must be at most 1000, got 1001";
+  const problem = "must have at most 1000 limits, got 1001";
   expect([status, body.errors]).toEqual([400, [{ in: "body", field: "custom_limits", problem }]]);
 });

@@ -14,11 +14,11 @@ const authHeaders = z.looseObject({
   "x-headgate-identifier": checkBody.shape.identifier,
   "x-headgate-dimension": checkBody.shape.dimension,
   "x-headgate-endpoint": checkBody.shape.endpoint.optional(),
-  "x-original-uri": checkBody.shape.endpoint.optional().describe("Taken where there is no X-Headgate-Endpoint"),
+  "x-original-uri": checkBody.shape.endpoint.optional().describe("Used if there is no X-Headgate-Endpoint"),
   "x-headgate-cost": costText.default(1),
 });
 
-/** What a proxy tells, and no client may. */
+/** Headers that the proxy sets and clients must not. */
 const TOLD = [
   "X-Headgate-Identifier",
   "X-Headgate-Dimension",
@@ -31,10 +31,10 @@ const authQuery = z.strictObject({
   denied: z
     .enum(["429", "403"])
     .default("429")
-    .describe("The status of a denial. nginx's auth_request understands 403, and takes 429 for a failure"),
+    .describe("The status of a denial. Use 403 with nginx, whose auth_request treats 429 as a failure"),
 });
 
-/** For proxies that ask about each request with a request of its own: a check without bodies. */
+/** A check without bodies, for proxies that send a subrequest for each request. */
 export function authRoutes(app: App, { service, selfLimits }: WholeParts): void {
   const headers = new CheckHeaders();
 
@@ -44,10 +44,10 @@ export function authRoutes(app: App, { service, selfLimits }: WholeParts): void 
       preValidation: async (request) => requireToldOnce(request, TOLD),
       schema: {
         tags: ["checks"],
-        summary: "A check for proxies such as nginx: asks in headers, answers by status",
+        summary: "Check a request from a proxy such as nginx, by headers and status",
         querystring: authQuery,
         headers: authHeaders,
-        response: { 204: z.undefined().describe("May pass"), ...problems("reduced_capacity") },
+        response: { 204: z.undefined().describe("The request is allowed"), ...problems("reduced_capacity") },
       },
     },
     async (request, reply) => {
@@ -67,11 +67,11 @@ export function authRoutes(app: App, { service, selfLimits }: WholeParts): void 
   );
 }
 
-/** A proxy may pass on what its client sent: an idempotency key would let that client pass again and again for one charge. */
+/** Ignores idempotency keys: a proxy might forward one from its client, who could then repeat a request for free. */
 function checkOf(headers: z.output<typeof authHeaders>): CheckRequest {
   const endpoint = headers["x-headgate-endpoint"] ?? headers["x-original-uri"];
   if (endpoint === undefined) {
-    throw fieldProblem("header", "X-Headgate-Endpoint", "must be given, or X-Original-URI: the path that is asked for");
+    throw fieldProblem("header", "X-Headgate-Endpoint", "is required, or X-Original-URI: the path of the request");
   }
   return {
     identifier: headers["x-headgate-identifier"],

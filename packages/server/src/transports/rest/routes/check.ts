@@ -14,10 +14,10 @@ import { checkAnswer, checkBody, denials, problems, reset, resetBody } from "../
 
 const CHECK = "/api/v1/check";
 
-/** So many rules are named in the answer to a reset. */
+/** The most rules that the response to a reset lists. */
 const MOST_NAMED = 1_000;
 
-/** Whole, so that nothing is put together anew for each answer. */
+/** Complete header values, so that nothing is concatenated per response. */
 const JSON_TYPE = "application/json; charset=utf-8";
 const DENIAL_TYPE = `${PROBLEM_TYPE}; charset=utf-8`;
 
@@ -39,7 +39,7 @@ export function checkRoutes(app: App, { service, selfLimits }: WholeParts, calls
       validatorCompiler: checkValidator,
       schema: {
         tags: ["checks"],
-        summary: "Whether a request may pass; it is charged if it may",
+        summary: "Check a request and charge it if it is allowed",
         body: checkBody,
         response: {
           200: checkAnswer,
@@ -68,7 +68,7 @@ export function checkRoutes(app: App, { service, selfLimits }: WholeParts, calls
     {
       schema: {
         tags: ["checks"],
-        summary: "Forget what somebody has used",
+        summary: "Reset the usage of an identity",
         body: resetBody,
         response: {
           200: reset,

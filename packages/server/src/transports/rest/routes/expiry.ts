@@ -1,6 +1,6 @@
 import { fieldProblem } from "../problem.ts";
 
-/** When something ends, as an ISO time in UTC: at a time, or after so long; null if neither is said. */
+/** When something ends, as an ISO time in UTC; null if neither a time nor a duration is given. */
 export function endOf(
   {
     expires_at,

@@ -8,7 +8,7 @@ import { answerOf } from "../check-answer.ts";
 import type { RestParts } from "../rest-dependencies.ts";
 import { checkBody, explainQuery, explanation, problems } from "../schemas.ts";
 
-/** So many rules that do not apply are explained. */
+/** The most rules that do not apply and are still explained. */
 const MOST_PASSED_OVER = 1_000;
 
 const explainBody = checkBody.omit({ timestamp: true, with_limits: true });
@@ -16,7 +16,7 @@ const explainBody = checkBody.omit({ timestamp: true, with_limits: true });
 type Question = z.output<typeof explainBody>;
 type Explanation = z.output<typeof explanation>;
 
-/** What would happen to a request and why, charging nothing. */
+/** What would happen to a request and why, without charging. */
 export function explainRoutes(app: App, { service, catalogue, standings, now = Date.now }: RestParts): void {
   const explain = async (question: Question): Promise<Explanation> => {
     const { dimension, endpoint, identifier } = question;
@@ -37,7 +37,7 @@ export function explainRoutes(app: App, { service, catalogue, standings, now = D
 
   const schema = {
     tags: ["checks"],
-    summary: "What a check would say and why, charging nothing",
+    summary: "Explain what a check would return, without charging",
     response: {
       200: explanation,
       ...problems("malformed_json", "body_too_large", "unsupported_media_type", "store_unavailable"),
@@ -49,17 +49,16 @@ export function explainRoutes(app: App, { service, catalogue, standings, now = D
 
 function summaryOf({ allowed, decisive, shadow }: CheckResult): string {
   if (decisive === undefined) {
-    return shadow.length > 0 ? "It would pass: only shadow rules match." : "It would pass: no rule matches.";
+    return shadow.length > 0 ? "Allowed: only shadow rules match." : "Allowed: no rule matches.";
   }
   const { rule_id, remaining, retry_after_ms, limit, window_seconds, degraded } = decisive;
-  const stale = degraded ? " The store was not asked, so this may be off." : "";
-  const each = `${limit} each ${window_seconds} s`;
-  if (allowed)
-    return `It would pass. The nearest of its limits is ${rule_id} (${each}): ${remaining} are left.${stale}`;
+  const stale = degraded ? " Decided without the store, so this may be inaccurate." : "";
+  const each = `${limit} per ${window_seconds} s`;
+  if (allowed) return `Allowed. The tightest limit is ${rule_id} (${each}): ${remaining} left.${stale}`;
   if (retry_after_ms === Number.POSITIVE_INFINITY) {
-    return `It would be refused by ${rule_id} (${each}), always: it costs more than the limit holds.${stale}`;
+    return `Denied by ${rule_id} (${each}) at any time: the cost exceeds the limit.${stale}`;
   }
-  return `It would be refused by ${rule_id} (${each}); it would pass in ${Math.ceil(retry_after_ms)} ms.${stale}`;
+  return `Denied by ${rule_id} (${each}). Allowed in ${Math.ceil(retry_after_ms)} ms.${stale}`;
 }
 
 type Explained = Explanation["rules"][number];
@@ -69,7 +68,7 @@ function why({ definition, from }: Applied, standing: Standing | undefined, now:
 }
 
 function reasonOf(rule: RateLimitRule, from: Applied["from"], standing: Standing | undefined, now: number): string {
-  const shadow = rule.mode === "shadow" ? "; in shadow, so it refuses nothing" : "";
+  const shadow = rule.mode === "shadow" ? "; in shadow mode, so it denies nothing" : "";
   if (from === "tier") return `the user's tier is ${rule.tier}${shadow}`;
   if (from === "custom") return `the user has a custom limit for this rule${shadow}`;
   if (from === "override") {
@@ -82,10 +81,10 @@ function reasonOf(rule: RateLimitRule, from: Applied["from"], standing: Standing
     return `overridden by ${told?.join(", ") ?? "an override"}${shadow}`;
   }
   const { tier } = standing ?? { tier: null };
-  return `it is for everybody${tier === null ? "" : ` whose tier (here ${tier}) has no rule of its own`}${shadow}`;
+  return `the rule applies to all users${tier === null ? "" : ` whose tier (${tier}) has no rule of its own`}${shadow}`;
 }
 
-/** The rules that match the endpoint and are for those of another tier: not all, if there are very many tiers. */
+/** The rules that match the endpoint but are for another tier; not all of them if there are very many tiers. */
 function passedOver(
   catalogue: ReturnType<RestParts["catalogue"]>,
   { dimension, endpoint }: Question,
@@ -101,7 +100,7 @@ function whyNot(rule: RateLimitRule, standing: Standing | undefined): Explained 
   const reason =
     rule.tier === null
       ? `the user's tier (${tier}) has a rule of its own`
-      : `it is for tier ${rule.tier}; the user's is ${tier ?? "none"}`;
+      : `the rule is for tier ${rule.tier}; the user's tier is ${tier ?? "none"}`;
   return { ...named(rule), applies: false, origin: null, why: reason };
 }
 

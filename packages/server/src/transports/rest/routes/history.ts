@@ -5,10 +5,10 @@ import { auditPage, auditQuery, problems, topDenied, topQuery, usage, usageQuery
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-/** How far back an answer goes if nobody says, and at most: one that holds all that is kept would be too long. */
+/** The default and the longest span of a response: everything that is kept would be too much. */
 const SPANS = { minute: { usual: HOUR, longest: DAY }, day: { usual: 30 * DAY, longest: 366 * DAY } } as const;
 
-/** What was changed, and what was decided. */
+/** The audit log and usage figures. */
 export function historyRoutes(app: App, parts: RestParts): void {
   const { database, now = Date.now } = parts;
 
@@ -17,14 +17,14 @@ export function historyRoutes(app: App, parts: RestParts): void {
     {
       schema: {
         tags: ["history"],
-        summary: "Who changed what, the newest first",
+        summary: "List audit entries, newest first",
         querystring: auditQuery,
         response: { 200: auditPage, ...problems("database_unavailable") },
       },
     },
     async ({ query: { user, subject, from, to, ...query } }) => {
       if (user !== undefined && subject !== undefined) {
-        throw fieldProblem("query", "user", "says the same as subject: give one of the two");
+        throw fieldProblem("query", "user", "is short for subject: give only one of the two");
       }
       const about = user === undefined ? subject : `user:${user}`;
       const { items, next } = await database.audit.query({
@@ -41,7 +41,7 @@ export function historyRoutes(app: App, parts: RestParts): void {
     {
       schema: {
         tags: ["history"],
-        summary: "What each rule decided, by minute (30 days) or day (a year), by page",
+        summary: "List what each rule decided, by minute (kept for 30 days) or by day (kept for a year)",
         querystring: usageQuery,
         response: { 200: usage, ...problems("database_unavailable") },
       },
@@ -76,7 +76,7 @@ export function historyRoutes(app: App, parts: RestParts): void {
     {
       schema: {
         tags: ["history"],
-        summary: "The keys that were denied most in this hour and the last one, on all nodes",
+        summary: "List the keys denied most often in the current and the previous hour, on all nodes",
         querystring: topQuery,
         response: { 200: topDenied, ...problems() },
       },
@@ -94,7 +94,7 @@ function utc(time: string): string {
 
 type Given<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
 
-/** What is there of it. */
+/** The fields that are not undefined. */
 function given<Fields extends object>(fields: Fields): Given<Fields> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Given<Fields>;
 }

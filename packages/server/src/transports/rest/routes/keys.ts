@@ -14,7 +14,7 @@ export function keyRoutes(app: App, { database: { keys }, now = Date.now }: Rest
     {
       schema: {
         tags: ["keys"],
-        summary: "All keys, without their secrets",
+        summary: "List all API keys, without their secrets",
         response: { 200: keyList, ...problems("database_unavailable") },
       },
     },
@@ -27,7 +27,7 @@ export function keyRoutes(app: App, { database: { keys }, now = Date.now }: Rest
       config: { answersWithSecret: true },
       schema: {
         tags: ["keys"],
-        summary: "Make a key, which is shown in this answer and never again",
+        summary: "Create an API key, whose secret is returned only once",
         body: keyBody,
         response: {
           201: newKey,
@@ -57,7 +57,7 @@ export function keyRoutes(app: App, { database: { keys }, now = Date.now }: Rest
     {
       schema: {
         tags: ["keys"],
-        summary: "Revoke a key: within a second no node takes it any more",
+        summary: "Revoke an API key; all nodes reject it within a second",
         params: keyParams,
         response: {
           200: apiKey,

@@ -5,7 +5,7 @@ import { sendProblem } from "../reply.ts";
 import type { RestParts } from "../rest-dependencies.ts";
 import { openProblems, problems, status } from "../schemas.ts";
 
-/** As Prometheus reads it. */
+/** The Prometheus text format. */
 const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 const readiness = status.extend({
@@ -13,18 +13,18 @@ const readiness = status.extend({
     .enum(["reachable", "partial", "unreachable"])
     .optional()
     .describe(
-      "Redis or ZooKeeper. `partial`: it refuses some calls, or a node of a Redis Cluster cannot be reached. Where the store does not answer, rules do what on_error says",
+      "State of Redis or ZooKeeper. `partial`: it rejects some calls, or a server of a Redis Cluster is unreachable. While the store does not answer, on_error decides",
     ),
 });
 
-/** How the node itself does. */
+/** Health and metrics of the node. */
 export function nodeRoutes(app: App, { ready, store = () => undefined, metricsText }: RestParts): void {
   app.get(
     "/healthz",
     {
       schema: {
         tags: ["node"],
-        summary: "Whether the process answers",
+        summary: "Check that the process is running",
         response: { 200: status, ...openProblems("headers_too_large") },
       },
     },
@@ -36,15 +36,15 @@ export function nodeRoutes(app: App, { ready, store = () => undefined, metricsTe
     {
       schema: {
         tags: ["node"],
-        summary: "Whether the node can do its work",
+        summary: "Check that the node can answer requests",
         response: { 200: readiness, ...openProblems("headers_too_large", "not_ready") },
       },
     },
     async (_request, reply) => {
       const waiting = await ready();
-      // Also without the store: a node that rules can answer for is better than none.
+      // Ready even without the store: a node that applies on_error is better than none.
       if (waiting.length === 0) return { status: "ready", store: store() };
-      return sendProblem(reply, problemBody("not_ready", `it waits for ${waiting.join(", ")}`, { waiting }));
+      return sendProblem(reply, problemBody("not_ready", `waiting for ${waiting.join(", ")}`, { waiting }));
     },
   );
 
@@ -53,8 +53,11 @@ export function nodeRoutes(app: App, { ready, store = () => undefined, metricsTe
     {
       schema: {
         tags: ["node"],
-        summary: "Figures for Prometheus",
-        response: { 200: { description: "Text", content: { "text/plain": { schema: z.string() } } }, ...problems() },
+        summary: "Get metrics for Prometheus",
+        response: {
+          200: { description: "Prometheus text format", content: { "text/plain": { schema: z.string() } } },
+          ...problems(),
+        },
       },
     },
     async (_request, reply) => {

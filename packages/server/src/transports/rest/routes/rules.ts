@@ -11,13 +11,13 @@ import { fieldProblem, Problem } from "../problem.ts";
 import type { RestParts } from "../rest-dependencies.ts";
 import { pageQuery, problems, replaced, rule, rulePage, ruleParams } from "../schemas.ts";
 
-/** A hundred thousand rules fit. */
+/** Enough for a hundred thousand rules. */
 const LARGEST_REPLACEMENT = 32 * 1024 * 1024;
 
-/** Of a rule as it is read, and not as it is written. */
+/** Fields that responses have and requests do not. */
 const KEPT_BY_US = ["created_at", "updated_at", "version"];
 
-/** Every change here may be refused for these reasons. */
+/** Errors that any change may return. */
 const WRITE_PROBLEMS = problems(
   "rules_from_file",
   "idempotency_in_progress",
@@ -36,7 +36,7 @@ export function ruleRoutes(app: App, { database, catalogue, rulesFile }: RestPar
     {
       schema: {
         tags: ["rules"],
-        summary: "All rules, by page",
+        summary: "List rules",
         querystring: pageQuery,
         response: { 200: rulePage, ...problems("database_unavailable") },
       },
@@ -52,7 +52,7 @@ export function ruleRoutes(app: App, { database, catalogue, rulesFile }: RestPar
     {
       schema: {
         tags: ["rules"],
-        summary: "One rule, with its ETag",
+        summary: "Get a rule",
         params: ruleParams,
         response: { 200: rule, ...problems("rule_not_found", "database_unavailable") },
       },
@@ -70,7 +70,7 @@ export function ruleRoutes(app: App, { database, catalogue, rulesFile }: RestPar
     {
       schema: {
         tags: ["rules"],
-        summary: "Make a rule",
+        summary: "Create a rule",
         body: ruleInput,
         response: { 201: rule, ...WRITE_PROBLEMS, ...problems("rule_exists", "rules_from_file") },
       },
@@ -90,14 +90,14 @@ export function ruleRoutes(app: App, { database, catalogue, rulesFile }: RestPar
         bodyLimit: LARGEST_REPLACEMENT,
         schema: {
           tags: ["rules"],
-          summary: "Make the rules be exactly these, all or nothing",
+          summary: "Replace all rules, all or nothing",
           body: z.strictObject({ rules: z.array(ruleInput) }),
           response: { 200: replaced, ...WRITE_PROBLEMS },
         },
       },
       async (request, reply) => {
         const { created, updated, removed, unchanged } = await rules.replace(request.body.rules, principalOf(request));
-        // A schema would look at each of the ids, which may be as many as the rules: with 100,000 that took 60 ms.
+        // A schema would visit every id: with 100,000 rules that took 60 ms.
         reply.type("application/json; charset=utf-8").serializer((answer) => JSON.stringify(answer));
         return { created: [...created], updated: [...updated], removed: [...removed], unchanged };
       },
@@ -110,14 +110,14 @@ export function ruleRoutes(app: App, { database, catalogue, rulesFile }: RestPar
       preValidation: async (request) => {
         const { body, params } = request;
         if (typeof body !== "object" || body === null) return;
-        // It is in the path already.
+        // The path already has it.
         if (!("rule_id" in body)) Object.assign(body, params);
-        // What was read can be sent back: these are ours to fill in.
+        // A rule can be sent back as it was read.
         for (const field of KEPT_BY_US) Reflect.deleteProperty(body, field);
       },
       schema: {
         tags: ["rules"],
-        summary: "Change a rule; with If-Match only if it is still the same",
+        summary: "Replace a rule",
         params: ruleParams,
         body: ruleInput,
         response: { 200: rule, ...WRITE_PROBLEMS, ...problems("rule_not_found", "version_changed", "rule_exists") },
@@ -126,7 +126,7 @@ export function ruleRoutes(app: App, { database, catalogue, rulesFile }: RestPar
     async (request, reply) => {
       const { rule_id } = request.params;
       if (request.body.rule_id !== rule_id) {
-        throw fieldProblem("body", "rule_id", `must be the one in the path (${rule_id}), or left out`);
+        throw fieldProblem("body", "rule_id", `must be the one in the path (${rule_id}), or omitted`);
       }
       const version = await expectedVersion(
         request.headers["if-match"],
@@ -144,10 +144,10 @@ export function ruleRoutes(app: App, { database, catalogue, rulesFile }: RestPar
     {
       schema: {
         tags: ["rules"],
-        summary: "Remove a rule; with If-Match only if it is still the same",
+        summary: "Delete a rule",
         params: ruleParams,
         response: {
-          204: z.undefined().describe("Removed"),
+          204: z.undefined().describe("Deleted"),
           ...WRITE_PROBLEMS,
           ...problems("rule_not_found", "version_changed"),
         },
@@ -165,7 +165,7 @@ export function ruleRoutes(app: App, { database, catalogue, rulesFile }: RestPar
   );
 }
 
-/** The rules of a file, which can be read like the others and not changed. */
+/** The rules of a file, which can be read but not changed. */
 function fixed(catalogue: RestParts["catalogue"], file: string): Omit<RuleTable, "all"> {
   const refuse = async (): Promise<never> => {
     throw new Problem("rules_from_file", `the rules come from ${file}`);
@@ -185,7 +185,7 @@ function ruleById(byId: readonly RateLimitRule[], id: string): RateLimitRule | u
   return rule?.rule_id === id ? rule : undefined;
 }
 
-/** The cursor is the last id of the page before: pages hold together while the file changes. */
+/** The cursor is the last id of the previous page, so pages stay consistent while the file changes. */
 function pageOf(byId: readonly RateLimitRule[], { limit, cursor }: Page): Paged<RateLimitRule> {
   const from = cursor === undefined ? 0 : countUpTo(byId, cursor);
   const items = byId.slice(from, from + limit);

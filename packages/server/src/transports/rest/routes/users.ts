@@ -30,7 +30,7 @@ import {
 } from "../schemas.ts";
 import { endOf } from "./expiry.ts";
 
-/** 500 users with some limits of their own fit; it is read in a few milliseconds. */
+/** Enough for 500 users with some custom limits, and parsed in a few milliseconds. */
 const LARGEST_IMPORT = 256 * 1024;
 
 const WRITE_PROBLEMS = problems(
@@ -51,7 +51,7 @@ export function userRoutes(app: App, { database: { users }, catalogue, now = Dat
     {
       schema: {
         tags: ["users"],
-        summary: "All users of whom anything is stored, by page, or those of one tier",
+        summary: "List users that have a tier, custom limits or overrides",
         querystring: userQuery,
         response: { 200: userPage, ...problems("database_unavailable") },
       },
@@ -72,7 +72,7 @@ export function userRoutes(app: App, { database: { users }, catalogue, now = Dat
       bodyLimit: LARGEST_IMPORT,
       schema: {
         tags: ["users"],
-        summary: "Import users: set tiers and custom limits of up to 500, all or nothing",
+        summary: "Import up to 500 users, all or nothing",
         body: importBody,
         response: { 200: imported, ...WRITE_PROBLEMS },
       },
@@ -89,7 +89,7 @@ export function userRoutes(app: App, { database: { users }, catalogue, now = Dat
     {
       schema: {
         tags: ["users"],
-        summary: "What is stored of a user: tier, custom limits, overrides in force",
+        summary: "Get a user's tier, custom limits and active overrides",
         params: userParams,
         response: { 200: standing, ...problems("database_unavailable") },
       },
@@ -106,7 +106,7 @@ export function userRoutes(app: App, { database: { users }, catalogue, now = Dat
     {
       schema: {
         tags: ["users"],
-        summary: "The limits that a user really has, and where each comes from",
+        summary: "List the limits in force for a user",
         params: userParams,
         querystring: longPageQuery,
         response: { 200: userLimits, ...problems("database_unavailable") },
@@ -130,14 +130,14 @@ export function userRoutes(app: App, { database: { users }, catalogue, now = Dat
       preValidation: async ({ body }) => {
         if (typeof body !== "object" || body === null || !("custom_limits" in body)) return;
         const count = Object.keys(Object(body.custom_limits)).length;
-        // The schema would list what is wrong with each of them.
+        // The schema would report every one of them.
         if (count > MOST_CUSTOM_LIMITS) {
-          throw fieldProblem("body", "custom_limits", `must be at most ${MOST_CUSTOM_LIMITS}, got ${count}`);
+          throw fieldProblem("body", "custom_limits", `must have at most ${MOST_CUSTOM_LIMITS} limits, got ${count}`);
         }
       },
       schema: {
         tags: ["users"],
-        summary: "Give a user limits of their own, replacing all custom limits, at most 1,000",
+        summary: "Replace all custom limits of a user, at most 1,000",
         params: userParams,
         body: customBody,
         response: { 200: standing, ...WRITE_PROBLEMS, ...problems("version_changed") },
@@ -164,7 +164,7 @@ export function userRoutes(app: App, { database: { users }, catalogue, now = Dat
     {
       schema: {
         tags: ["users"],
-        summary: "Put a user into a tier",
+        summary: "Set the tier of a user",
         params: userParams,
         body: tierBody,
         response: { 200: changedStanding, ...WRITE_PROBLEMS, ...problems("version_changed") },
@@ -192,7 +192,7 @@ export function userRoutes(app: App, { database: { users }, catalogue, now = Dat
     {
       schema: {
         tags: ["users"],
-        summary: "Give a user another limit for a time; at most 1,000 are in force at once",
+        summary: "Override a user's limit for a time; at most 1,000 are in force at once",
         params: userParams,
         body: overrideBody,
         response: { 201: override, ...WRITE_PROBLEMS },
@@ -203,7 +203,7 @@ export function userRoutes(app: App, { database: { users }, catalogue, now = Dat
       const { rule_id, limit, burst, reason } = request.body;
       requireKnown(rule_id === null || isAmong(catalogue().byId, rule_id), "rule_id");
       const expires_at = endOf(request.body, now());
-      if (expires_at === null) throw fieldProblem("body", "expires_at", "must be given");
+      if (expires_at === null) throw fieldProblem("body", "expires_at", "is required");
       const made = await users.addOverride(
         { user_id, rule_id, limit, burst, reason, expires_at },
         principalOf(request),
@@ -219,7 +219,7 @@ export function userRoutes(app: App, { database: { users }, catalogue, now = Dat
     {
       schema: {
         tags: ["users"],
-        summary: "End an override before its time",
+        summary: "End an override early",
         params: overrideParams,
         response: { 204: z.undefined().describe("Ended"), ...WRITE_PROBLEMS, ...problems("override_not_found") },
       },
@@ -233,12 +233,12 @@ export function userRoutes(app: App, { database: { users }, catalogue, now = Dat
   );
 }
 
-/** A limit for a rule that does not exist would be waited for in vain. */
+/** A limit for a rule that does not exist would never apply. */
 function requireKnown(known: boolean, field: string): void {
-  if (!known) throw fieldProblem("body", field, "is no rule: GET /api/v1/rules lists those there are");
+  if (!known) throw fieldProblem("body", field, "is not an existing rule: GET /api/v1/rules lists all rules");
 }
 
-/** Those overrides that have expired are kept for a while, and are nobody's concern. */
+/** Leaves out overrides that have expired, which are kept for a while. */
 function inForce(
   { user_id, tier, custom_limits, overrides, version }: Standing,
   now: number,

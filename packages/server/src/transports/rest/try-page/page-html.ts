@@ -18,29 +18,29 @@ export const HTML = `<!doctype html>
 <svg viewBox="0 0 32 32" width="40" height="40" aria-hidden="true">${DRAWING}</svg>
 <div>
 <h1>Headgate</h1>
-<p>Who may do what how often. Every route, to read about and to try.</p>
+<p>Try every route of the rate-limiting API.</p>
 </div>
 <a class="document" href="/openapi.json">openapi.json</a>
 </div>
 <form id="access" autocomplete="off">
-<label for="key">Key</label>
+<label for="key">API key</label>
 <div class="secret">
 <input id="key" type="password" autocomplete="off" autocapitalize="off" spellcheck="false" aria-describedby="key-note">
 <button id="show-key" type="button" aria-pressed="false" aria-controls="key">Show</button>
 </div>
-<p id="key-note" class="note">Sent as a bearer token, and forgotten when this page is closed.</p>
+<p id="key-note" class="note">Sent as a bearer token and forgotten when you close this page.</p>
 </form>
 <ol class="steps" aria-label="First steps">
-<li>Enter your key. The service showed it, or the file that holds it, when it was first started.</li>
-<li><a href="#post-api-v1-rules">Make a rule</a> of five a minute.</li>
-<li><a href="#post-api-v1-check">Send checks</a> until one is refused.</li>
+<li>Enter your API key. The service printed it, or the name of the file that has it, when it first started.</li>
+<li><a href="#post-api-v1-rules">Create a rule</a> that allows five requests a minute.</li>
+<li><a href="#post-api-v1-check">Send checks</a> until one is denied.</li>
 </ol>
 </header>
 <div class="columns">
 <nav id="sections" aria-label="Sections"></nav>
 <main id="routes" tabindex="-1"><p id="loading" role="status">Loading…</p></main>
 </div>
-<noscript><p>This page needs JavaScript; /openapi.json does not.</p></noscript>
+<noscript><p>This page needs JavaScript. Without it, read /openapi.json.</p></noscript>
 </body>
 </html>
 `;

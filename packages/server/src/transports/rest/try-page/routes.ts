@@ -4,7 +4,7 @@ import { HTML } from "./page-html.ts";
 import { SCRIPT } from "./script/script.ts";
 import { STYLE } from "./style.ts";
 
-/** Nothing but files of our own, and nobody may frame them. */
+/** Allows only files of this service, and no framing. */
 const CSP =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -16,7 +16,7 @@ const HEADERS = {
   "cache-control": "no-cache",
 };
 
-/** A page that reads /openapi.json and lets people try the routes. It keeps a key only as long as it is open. */
+/** A page that lists the routes of /openapi.json and sends requests to them. It forgets the key when it is closed. */
 export function tryPageRoutes(app: App): void {
   const hidden = { schema: { hide: true } };
   app.get("/", hidden, (_request, reply) => reply.redirect("/docs"));

@@ -1,4 +1,4 @@
-export const ANSWER = String.raw`/** Beyond it, colours would make a browser slow. */
+export const ANSWER = String.raw`/** Larger bodies are not coloured, which would be slow. */
 const LONGEST_COLOURED = 100000;
 const MOST_EARLIER = 40;
 
@@ -14,7 +14,7 @@ function colourOf(status) {
   return status < 500 ? "amber" : "red";
 }
 
-/** JSON with names, texts and values in colours of their own. */
+/** Colours the names, strings and values of JSON. */
 function coloured(json) {
   const tokens = /("(?:\\.|[^"\\])*")(\s*:)?|-?\d[\d.eE+-]*|true|false|null/g;
   const parts = [];
@@ -41,7 +41,7 @@ function shown(title, ...children) {
   return make("div", {}, make("h3", {}, title), ...children);
 }
 
-/** What is there for those who open it. */
+/** Content that is hidden until it is opened. */
 function more(title, content) {
   return make("details", { className: "more" }, make("summary", {}, title), content);
 }
@@ -53,15 +53,15 @@ function scrollable(label, ...children) {
   return element;
 }
 
-/** The place where the answers of a route are shown, the newest whole and of those before it the status. */
+/** Shows the latest response of a route, and the statuses of earlier ones. */
 function answerPanel() {
   const outcome = make("p", { className: "outcome" });
   outcome.setAttribute("role", "status");
   const earlier = make("ol", { className: "earlier", hidden: true });
-  earlier.setAttribute("aria-label", "Answers so far");
+  earlier.setAttribute("aria-label", "Earlier responses");
   const rest = make("div", { className: "answer" });
   const panel = make("section", { className: "answer" }, outcome, earlier, rest);
-  panel.setAttribute("aria-label", "Answer");
+  panel.setAttribute("aria-label", "Response");
 
   function count(status) {
     earlier.append(make("li", { className: colourOf(status) }, String(status)));
@@ -79,13 +79,13 @@ function answerPanel() {
       count(status);
       const fields = headers.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]);
       rest.replaceChildren(
-        ...(text === "" ? [] : [shown("Body", scrollable("Body of the answer", ...bodyOf(text)))]),
+        ...(text === "" ? [] : [shown("Body", scrollable("Response body", ...bodyOf(text)))]),
         shown("Headers", make("dl", { className: "headers" }, ...fields)),
-        more("The same with curl", scrollable("curl", curl)),
+        more("Same request with curl", scrollable("curl", curl)),
       );
     },
     fail(error) {
-      const badge = make("span", { className: "status red" }, "No answer");
+      const badge = make("span", { className: "status red" }, "No response");
       outcome.replaceChildren(badge, " ", String(error.message || error));
       rest.replaceChildren();
     },

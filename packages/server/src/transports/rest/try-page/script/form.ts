@@ -1,6 +1,6 @@
 export const FORM = String.raw`let controls = 0;
 
-/** A control with its label, and perhaps a note. */
+/** A control with its label and an optional note. */
 function field(label, control, note) {
   controls += 1;
   control.id = "field-" + controls;
@@ -31,7 +31,7 @@ function parameterField({ name, in: place, required, description, control }) {
   return field([name + " ", make("small", {}, required ? place + ", required" : place)], control, description);
 }
 
-/** What a field may hold, in a few words. */
+/** The type of a field, in a few words. */
 function kindOf(schema) {
   if (schema.enum) return schema.enum.join(" | ");
   const variants = schema.anyOf || schema.oneOf;
@@ -40,14 +40,14 @@ function kindOf(schema) {
   return schema.format || schema.type || "anything";
 }
 
-/** What the fields of a body are for. */
+/** Describes the fields of a body. */
 function fieldsOf(schema) {
   const { properties = {}, required = [] } = schema;
   const told = Object.entries(properties).flatMap(([name, of]) => {
     const kind = kindOf(of) + (required.includes(name) ? ", required" : "");
     return [make("dt", {}, name + " ", make("small", {}, kind)), make("dd", {}, of.description || "")];
   });
-  return more("What the fields mean", make("dl", {}, ...told));
+  return more("Fields", make("dl", {}, ...told));
 }
 
 function bodyControl(example) {
@@ -61,7 +61,7 @@ function bodyControl(example) {
   return control;
 }
 
-/** The fields of a route, and what happens when they are sent. */
+/** The form of a route. */
 function formOf(method, path, operation) {
   const form = make("form", { className: "fields", autocomplete: "off" });
   const parameters = (operation.parameters || []).map((parameter) => ({ ...parameter, control: controlOf(parameter) }));
@@ -79,7 +79,7 @@ function formOf(method, path, operation) {
   const answer = answerPanel();
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    // One at a time: what is shown is the answer to what was sent last.
+    // One at a time, so that the response shown belongs to the last request.
     if (form.ariaBusy === "true") return;
     form.ariaBusy = "true";
     const request = requestOf(method, path, parameters, body);

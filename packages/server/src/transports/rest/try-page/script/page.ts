@@ -1,6 +1,6 @@
 export const PAGE = String.raw`const COLOURS = { get: "blue", post: "green", put: "amber", delete: "red" };
 
-/** The last part of its address on this page. */
+/** The fragment that identifies a route on this page. */
 function anchorOf(method, path) {
   return method + path.replaceAll(/[^a-z0-9]+/gi, "-").replace(/-$/, "");
 }
@@ -17,11 +17,11 @@ function summaryOf(method, path, { summary = "", security }) {
     " ",
     make("span", { className: "what" }, summary),
     " ",
-    ...(role ? [make("span", { className: "role" }, "needs " + role)] : []),
+    ...(role ? [make("span", { className: "role" }, "role: " + role)] : []),
   );
 }
 
-/** A route: its form is made when it is first opened. */
+/** A route, whose form is created when it is first opened. */
 function routeOf(method, path, operation) {
   const route = make("details", { className: "route", id: anchorOf(method, path) }, summaryOf(method, path, operation));
   route.addEventListener("toggle", () => route.append(formOf(method, path, operation)), { once: true });
@@ -39,7 +39,7 @@ function sectionOf({ name, description }, paths) {
   return section;
 }
 
-/** Opens the route that the address names. */
+/** Opens the route named by the fragment. */
 function openNamed() {
   const named = document.getElementById(location.hash.slice(1));
   if (!named || named.tagName !== "DETAILS") return;
@@ -65,13 +65,13 @@ showKey.addEventListener("click", () => {
   showKey.ariaPressed = String(!isShown);
 });
 document.getElementById("access").addEventListener("submit", (event) => event.preventDefault());
-// Also when the address names the same route again.
+// A click on a link to the current fragment does not fire hashchange.
 document.addEventListener("click", ({ target }) => {
   const link = target.closest("a");
   if (link && link.hash !== "" && link.hash === location.hash) openNamed();
 });
 addEventListener("hashchange", openNamed);
 load().catch((error) => {
-  document.getElementById("loading").textContent = "The routes could not be loaded: " + error;
+  document.getElementById("loading").textContent = "Could not load the routes: " + error;
 });
 `;

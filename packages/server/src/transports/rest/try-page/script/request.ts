@@ -1,4 +1,4 @@
-export const REQUEST = String.raw`/** What is to be sent, from what the fields of a route hold. */
+export const REQUEST = String.raw`/** Builds a request from the fields of a route. */
 function requestOf(method, path, parameters, body) {
   const query = new URLSearchParams();
   const headers = {};
@@ -23,7 +23,7 @@ async function send({ url, method, headers, body }) {
   return { status, statusText, headers: [...response.headers], text, ms: performance.now() - start };
 }
 
-/** The same from a shell; the key stays out of it. */
+/** The request as a curl command, without the key. */
 function curlOf({ url, method, headers, body }, needsKey) {
   const quoted = (text) => "'" + text.replaceAll("'", "'\\''") + "'";
   const parts = ["curl -i -X " + method + " " + quoted(location.origin + url)];

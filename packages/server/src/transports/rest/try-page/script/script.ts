@@ -3,5 +3,5 @@ import { FORM } from "./form.ts";
 import { PAGE } from "./page.ts";
 import { REQUEST } from "./request.ts";
 
-/** What the browser runs, whole: each part is plain JavaScript that a browser reads as it is. */
+/** The whole script of the page. Each part is plain JavaScript that needs no build step. */
 export const SCRIPT = `"use strict";\n${[REQUEST, ANSWER, FORM, PAGE].join("\n")}`;
