@@ -18,29 +18,29 @@ const FORGETTING: readonly string[] = [
 export const keys: Suite = {
   name: "keys",
   title: "A million keys: memory and pauses",
-  about: "bytes for each key, and the longest pause of the event loop while a million keys come and expire",
+  about: "bytes per key, and the longest pause of the event loop while a million keys arrive and expire",
   reading: [
-    "Every limiter allows one check in its window, so that each keeps a key for one window after its only check, " +
-      "whatever its algorithm. Bytes are those of the JavaScript heap and of buffers outside it, after a full garbage " +
-      "collection, and include the 20-character key where a limiter keeps it.",
-    "A pause is how long the event loop took for one turn in which 100 new keys came, or how much later than asked a " +
-      "timer of 1 ms fired while a few known and new keys kept coming. Garbage collection counts: it is the limiter's " +
-      `garbage. \`${NO_LIMITER}\` shows how much of it is the machine and the key strings. Each figure is the longest ` +
-      "pause of a whole run.",
-    "`limiter` and `@fastify/rate-limit` are not in `pause-expire`: they never let go of a key by themselves.",
+    "Every limiter allows one check per window, so that each keeps a key for one window after its only " +
+      "check, whatever its algorithm. Bytes are those of the JavaScript heap and of buffers outside it after " +
+      "a full garbage collection, including the 20-character key where a limiter keeps it.",
+    "A pause is the duration of one turn of the event loop in which 100 new keys arrived, or the delay of a " +
+      "1 ms timer while a few known and new keys kept arriving. Garbage collection is included, since the " +
+      `limiter produces the garbage. \`${NO_LIMITER}\` shows the share of the machine and the key strings. Each ` +
+      "figure is the longest pause of a run.",
+    "`limiter` and `@fastify/rate-limit` are not in `pause-expire`, because they never remove keys on their " + "own.",
   ],
   workloads: [
     {
       name: "1m",
       unit: "bytes/key",
       better: "less",
-      about: "Memory for each of 1,000,000 keys.",
+      about: "Memory per key with 1,000,000 keys.",
     },
     {
       name: "pause-arrive",
       unit: "ms",
       better: "less",
-      about: "The longest pause while 1,000,000 keys come for the first time.",
+      about: "The longest pause while 1,000,000 new keys arrive.",
     },
     {
       name: "pause-expire",
@@ -53,9 +53,9 @@ export const keys: Suite = {
       unit: "bytes/key",
       better: "less",
       about:
-        "What is still held for each of 1,000,000 keys three windows after the first of them came. Headgate keeps a key " +
-        "five seconds longer than it must and gives memory back as checks come, so it is not done by then: a second " +
-        "later it holds nothing.",
+        "Memory per key three windows after the first of 1,000,000 keys arrived. Headgate keeps a key five " +
+        "seconds longer than necessary and frees memory as checks arrive, so it has not finished by then; a " +
+        "second later it holds nothing.",
     },
   ],
   experiments: [

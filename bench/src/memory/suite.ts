@@ -15,28 +15,29 @@ const FASTEST = [HEADGATE, "fast-ratelimit", "hono-rate-limiter", "@fastify/rate
 export const memory: Suite = {
   name: "memory",
   title: "Speed in memory",
-  about: "checks per second in one process, beside seven peers and two floors",
+  about: "checks per second in one process, compared with seven peers and two floors",
   reading: [
-    "Every limiter allows 1,000,000,000 checks in 10 minutes, so that nothing is denied but in `hot-deny`. Headgate " +
-      "runs GCRA and returns a whole decision, of which the loop reads `allowed`, as most callers do; what it costs to " +
-      "keep each one whole is in `hot-kept`. Most peers count in fixed windows and answer with a number, a boolean or a promise; those that can only be " +
-      "awaited are awaited.",
-    "All keys are inserted before the clock starts, in key order. With so generous a limit a key's quota is full " +
-      "again at once, and Headgate soon forgets such a key: in `1m-zipf` it therefore forgets rare keys and finds room " +
-      "for them anew, where most peers just keep them.",
-    `\`${MAP_GET}\` decides nothing: it is what finding a key in a \`Map\` costs. \`${BARE_GCRA}\` adds the arithmetic, ` +
-      "reads the clock once in 64 checks, and answers a boolean: no expiry, no checks of its input, no decision.",
-    "@nestjs/throttler keeps the time of every hit and walks through all of them at each check, so its figure for one " +
-      "hot key falls the longer it runs.",
+    "Every limiter allows 1,000,000,000 checks in 10 minutes, so nothing is denied except in `hot-deny`. " +
+      "Headgate runs GCRA and returns a complete decision, of which the loop reads `allowed`, as most callers " +
+      "do; `hot-kept` measures what it costs to keep every decision. Most peers count in fixed windows and " +
+      "return a number, a boolean or a promise, which is awaited.",
+    "All keys are inserted before the measurement starts, in key order. With such a generous limit, the " +
+      "quota of a key is full again at once, and Headgate soon forgets the key. In `1m-zipf` it therefore " +
+      "removes and reinserts rare keys, while most peers keep them.",
+    `\`${MAP_GET}\` decides nothing: it shows what finding a key in a \`Map\` costs. \`${BARE_GCRA}\` adds the ` +
+      "arithmetic, reads the clock once in 64 checks, and returns a boolean: no expiry, no validation, no " +
+      "decision.",
+    "@nestjs/throttler stores the time of every hit and scans all of them at each check, so its result for " +
+      "one hot key gets worse the longer it runs.",
   ],
   workloads: [
-    speed("hot", "One key again and again, the same string, always allowed."),
-    speed("hot-deny", "One key again and again, over its limit of 10: every check is a denial."),
-    speed("100k", "100,000 keys, each as likely as any other."),
-    speed("1m-zipf", "1,000,000 keys by Zipf's law with exponent 1, ranks scattered."),
-    speed("fresh", "100,000 keys, the string made anew from bytes for each check, as when it comes off a socket."),
-    speed("100k-batch", "As `100k`, 64 keys to a call of `checkManySync`; to be compared with Headgate's own `100k`."),
-    speed("hot-kept", "As `hot`, with each whole decision kept; to be compared with Headgate's own `hot`."),
+    speed("hot", "A single key, always the same string, always allowed."),
+    speed("hot-deny", "A single key over its limit of 10: every check is denied."),
+    speed("100k", "100,000 keys, uniformly distributed."),
+    speed("1m-zipf", "1,000,000 keys, distributed by Zipf's law with exponent 1, in scattered order."),
+    speed("fresh", "100,000 keys, each string created from bytes for every check, as when it is read from a socket."),
+    speed("100k-batch", "As `100k`, with 64 keys per call of `checkManySync`. Compare with Headgate's own `100k`."),
+    speed("hot-kept", "As `hot`, keeping every decision. Compare with Headgate's own `hot`."),
   ],
   experiments: [
     experiment("hot"),
