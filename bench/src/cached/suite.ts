@@ -8,22 +8,23 @@ export const UNCONFIRMED = `${HEADGATE}-cached-unconfirmed`;
 export const cached: Suite = {
   name: "cached",
   title: "Several processes over one Redis, cached",
-  about: "what several processes let in over a limit that they share, and how long a check takes",
+  about: "how far several processes exceed a limit that they share, and the latency of a check",
   reading: [
-    `\`${CACHED}\` lets Redis decide about keys that a process does not know or that are near their limit; ` +
-      `\`${UNCONFIRMED}\` decides everything in the process (\`confirm: false\`); \`${HEADGATE}\` asks Redis each time, ` +
-      "and is the floor: it lets in nothing over the limit.",
-    "All processes share the processor cores with Redis, and times are plain times. Latencies are those of the worst process.",
+    `\`${CACHED}\` lets Redis decide on keys that a process does not know or that are near their limit; ` +
+      `\`${UNCONFIRMED}\` decides everything in the process (\`confirm: false\`); \`${HEADGATE}\` asks Redis every ` +
+      "time and never exceeds the limit.",
+    "All processes share the processor cores with Redis. Times are wall-clock times, and latencies are " +
+      "those of the worst process.",
   ],
   workloads: traffics.flatMap(({ name, about }) => [
-    { name: `${name}-over`, unit: "%", better: "less" as const, about: `${about} What was let in over the limits.` },
+    { name: `${name}-over`, unit: "%", better: "less" as const, about: `${about} Units admitted above the limits.` },
     {
       name: `${name}-p50`,
       unit: "µs",
       better: "less" as const,
-      about: `${about} How long half of the checks took at most.`,
+      about: `${about} Median latency.`,
     },
-    { name: `${name}-p99`, unit: "µs", better: "less" as const, about: `${about} All but the slowest hundredth.` },
+    { name: `${name}-p99`, unit: "µs", better: "less" as const, about: `${about} 99th percentile of the latency.` },
   ]),
   experiments: traffics.map(({ name }) => ({
     name,

@@ -9,23 +9,24 @@ const entries = Object.entries(frameworks);
 export const http: Suite = {
   name: "http",
   title: "HTTP",
-  about: "requests per second of hello world in Express, Fastify and Hono, bare and with a limiter before it",
+  about: "requests per second of hello world in Express, Fastify and Hono, with and without a limiter",
   reading: [
-    "Each server has a process of its own and is asked by another, over 64 connections of the loopback, each with one " +
-      "request at a time. Processor time is that of the server's whole process, garbage collection and all. Every " +
-      "response is looked at: the status, the body, and that there are RateLimit headers if there is a limiter.",
-    "A subject is measured beside two bare servers of its framework, one started before it and one after, all in " +
-      "fresh processes for each round. Each is warmed up with 20,000 requests; then they are loaded in short turns: " +
-      "bare, subject, bare, subject, and so ten times. What a subject costs is how much less it answers than the bare " +
-      "ones in the same four turns; of these ten ratios the median is the round's, and of the rounds the median, the " +
-      "least and the most are shown. `floor: bare` is measured in the same way: its cost is nothing but noise, and what " +
-      "differs by less is not told apart.",
-    "On Linux the servers and who asks them share one core, on which each runs until it waits (`SCHED_BATCH`). So a " +
-      "server always finds a whole batch of requests, as one does that has no time to spare, and what other programs do " +
-      "disturbs it less.",
-    "Every limiter keeps its counts in memory and allows 1,000,000,000 requests a day for each address, of which there " +
-      "is one. Headgate has no options; express-rate-limit writes the headers of `draft-8`, the others those they " +
-      "write by default. `floor: three constant headers` sets three headers and decides nothing.",
+    "Each server runs in its own process and is loaded by another one over 64 loopback connections, each " +
+      "with one request at a time. Processor time is that of the server's whole process, including garbage " +
+      "collection. Every response is verified: status, body, and RateLimit headers if there is a limiter.",
+    "A subject is measured together with two bare servers of its framework, one started before it and one " +
+      "after, all in fresh processes for each round. Each is warmed up with 20,000 requests; then they are " +
+      "loaded in short turns: bare, subject, bare, subject, ten times. The cost of a subject is how many " +
+      "requests fewer it answers than the bare servers in the same four turns. The figure of a round is the " +
+      "median of these ten ratios; the tables show the median, minimum and maximum of the rounds. `floor: " +
+      "bare` is measured in the same way: its cost is only noise, and smaller differences are not " +
+      "significant.",
+    "On Linux, the servers and their client share one core, on which each runs until it waits " +
+      "(`SCHED_BATCH`). So a server always finds a full batch of requests, as under full load, and other " +
+      "programs disturb it less.",
+    "Every limiter counts in memory and allows 1,000,000,000 requests a day per address; there is one " +
+      "address. Headgate runs without options; express-rate-limit writes the headers of `draft-8`, the others " +
+      "their default headers. `floor: three constant headers` sets three headers and decides nothing.",
   ],
   workloads: entries.flatMap(([name, { title }]) => workloadsOf(name, title)),
   experiments: entries.map(([name, { title, peer }]) => ({

@@ -14,21 +14,22 @@ function suiteOn({ name, server, reading, subjects, open }: Own): Suite {
     title: `Leases on ${server}`,
     about: `checks per second in several processes that share one quota in one ${server}, decided there or by leased quota`,
     reading: [
-      "4 processes (`nodes-N`: N of them) with 64 checks in flight each, under one fixed window that nobody exhausts. " +
-        "All begin together, and are warmed up for some seconds.",
+      "4 processes (`nodes-N`: N processes) with 64 checks in flight each, under one fixed window that is " +
+        "never exhausted. All start together and are warmed up for a few seconds.",
       ...reading,
-      `All of them share two processor cores with ${server}, and times are plain times: who waits for whom is what is ` +
-        "measured. Rates are the sum over the processes, latencies those of the worst of them. A batch of leased quota " +
-        "lasts for about two seconds, so there may be no round trip at all while it is timed.",
+      `All of them share two processor cores with ${server}, and times are wall-clock times, since waiting ` +
+        "for each other is what is measured. Rates are the sum over the processes, latencies those of the " +
+        "worst process. A batch of leased quota lasts for about two seconds, so there may be no round trip " +
+        "during a measurement.",
     ],
     workloads: traffics.flatMap(({ name, about }) => [
       { name, unit: "k checks/s", better: "more" as const, about },
-      { name: `${name}-p99`, unit: "ms", better: "less" as const, about: `${about} All but the slowest hundredth.` },
+      { name: `${name}-p99`, unit: "ms", better: "less" as const, about: `${about} 99th percentile of the latency.` },
       {
         name: `${name}-trips`,
         unit: "trips",
         better: "less" as const,
-        about: `${about} Requests to ${server} for 1,000 checks.`,
+        about: `${about} Requests to ${server} per 1,000 checks.`,
       },
     ]),
     experiments: traffics.map((traffic) => ({
@@ -48,8 +49,8 @@ export const leases = suiteOn({
   server: "Redis",
   subjects: () => [LEASED, HEADGATE, ONE_CALL],
   reading: [
-    `\`${HEADGATE}\` sends the checks of a tick together; \`${ONE_CALL}\` is the same store told to send each by ` +
-      "itself, as most limiters do.",
+    `\`${HEADGATE}\` sends the checks of a tick together; \`${ONE_CALL}\` is the same store configured to send ` +
+      "each check separately, as most limiters do.",
   ],
   open: async () => ({ ...(await (await import("../redis/server.ts")).startServer()), launcher: [], notes: [] }),
 });
@@ -59,10 +60,10 @@ export const leasesOnZooKeeper = suiteOn({
   server: "ZooKeeper",
   subjects: ({ keys }) => [LEASED, ...(keys > 1 ? [EAGER] : []), HEADGATE, LOCK],
   reading: [
-    `\`${HEADGATE}\` decides the checks of one key that wait in a process together, by compare-and-set; \`${LOCK}\` ` +
-      "takes a lock on the key for each check (ephemeral znodes with numbers, each watching the one before it), reads " +
-      "what may be used, writes it less the cost and unlocks.",
-    `Callers that wait for each answer cannot ask ZooKeeper for 1,000 keys often enough for any of them to be leased for: \`${EAGER}\` ` +
+    `\`${HEADGATE}\` decides the waiting checks of a key together, by compare-and-set; \`${LOCK}\` takes a lock ` +
+      "on the key for each check (sequential ephemeral znodes, each watching its predecessor), reads the " +
+      "remaining quota, writes it minus the cost, and unlocks.",
+    `Callers that await each answer do not check any of 1,000 keys often enough on ZooKeeper for a lease: \`${EAGER}\` ` +
       "leases at the first request, and keeps what it holds for 10 s (`promoteAfter: 1, idleMs: 10_000`).",
   ],
   open: async () => (await import("./zookeeper-server.ts")).startZooKeeper(),

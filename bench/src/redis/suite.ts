@@ -18,16 +18,16 @@ const entries = Object.entries(traffics);
 export const redis: Suite = {
   name: "redis",
   title: "Redis",
-  about: "checks per second in one process against one Redis, how long they take, and what they cost on either side",
+  about: "checks per second of one process with one Redis, their latency, and the processor time on both sides",
   reading: [
-    "Every limiter allows 1,000,000 checks a minute for each of 100,000 keys at random, so that nothing is denied but in " +
-      "`denied`. All keys are inserted before the clock starts. Headgate runs GCRA, the peers count in fixed windows; " +
-      "with so generous a limit a key of Headgate's is full again at once and Redis lets go of it, where a counter of " +
-      "the peers stays.",
-    "A check is awaited by a caller that then asks again, and as many callers as the workload says do so. How long it " +
-      "took is as that caller sees it, with everything in it. Processor time is that of the whole process, garbage " +
-      "collection and all; Redis's is its own count.",
-    "rate-limiter-flexible holds a check against several limits with `RateLimiterUnion`, a round trip for each limit.",
+    "Every limiter allows 1,000,000 checks a minute for each of 100,000 random keys, so nothing is denied " +
+      "except in `denied`. All keys are inserted before the measurement starts. Headgate runs GCRA, the peers " +
+      "count in fixed windows. With such a generous limit, a key of Headgate is full again at once and " +
+      "expires, while the counters of the peers remain.",
+    "Each caller awaits a check before it makes the next; the workload states the number of callers. " +
+      "Latency is measured by the caller and includes everything. Processor time is that of the whole " +
+      "process, including garbage collection; Redis reports its own.",
+    "rate-limiter-flexible checks several limits with `RateLimiterUnion`, one round trip per limit.",
   ],
   workloads: entries.flatMap(([name, { about, readings }]) => workloadsOf(name, about, readings)),
   experiments: entries.map(([name, traffic]) => ({

@@ -25,22 +25,23 @@ function workloadNames(name: string, { shape }: Load): readonly string[] {
 export const grpc: Suite = {
   name: "grpc",
   title: "Checks over gRPC",
-  about: "checks of a whole node, one by one beside an echo of bare grpc-js, in batches and in streams",
+  about:
+    "checks of a complete node, one by one (compared with an echo in plain grpc-js), in batches and in " + "streams",
   reading: [
-    "The node is started as `headgate serve` starts it, with counters in memory, and asked by another process for a " +
-      "thousand users: by 64 calls at a time over one connection, or by 8 calls or 8 streams whose messages have " +
-      `${CHECKS_IN_A_MESSAGE} checks each. Every call is authenticated and every check counted in the metrics; of ` +
-      "every answer it is looked at whether it allows, of a message with many the first.",
-    `\`${ECHO}\` sends back the bytes of a check and reads none of them. Both are warmed up, then loaded in turns.`,
-    "A node takes on 100,000 checks a second and refuses more. So it is asked for 90,000 at most, and the figures are " +
-      "checks for each second of its processor time: what one core could do.",
+    "The node is started like `headgate serve`, with counters in memory. Another process sends checks for a " +
+      "thousand users: 64 calls at a time over one connection, or 8 calls or 8 streams with " +
+      `${CHECKS_IN_A_MESSAGE} checks per message. Every call is authenticated and every check is counted in ` +
+      "the metrics. Every response is verified to be allowed; for messages with many checks, the first.",
+    `\`${ECHO}\` returns the bytes of a check without reading them. Both are warmed up, then loaded in turns.`,
+    "A node accepts 100,000 checks a second. It is therefore loaded with at most 90,000, and the figures " +
+      "are checks per second of its processor time: what one core could do.",
   ],
   workloads: entries.flatMap(([name, { shape, what }]) => [
     {
       name,
       unit: "k checks/s",
       better: "more" as const,
-      about: `${what}, for each second of the server's processor time.`,
+      about: `${what}, per second of the server's processor time.`,
     },
     ...(shape === "unary"
       ? [
@@ -48,7 +49,7 @@ export const grpc: Suite = {
             name: `${name}-share`,
             unit: "% of the echo",
             better: "more" as const,
-            about: "How much of the echo's rate that is.",
+            about: "Rate relative to the echo.",
           },
         ]
       : []),

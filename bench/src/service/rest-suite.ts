@@ -19,13 +19,15 @@ function experiment(name: string): Experiment {
 export const rest: Suite = {
   name: "rest",
   title: "Checks over REST",
-  about: "POST /api/v1/check of a whole node beside a JSON echo of bare fastify",
+  about: "POST /api/v1/check of a complete node, compared with a JSON echo in plain fastify",
   reading: [
-    "The node is started as `headgate serve` starts it, with counters in memory, and asked by another process over 64 " +
-      "connections of the loopback, each with one request at a time, for a thousand users. A check is authenticated by " +
-      "its key, counted in the metrics and answered with all its headers. Every answer's status is looked at.",
-    `\`${ECHO}\` parses the same request and sends its body back. Both are warmed up with 30,000 requests, then loaded ` +
-      "in turns. The echo is measured beside another echo, so that its share would be 100 % but for the noise.",
+    "The node is started like `headgate serve`, with counters in memory. Another process sends checks for a " +
+      "thousand users over 64 loopback connections, each with one request at a time. Every check is " +
+      "authenticated, counted in the metrics and answered with all its headers, and the status of every " +
+      "response is verified.",
+    `\`${ECHO}\` parses the same request and returns its body. Both are warmed up with 30,000 requests, then ` +
+      "loaded in turns. The echo is measured together with another echo, so apart from noise its share is 100 " +
+      "%.",
   ],
   workloads: [
     ...workloads("rest-allowed", "A check that passes"),
