@@ -10,7 +10,7 @@ const MOST_CHECKS = 1_000;
 
 export function requireChecks(checks: readonly WireCheck[]): void {
   if (checks.length <= MOST_CHECKS) return;
-  throw new RequestError("checks", `must be at most ${MOST_CHECKS} in a message, got ${checks.length}`);
+  throw new RequestError("checks", `must have at most ${MOST_CHECKS} checks in a message, got ${checks.length}`);
 }
 
 /** How many ordinary checks they are to the node's own limit. */

@@ -8,7 +8,7 @@ import type { ServerInterceptingCallInterface } from "@grpc/grpc-js";
  */
 export function streamOf(call: ServerInterceptingCallInterface): ServerHttp2Stream {
   const stream: unknown = "stream" in call ? call.stream : undefined;
-  if (!isHttp2Stream(stream)) throw new Error("grpc-js has changed: its calls do not have an HTTP/2 stream any more");
+  if (!isHttp2Stream(stream)) throw new Error("this version of grpc-js does not expose the HTTP/2 stream of a call");
   return stream;
 }
 

@@ -111,7 +111,7 @@ export function writeAnswer({ result, withLimits }: Answered, writer: WireWriter
   if (withLimits) writeLimits(result, 15, writer);
 }
 
-/** A quota is told as a check is, but for the numbers of the lists. */
+/** A quota is encoded like a check, except for the field numbers of the lists. */
 export function writeQuota(result: CheckResult, writer: WireWriter): void {
   writer.bool(1, result.allowed);
   if (result.decisive !== undefined) writeNumbers(result.decisive, writer);

@@ -29,7 +29,7 @@ export class AnsweringStream {
       this.congested = false;
       this.regulate();
     });
-    // The client has gone: what is under way ends for nobody.
+    // The client is gone: results of checks in progress are discarded.
     call.on("cancelled", () => this.finish());
     call.on("error", () => this.finish());
   }

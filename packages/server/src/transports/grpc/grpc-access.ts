@@ -46,15 +46,16 @@ export class Access {
     return principal;
   }
 
-  /** Throws if the node has no room for so many checks. */
+  /** Throws if the node has no capacity for this many checks. */
   requireRoom(checks: number): void {
     const decision = this.options.selfLimits?.admitChecks(checks);
     if (decision?.allowed === false) throw new Refused(overloaded(decision.retryAfterMs));
   }
 
-  /** Fails if somebody changes too much. */
+  /** Throws if the API key has made too many changes. */
   async requireTurn(role: Role, { id }: Principal): Promise<void> {
     const decision = await this.options.selfLimits?.admit(role, id);
-    if (decision?.allowed === false) throw new Refused(overloaded(decision.retryAfterMs));
+    if (decision?.allowed !== false) return;
+    throw new Refused(overloaded(decision.retryAfterMs, "the API key has made too many changes; retry later"));
   }
 }

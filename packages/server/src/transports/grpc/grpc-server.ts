@@ -80,7 +80,7 @@ function drained(server: Server, graceMs: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => {
       server.forceShutdown();
-      // What was cut off tells nobody that it has ended.
+      // Calls that are cut off do not report their end.
       resolve();
     }, graceMs);
     server.tryShutdown(() => {

@@ -3,54 +3,53 @@ import { HeadgateError, StoreError } from "headgate";
 import { RequestError } from "../../checks/request-error.ts";
 import { MalformedMessage, WireWriter } from "./protobuf-wire.ts";
 
-/** Why a call failed, as its status says it. */
+/** Why a call failed, as reported in its status. */
 export interface Failure {
   readonly code: status;
   readonly message: string;
-  /** The field at fault; empty if it is none. */
+  /** The invalid field; empty if there is none. */
   readonly field: string;
   /** A word for programs. */
   readonly reason: string;
-  /** When to try again, if that helps. */
+  /** When to retry, if that helps. */
   readonly retryAfterMs?: number;
 }
 
-/** The store is tried again all the time. */
+/** The store is probed at this interval. */
 const STORE_RETRY_MS = 250;
 
 export const UNAUTHENTICATED: Failure = {
   code: status.UNAUTHENTICATED,
-  message: "the metadata must have authorization: Bearer <key>, with a key that is in force",
+  message: "a valid API key is required: send the metadata authorization: Bearer <key>",
   field: "",
   reason: "UNAUTHENTICATED",
 };
 
 export function wrongKeysFrom(retryAfterMs: number): Failure {
-  const message = "too many wrong keys have come from this address: try again later";
+  const message = "too many wrong API keys from this address; retry later";
   return { code: status.RESOURCE_EXHAUSTED, message, field: "", reason: "WRONG_KEYS", retryAfterMs };
 }
 
 export function forbidden(role: string): Failure {
-  const message = `this key does not have the role ${role}`;
+  const message = `the API key does not have the required role: ${role}`;
   return { code: status.PERMISSION_DENIED, message, field: "", reason: "ROLE_MISSING" };
 }
 
-export function overloaded(retryAfterMs: number): Failure {
-  const message = "this is more than the node takes on: try again later";
+export function overloaded(retryAfterMs: number, message = "the node is over capacity; retry later"): Failure {
   const failure = { code: status.RESOURCE_EXHAUSTED, message, field: "", reason: "SELF_LIMIT" };
   return Number.isFinite(retryAfterMs) ? { ...failure, retryAfterMs } : failure;
 }
 
 export const STOPPING: Failure = {
   code: status.UNAVAILABLE,
-  message: "the node is stopping: what is not answered was not charged, ask another",
+  message: "the node is shutting down; checks without a response were not charged: use another node",
   field: "",
   reason: "STOPPING",
 };
 
 export const MESSAGE_TIMEOUT: Failure = {
   code: status.DEADLINE_EXCEEDED,
-  message: "the message took too long to arrive (see the setting grpc_message_timeout); nothing was charged",
+  message: "the message did not arrive within grpc_message_timeout; nothing was charged",
   field: "",
   reason: "MESSAGE_TIMEOUT",
 };
@@ -64,7 +63,7 @@ export const OPEN_MESSAGE: Failure = {
 
 export const TOO_MANY_OPEN_CALLS: Failure = {
   code: status.RESOURCE_EXHAUSTED,
-  message: "too many calls without a key at the same time on this connection",
+  message: "too many concurrent calls without a key on this connection",
   field: "",
   reason: "OPEN_CALLS",
 };
@@ -75,7 +74,7 @@ export function failureOf(error: unknown): Failure | undefined {
     return { code: status.INVALID_ARGUMENT, message: error.message, field: error.field, reason: "BAD_FIELD" };
   }
   if (error instanceof MalformedMessage) {
-    const message = `the message cannot be read: ${error.message}`;
+    const message = `the message is not valid protobuf: ${error.message}`;
     return { code: status.INVALID_ARGUMENT, message, field: "", reason: "MALFORMED" };
   }
   if (error instanceof StoreError) {
@@ -90,10 +89,10 @@ export function failureOf(error: unknown): Failure | undefined {
   return { code: status.INVALID_ARGUMENT, message, field, reason: code };
 }
 
-/** Its text may hold what is nobody's business: that is for the log. */
+/** The text of an internal error may contain private data, so only the log has it. */
 export const INTERNAL: Failure = {
   code: status.INTERNAL,
-  message: "something is wrong in the service: its log says what",
+  message: "internal error; see the log of the service",
   field: "",
   reason: "INTERNAL",
 };

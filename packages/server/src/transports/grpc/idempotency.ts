@@ -13,12 +13,12 @@ export function useKeyOfMetadata(check: WireCheck, metadata: Metadata): void {
   if (!isIdempotencyKey(key)) throw new RequestError(NAME, `must be ${IDEMPOTENCY_KEY_FORM}`);
   check.idempotencyKey ??= key;
   if (check.idempotencyKey !== key) {
-    throw new RequestError(NAME, "differs from the field idempotency_key: send one of them");
+    throw new RequestError(NAME, "differs from the field idempotency_key: send only one of them");
   }
 }
 
 /** Refuses the idempotency key of a call with many checks: it would be that of each of them. */
 export function requireNoKeyInMetadata(metadata: Metadata): void {
   if (metadata.get(NAME).length === 0) return;
-  throw new RequestError(NAME, "is for a single check: give each check its own in the field idempotency_key");
+  throw new RequestError(NAME, "applies to a single check: use the field idempotency_key of each check");
 }

@@ -28,7 +28,7 @@ export class WireReader {
 
   tag(): number {
     const tag = this.uint32();
-    if (tag < 8) throw new MalformedMessage("there is no field 0");
+    if (tag < 8) throw new MalformedMessage("field number 0 is not allowed");
     return tag;
   }
 
@@ -65,7 +65,7 @@ export class WireReader {
     // 28 bits are low; of the others 36 count.
     high %= 2 ** 36;
     const value = high >= 2 ** 35 ? (high - 2 ** 36) * 2 ** 28 + low : high * 2 ** 28 + low;
-    if (!Number.isSafeInteger(value)) throw new MalformedMessage("a number is beyond 2^53 - 1");
+    if (!Number.isSafeInteger(value)) throw new MalformedMessage("a number is larger than 2^53 - 1");
     return value;
   }
 
@@ -109,7 +109,7 @@ export class WireReader {
         this.pass(this.length());
         return;
       case 3:
-        if (depth > MOST_NESTED) throw new MalformedMessage("groups are nested too deep");
+        if (depth > MOST_NESTED) throw new MalformedMessage("groups are nested too deeply");
         for (let inner = this.tag(); inner !== tag + 1; inner = this.tag()) this.skip(inner, depth + 1);
         return;
       case 5:
@@ -122,17 +122,17 @@ export class WireReader {
 
   private length(): number {
     const length = this.uint32();
-    if (this.at + length > this.end) throw new MalformedMessage("the message is cut off");
+    if (this.at + length > this.end) throw new MalformedMessage("the message is truncated");
     return length;
   }
 
   private pass(length: number): void {
-    if (this.at + length > this.end) throw new MalformedMessage("the message is cut off");
+    if (this.at + length > this.end) throw new MalformedMessage("the message is truncated");
     this.at += length;
   }
 
   private byte(): number {
-    if (this.at >= this.end) throw new MalformedMessage("the message is cut off");
+    if (this.at >= this.end) throw new MalformedMessage("the message is truncated");
     return this.bytes[this.at++];
   }
 }
@@ -150,7 +150,7 @@ export class WireWriter {
     this.bytes = Buffer.allocUnsafeSlow(room);
   }
 
-  /** What was written, and starts anew. */
+  /** Returns what was written and starts over. */
   finish(): Buffer {
     const message = Buffer.allocUnsafe(this.at);
     this.bytes.copy(message, 0, 0, this.at);

@@ -21,7 +21,7 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 
-/** Whose requests are counted. */
+/** What an identifier stands for. */
 export const Dimension = {
   DIMENSION_UNSPECIFIED: 0,
   DIMENSION_USER: 1,
@@ -38,7 +38,10 @@ export namespace Dimension {
   export type DIMENSION_API_KEY = typeof Dimension.DIMENSION_API_KEY;
 }
 
-/** How near an identity is to a limit: warned above 80 % until below 70 %, throttled at 100 % or when refused. */
+/**
+ * How close an identity is to a limit: WARNING above 80 % until usage falls below 70 %, THROTTLED at 100 % or when a
+ * request is denied.
+ */
 export const UsageState = {
   USAGE_STATE_UNSPECIFIED: 0,
   USAGE_STATE_NORMAL: 1,
@@ -55,7 +58,7 @@ export namespace UsageState {
   export type USAGE_STATE_THROTTLED = typeof UsageState.USAGE_STATE_THROTTLED;
 }
 
-/** Who decided: the store of counters, quota leased from it, a local cache of it, or what stands in when it fails. */
+/** What made the decision: the store, quota leased from it, a local cache of it, or the fallback while it fails. */
 export const Source = {
   SOURCE_UNSPECIFIED: 0,
   SOURCE_STORE: 1,
@@ -94,69 +97,71 @@ export namespace Origin {
 }
 
 export interface CheckRateLimitRequest {
-  /** A user's id, an address or an API key, as the dimension says. */
+  /** A user ID, IP address or API key, according to dimension. Required. */
   identifier: string;
+  /** Required. */
   dimension: Dimension;
-  /** The path that is asked for, such as /api/v1/orders. Required. */
+  /** The path of the request, such as /api/v1/orders, percent-encoded as the client sent it. Required. */
   endpoint: string;
-  /** How many units it takes; 1 if absent, and 0 only looks. */
+  /** Units to charge. Default: 1. With 0, nothing is charged. */
   cost?:
     | number
     | undefined;
-  /** The client's time in milliseconds since 1970. It decides nothing: it shows by how much its clock is off. */
+  /** The client's time in milliseconds since 1970. Used only to report the clock skew. */
   timestamp?:
     | number
     | undefined;
   /**
-   * The same check under the same key within five minutes is charged once and answered the same; another one fails.
-   * 1 to 255 printable ASCII characters without spaces. In CheckRateLimit the metadata x-idempotency-key is the same.
-   * Never forward a key that your own client chose: its repetitions would be free.
+   * Makes the check safe to retry: within five minutes, checks with the same key are charged once and return the same
+   * decision, and a different check with the key fails. 1 to 255 printable ASCII characters without spaces. In
+   * CheckRateLimit, the metadata x-idempotency-key can be used instead. Never forward a key chosen by your own client,
+   * whose repetitions would be free.
    */
   idempotencyKey: string;
-  /** Whether the answer shall list all limits, and not only tell of the one that decided. */
+  /** Whether the response lists all limits instead of only the one that decided. */
   withLimits: boolean;
 }
 
 /**
- * The numbers are those of the limit that decided: of a denial the one with the longest wait, else the one with the
- * least left. If no rule matches, the check is allowed, and rule_id is empty.
+ * The figures are those of the limit that decided: for a denial, the one with the longest wait; otherwise the one with
+ * the least quota left. If no rule matches, the check is allowed and rule_id is empty.
  */
 export interface CheckRateLimitResponse {
   allowed: boolean;
-  /** Units in use, this check among them if it was let in. */
+  /** Units in use, including this check if it was allowed. */
   currentCount: number;
   limit: number;
   remaining: number;
-  /** When the full quota is there again, in seconds since 1970, rounded up. */
+  /** When the full quota will be available, in seconds since 1970, rounded up. */
   resetAt: number;
-  /** Until this check would pass, in seconds, rounded up: 0 if it did, -1 if it never can. */
+  /** Seconds to wait before retrying, rounded up. 0 if allowed, -1 if the check can never be allowed. */
   retryAfter: number;
-  /** The same in milliseconds. */
+  /** reset_at and retry_after in milliseconds. */
   resetAtMs: number;
   retryAfterMs: number;
   /** The rule whose limit decided. */
   ruleId: string;
   state: UsageState;
   source: Source;
-  /** Whether the store was not asked, so that the answer may be off. */
+  /** Whether the decision was made without the store and may be inaccurate. */
   degraded: boolean;
-  /** The client's clock less the store's, if the client told its time. */
+  /** Milliseconds by which the client's clock is ahead of the store's, if timestamp was sent. */
   skewMs?:
     | number
     | undefined;
-  /** Whether that is more than the service is set up to bear. */
+  /** Whether skew_ms exceeds the service's skew_bound. */
   skewed: boolean;
-  /** All limits that are enforced, if with_limits was set. */
+  /** All enforced limits, if with_limits was set. */
   limits: LimitStatus[];
-  /** Those that only look, if with_limits was set. */
+  /** All limits in shadow mode, if with_limits was set. */
   shadowLimits: LimitStatus[];
 }
 
-/** One limit's part in an answer. */
+/** The result of one limit. */
 export interface LimitStatus {
   ruleId: string;
   name: string;
-  /** False under a shadow limit: it would have been denied. */
+  /** For a limit in shadow mode, false means that it would have denied the check. */
   allowed: boolean;
   currentCount: number;
   limit: number;
@@ -175,12 +180,12 @@ export interface GetRemainingQuotaRequest {
   identifier: string;
   dimension: Dimension;
   endpoint: string;
-  /** What would be asked for; 1 if absent. */
+  /** The cost of the check. Default: 1. */
   cost?: number | undefined;
 }
 
 export interface GetRemainingQuotaResponse {
-  /** Whether a check of that cost would be let in. */
+  /** Whether a check of that cost would be allowed. */
   allowed: boolean;
   currentCount: number;
   limit: number;
@@ -200,12 +205,12 @@ export interface GetRemainingQuotaResponse {
 export interface ResetLimitRequest {
   identifier: string;
   dimension: Dimension;
-  /** Only the limits that match it; all of the dimension's if it is empty. */
+  /** Reset only the rules that match this path. If empty, all rules of the dimension. */
   endpoint: string;
 }
 
 export interface ResetLimitResponse {
-  /** The rules whose counters were forgotten. */
+  /** The rules that were reset. */
   ruleIds: string[];
 }
 
@@ -215,13 +220,13 @@ export interface CheckRateLimitBatchRequest {
 }
 
 export interface CheckRateLimitBatchResponse {
-  /** In the order of the checks. One that failed has an empty response, which allows nothing, and an error. */
+  /** In the order of the checks. A check that failed has an error, and an empty response, in which allowed is false. */
   responses: CheckRateLimitResponse[];
   errors: CheckError[];
 }
 
 export interface CheckRateLimitStreamRequest {
-  /** Comes back with the answer. */
+  /** Returned with the response. */
   correlationId: string;
   /** At most 1,000. */
   checks: CheckRateLimitRequest[];
@@ -233,14 +238,14 @@ export interface CheckRateLimitStreamResponse {
   errors: CheckError[];
 }
 
-/** A check that could not be answered, and was not charged. */
+/** A check that failed and was not charged. */
 export interface CheckError {
-  /** Which of the checks, from 0. */
+  /** Index of the check, starting at 0. */
   index: number;
-  /** The status code that it would have got alone. */
+  /** The gRPC status code that the check would have failed with in a call of its own. */
   code: number;
   message: string;
-  /** The field at fault, if it is one. */
+  /** The invalid field, if any. */
   field: string;
 }
 
@@ -1500,10 +1505,10 @@ export const CheckError: MessageFns<CheckError> = {
   },
 };
 
-/** Decides who may do what how often. Calls carry the metadata `authorization: Bearer <key>`. */
+/** Checks requests against rate limits. Calls need the metadata `authorization: Bearer <key>`. */
 export type RateLimiterService = typeof RateLimiterService;
 export const RateLimiterService = {
-  /** Asks for one request to be let in, and charges it if it is. A denial is an answer, not an error. Role: check. */
+  /** Checks a request and charges it if it is allowed. A denial is a response, not an error. Role: check. */
   checkRateLimit: {
     path: "/headgate.v1.RateLimiter/CheckRateLimit" as const,
     requestStream: false as const,
@@ -1515,7 +1520,7 @@ export const RateLimiterService = {
       Buffer.from(CheckRateLimitResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CheckRateLimitResponse => CheckRateLimitResponse.decode(value),
   },
-  /** Tells what a check would be answered, and charges nothing. Role: check. */
+  /** Returns what a check would return, without charging. Role: check. */
   getRemainingQuota: {
     path: "/headgate.v1.RateLimiter/GetRemainingQuota" as const,
     requestStream: false as const,
@@ -1527,7 +1532,7 @@ export const RateLimiterService = {
       Buffer.from(GetRemainingQuotaResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetRemainingQuotaResponse => GetRemainingQuotaResponse.decode(value),
   },
-  /** Forgets what an identity has used. Role: write. */
+  /** Resets the usage of an identity. Role: write. */
   resetLimit: {
     path: "/headgate.v1.RateLimiter/ResetLimit" as const,
     requestStream: false as const,
@@ -1537,7 +1542,10 @@ export const RateLimiterService = {
     responseSerialize: (value: ResetLimitResponse): Buffer => Buffer.from(ResetLimitResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ResetLimitResponse => ResetLimitResponse.decode(value),
   },
-  /** Many checks in one call. Each stands for itself: one that is wrong or denied stops no other. Role: check. */
+  /**
+   * Makes many checks in one call. They are independent: one that is invalid or denied does not affect the others.
+   * Role: check.
+   */
   checkRateLimitBatch: {
     path: "/headgate.v1.RateLimiter/CheckRateLimitBatch" as const,
     requestStream: false as const,
@@ -1549,7 +1557,10 @@ export const RateLimiterService = {
       Buffer.from(CheckRateLimitBatchResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CheckRateLimitBatchResponse => CheckRateLimitBatchResponse.decode(value),
   },
-  /** The same without end: each message is answered by one of the same correlation_id, in any order. Role: check. */
+  /**
+   * Makes many checks over an open stream. Each message is answered by one with the same correlation_id, in any order.
+   * Role: check.
+   */
   checkRateLimitStream: {
     path: "/headgate.v1.RateLimiter/CheckRateLimitStream" as const,
     requestStream: true as const,
@@ -1564,20 +1575,26 @@ export const RateLimiterService = {
 } as const;
 
 export interface RateLimiterServer extends UntypedServiceImplementation {
-  /** Asks for one request to be let in, and charges it if it is. A denial is an answer, not an error. Role: check. */
+  /** Checks a request and charges it if it is allowed. A denial is a response, not an error. Role: check. */
   checkRateLimit: handleUnaryCall<CheckRateLimitRequest, CheckRateLimitResponse>;
-  /** Tells what a check would be answered, and charges nothing. Role: check. */
+  /** Returns what a check would return, without charging. Role: check. */
   getRemainingQuota: handleUnaryCall<GetRemainingQuotaRequest, GetRemainingQuotaResponse>;
-  /** Forgets what an identity has used. Role: write. */
+  /** Resets the usage of an identity. Role: write. */
   resetLimit: handleUnaryCall<ResetLimitRequest, ResetLimitResponse>;
-  /** Many checks in one call. Each stands for itself: one that is wrong or denied stops no other. Role: check. */
+  /**
+   * Makes many checks in one call. They are independent: one that is invalid or denied does not affect the others.
+   * Role: check.
+   */
   checkRateLimitBatch: handleUnaryCall<CheckRateLimitBatchRequest, CheckRateLimitBatchResponse>;
-  /** The same without end: each message is answered by one of the same correlation_id, in any order. Role: check. */
+  /**
+   * Makes many checks over an open stream. Each message is answered by one with the same correlation_id, in any order.
+   * Role: check.
+   */
   checkRateLimitStream: handleBidiStreamingCall<CheckRateLimitStreamRequest, CheckRateLimitStreamResponse>;
 }
 
 export interface RateLimiterClient extends Client {
-  /** Asks for one request to be let in, and charges it if it is. A denial is an answer, not an error. Role: check. */
+  /** Checks a request and charges it if it is allowed. A denial is a response, not an error. Role: check. */
   checkRateLimit(
     request: CheckRateLimitRequest,
     callback: (error: ServiceError | null, response: CheckRateLimitResponse) => void,
@@ -1593,7 +1610,7 @@ export interface RateLimiterClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CheckRateLimitResponse) => void,
   ): ClientUnaryCall;
-  /** Tells what a check would be answered, and charges nothing. Role: check. */
+  /** Returns what a check would return, without charging. Role: check. */
   getRemainingQuota(
     request: GetRemainingQuotaRequest,
     callback: (error: ServiceError | null, response: GetRemainingQuotaResponse) => void,
@@ -1609,7 +1626,7 @@ export interface RateLimiterClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetRemainingQuotaResponse) => void,
   ): ClientUnaryCall;
-  /** Forgets what an identity has used. Role: write. */
+  /** Resets the usage of an identity. Role: write. */
   resetLimit(
     request: ResetLimitRequest,
     callback: (error: ServiceError | null, response: ResetLimitResponse) => void,
@@ -1625,7 +1642,10 @@ export interface RateLimiterClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ResetLimitResponse) => void,
   ): ClientUnaryCall;
-  /** Many checks in one call. Each stands for itself: one that is wrong or denied stops no other. Role: check. */
+  /**
+   * Makes many checks in one call. They are independent: one that is invalid or denied does not affect the others.
+   * Role: check.
+   */
   checkRateLimitBatch(
     request: CheckRateLimitBatchRequest,
     callback: (error: ServiceError | null, response: CheckRateLimitBatchResponse) => void,
@@ -1641,7 +1661,10 @@ export interface RateLimiterClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CheckRateLimitBatchResponse) => void,
   ): ClientUnaryCall;
-  /** The same without end: each message is answered by one of the same correlation_id, in any order. Role: check. */
+  /**
+   * Makes many checks over an open stream. Each message is answered by one with the same correlation_id, in any order.
+   * Role: check.
+   */
   checkRateLimitStream(): ClientDuplexStream<CheckRateLimitStreamRequest, CheckRateLimitStreamResponse>;
   checkRateLimitStream(
     options: Partial<CallOptions>,
