@@ -36,7 +36,7 @@ test("validate says all that is wrong, with line, column and field", async () =>
     stdout: "",
     stderr:
       "headgate: rules.yaml:3:16: rules[0].dimension: must be one of user, ip, apikey\n" +
-      "headgate: rules.yaml:4:23: rules[0].endpoint_pattern: has an empty part: write each slash once, and none at the end\n" +
+      "headgate: rules.yaml:4:23: rules[0].endpoint_pattern: has an empty segment: write single slashes, and none at the end\n" +
       "headgate: rules.yaml:5:12: rules[0].limit: must be a whole number from 1 to 2^53 - 1\n",
     code: 1,
   });
@@ -66,7 +66,7 @@ test("validate says at once what a field, a rule and the whole file have wrong, 
     "rules[2].tier",
     "rules[4].rule_id",
   ]);
-  expect(lines[5]).toMatch(/does not apply to fixed_window: leave it out$/);
+  expect(lines[5]).toMatch(/does not apply to fixed_window: remove it$/);
   expect(stderr).not.toMatch(/known: limit|bucketWidth/);
 });
 

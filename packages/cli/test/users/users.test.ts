@@ -72,7 +72,7 @@ test("a file with mistakes is refused as a whole, with the line of each", async 
   expect({ stdout, code }).toEqual({ stdout: "", code: 1 });
   expect(stderr.split("\n")).toEqual([
     expect.stringMatching(/^headgate: users\.jsonl:2: tier: must be a name such as premium/),
-    "headgate: users.jsonl:3: tier: must be given, or custom_limits",
+    "headgate: users.jsonl:3: tier: is required, or custom_limits",
     "headgate: users.jsonl:4: teir: is not a field of a user",
     "",
   ]);

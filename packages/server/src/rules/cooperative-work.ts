@@ -12,7 +12,7 @@ export function atOnce<Result>(work: Work<Result>): Result {
   }
 }
 
-/** Does it some milliseconds at a time: in between, whoever waits for this thread is served. */
+/** Runs the work a few milliseconds at a time, letting other work run in between. */
 export async function inTurns<Result>(work: Work<Result>): Promise<Result> {
   for (;;) {
     const turn = oneTurn(work);

@@ -70,7 +70,7 @@ export function requireReadable(endpoint: string): void {
   for (const _ of decoded.matchAll(SEPARATORS)) {
     separators += 1;
     if (separators > MOST_ENDPOINT_PARTS) {
-      throw new RequestError("endpoint", `must have at most ${MOST_ENDPOINT_PARTS} parts`);
+      throw new RequestError("endpoint", `must have at most ${MOST_ENDPOINT_PARTS} slashes`);
     }
   }
 }

@@ -25,7 +25,7 @@ describe("rules in each other's way", () => {
       {
         rule_ids: ["orders", "all"],
         message:
-          "orders (/api/v1/orders, 100 in 60 s) can never decide: all that it matches is counted by all (/**, 50 in 60 s) too, which is at least as strict",
+          "orders (/api/v1/orders, 100 in 60 s) can never decide: all (/**, 50 in 60 s) counts the same requests and is at least as strict",
       },
       {
         rule_ids: ["any", "one"],
@@ -34,7 +34,7 @@ describe("rules in each other's way", () => {
       {
         rule_ids: ["one", "any"],
         message:
-          "one (/*, 9 in 60 s) matches the same as any (/:x, 10 in 60 s): both are enforced, each by itself; write the pattern alike in both to make them one family",
+          "one (/*, 9 in 60 s) matches the same paths as any (/:x, 10 in 60 s): both are enforced; write both patterns alike if one is to replace the other by tier",
       },
     ]);
   });

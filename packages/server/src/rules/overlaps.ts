@@ -76,7 +76,7 @@ function ofTwins(family: Family, twin: Family): Warning {
   const [other] = twin.members;
   return {
     rule_ids: [member.definition.rule_id, other.definition.rule_id],
-    message: `${shown(member)} matches the same as ${shown(other)}: both are enforced, each by itself; write the pattern alike in both to make them one family`,
+    message: `${shown(member)} matches the same paths as ${shown(other)}: both are enforced; write both patterns alike if one is to replace the other by tier`,
   };
 }
 
@@ -84,7 +84,7 @@ function ofIdle(member: Applied, stricter: Family): Warning {
   const other = stricter.memberFor(member.definition.tier) ?? member;
   return {
     rule_ids: [member.definition.rule_id, other.definition.rule_id],
-    message: `${shown(member)} can never decide: all that it matches is counted by ${shown(other)} too, which is at least as strict`,
+    message: `${shown(member)} can never decide: ${shown(other)} counts the same requests and is at least as strict`,
   };
 }
 

@@ -316,7 +316,7 @@ describe("an endpoint with many readings", () => {
       );
     const many = catalogueOf(...mixed(10));
     const tricky = `/${"a/..;%2f".repeat(30)}`;
-    const refusal = new RequestError("endpoint", "can be read in too many ways: send a normalized path");
+    const refusal = new RequestError("endpoint", "is too ambiguous: send a normalized path");
     expect(() => matched(many, tricky)).toThrow(refusal);
     expect(matched(many, `${"/x%2f../a".repeat(3)}${"/a".repeat(7)}`)).toHaveLength(1_024);
     expect(matched(catalogueOf("/a", "/*"), tricky)).toEqual(["/*", "/a"]);

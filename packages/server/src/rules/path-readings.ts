@@ -91,7 +91,7 @@ class Walk<Value> {
     const meanings = 1 + (withoutParameters === undefined ? 0 : 1) + (cut === undefined ? 0 : 1);
     this.stepsLeft -= (this.beginning.size + this.goingOn.size) * meanings + this.ignoring.size;
     if (this.stepsLeft >= 0) return;
-    throw new RequestError("endpoint", "can be read in too many ways: send a normalized path");
+    throw new RequestError("endpoint", "is too ambiguous: send a normalized path");
   }
 
   found(): Value[] {

@@ -14,29 +14,29 @@ export const MOST_PARTS = 32;
 /** Nearly no part has any of it, and a hundred thousand patterns are read at a time. */
 const SUSPECT = /[?#\\%*:{\p{Cc}\p{Cs}]|^\.{0,2}$/u;
 
-/** What would match nothing, or not what its writer meant, and what he should write instead. */
+/** Segments that would match nothing or something unintended, and what to write instead. */
 const MISTAKES: readonly (readonly [RegExp, string])[] = [
-  [/^\*\*$/, "** may only be the last part (* stands for one part)"],
-  [/^$/, "has an empty part: write each slash once, and none at the end"],
-  [/^\.\.?$/, "has a part . or .., which no endpoint keeps: leave it out"],
-  [/[?#]/, "must not have a query or a fragment: endpoints are compared without them"],
-  [/\\/, "must not have a backslash: parts are separated by /"],
+  [/^\*\*$/, "** is allowed only as the last segment (use * for one segment)"],
+  [/^$/, "has an empty segment: write single slashes, and none at the end"],
+  [/^\.\.?$/, "has a segment . or .., which is resolved before matching: remove it"],
+  [/[?#]/, "must not have a query or a fragment: paths are matched without them"],
+  [/\\/, "must not have a backslash: segments are separated by /"],
   [/%[0-9a-f]{2}/i, "must not be percent-encoded: write the characters themselves"],
-  [/\*/, "has a part with a * among other characters: * stands for a whole part"],
-  [/^:/, "has a part that begins with : and is no name as in :order_id"],
-  [/^\{.*\}$/, "has a part in braces: write :name for any one part"],
-  [/[\p{Cc}\p{Cs}]/u, "must not have control characters, or halves of surrogate pairs"],
+  [/\*/, "has a * within a segment: * matches a whole segment"],
+  [/^:/, "has a segment that begins with : but is not a name such as :order_id"],
+  [/^\{.*\}$/, "has a segment in braces: write :name for any one segment"],
+  [/[\p{Cc}\p{Cs}]/u, "must not have control characters or unpaired surrogates"],
 ];
 
 /** Reads `/api/:version/orders/**`; what it refuses, it refuses with a HeadgateError. */
 export function readPattern(text: string): Pattern {
-  if (!text.startsWith("/")) throw refused("must begin with a slash, as in /api/v1/orders (/** is every endpoint)");
+  if (!text.startsWith("/")) throw refused("must begin with a slash, such as /api/v1/orders (/** matches every path)");
   if (text.length > LONGEST) throw refused(`must have at most ${LONGEST} characters`);
   if (text === "/") return { parts: [], open: false };
   const parts = text.slice(1).split("/");
   const open = parts.at(-1) === "**";
   if (open) parts.pop();
-  if (parts.length > MOST_PARTS) throw refused(`must have at most ${MOST_PARTS} parts`);
+  if (parts.length > MOST_PARTS) throw refused(`must have at most ${MOST_PARTS} segments`);
   return { parts: parts.map(readPart), open };
 }
 

@@ -53,7 +53,7 @@ describe("a rule that is given", () => {
 
   it("needs a rule_id if its name has no letter or digit to make one of", () => {
     expect(problems({ ...least, name: "注文" })).toEqual([
-      "rule_id: is required: the name has no letter or digit to make it of",
+      "rule_id: is required, because it cannot be derived from a name without letters or digits",
     ]);
   });
 
@@ -69,7 +69,7 @@ describe("a rule that is given", () => {
     ["dimension", "tenant", "must be one of user, ip, apikey"],
     ["endpoint_pattern", "", "must begin with a slash"],
     ["endpoint_pattern", 5, "must be a path"],
-    ["endpoint_pattern", "/**/x", "** may only be the last part"],
+    ["endpoint_pattern", "/**/x", "** is allowed only as the last segment"],
     ["limit", 0, "must be a whole number from 1"],
     ["limit", 1.5, "must be a whole number from 1"],
     ["limit", "100", "must be a whole number from 1"],
@@ -109,7 +109,7 @@ describe("a rule that is given", () => {
     "is refused if quota of a %s is to be leased",
     (algorithm) => {
       expect(problems({ ...least, algorithm, consistency: "leased" })).toEqual([
-        `consistency: no quota of a ${algorithm} can be leased: use fixed_window, token_bucket or gcra, or strict`,
+        `consistency: a ${algorithm} cannot be leased: use fixed_window, token_bucket or gcra, or consistency strict`,
       ]);
       expect(problems({ ...least, algorithm: "fixed_window", consistency: "leased" })).toEqual([]);
     },
@@ -165,13 +165,13 @@ describe("a rule that is given", () => {
 
   it("is refused with a burst where the algorithm keeps none", () => {
     expect(problems({ ...least, algorithm: "fixed_window", burst: 5 })).toEqual([
-      "burst: does not apply to fixed_window: leave it out",
+      "burst: does not apply to fixed_window: remove it",
     ]);
   });
 
   it.each(["ip", "apikey"])("is refused with a tier of an %s", (dimension) => {
     expect(problems({ ...least, dimension, tier: "free" })).toEqual([
-      "tier: only users have tiers: leave it out, or let the dimension be user",
+      "tier: applies only to the dimension user: remove it, or change the dimension",
     ]);
   });
 

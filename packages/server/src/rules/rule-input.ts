@@ -27,58 +27,64 @@ const NAME = /^(?=.*\S)[^\p{Cc}\p{Cs}]{1,255}$/u;
 const ruleId = text(ID, "letters, digits, . _ and -, at most 128 of them");
 
 const shape = {
-  rule_id: ruleId.optional().describe("What the rule is known by; without it, its name in small letters"),
-  name: text(NAME, "a text of at most 255 characters, without line breaks")
-    .describe("What people call it")
+  rule_id: ruleId
+    .optional()
+    .describe("Identifies the rule. Default: the name in lower case, with dashes between words"),
+  name: text(NAME, "a text of at most 255 characters without line breaks")
+    .describe("A name for people")
     .meta({ examples: ["Orders"] }),
   dimension: z
     .preprocess(dimensionOf, oneOf(DIMENSIONS))
-    .describe("Whose requests it counts; in any case, and api_key is the same as apikey"),
+    .describe("Whose requests are counted. Case-insensitive; api_key is accepted for apikey"),
   endpoint_pattern: z
     .string({ error: told('a path such as "/api/v1/orders"') })
     .describe(
-      "Exact parts, :name or * for any one part, ** at the end for whatever follows. * alone is every endpoint, and a slash in front may be left out",
+      "The paths that the rule matches: literal segments, :name or * for any one segment, ** at the end for any remaining segments. * alone matches every path, and the leading slash can be omitted",
     )
     .meta({ examples: ["/api/v1/orders/*"] })
     .transform(patternOf),
   limit: whole("1 to 2^53 - 1")
-    .describe("How many units each window may pass")
+    .describe("Units per window")
     .meta({ examples: [100] }),
   window_seconds: whole("1 to 2251799813 (71 years)")
     .max(LONGEST_WINDOW, { error: told("at most 2251799813 (71 years)"), abort: true })
-    .describe("How long a window is")
+    .describe("Length of the window in seconds")
     .meta({ examples: [60] }),
   algorithm: oneOf([...ALGORITHMS, SLIDING_WINDOW])
     .default("token_bucket")
-    .describe(`${SLIDING_WINDOW} is the same as sliding_window_counter`)
+    .describe(`${SLIDING_WINDOW} is accepted for sliding_window_counter`)
     .transform((name) => (name === SLIDING_WINDOW ? "sliding_window_counter" : name)),
   burst: whole("1 to 2^53 - 1, or null")
     .nullable()
     .default(null)
-    .describe("How many units can be held at once; null: as many as the limit"),
+    .describe("Units that can be used at once, for token_bucket, leaky_bucket and gcra; null: equal to limit"),
   anchor: oneOf(ANCHORS)
     .nullable()
     .default(null)
-    .describe("Of a fixed_window: whether its windows begin by the clock or with the first request; null: clock"),
+    .describe(
+      "For fixed_window: whether windows start at multiples of their length or at the first request; null: clock",
+    ),
   bucket_width: z
     .number({ error: told("a number of seconds above 0, or null") })
     .nullable()
     .default(null)
-    .describe("Of a bucketed_window: how long a bucket is, in seconds; null: a choice by the window"),
+    .describe("For bucketed_window: length of a bucket in seconds; null: a tenth of the window, at most 0.1"),
   exact: z
     .boolean({ error: told("true, false or null") })
     .nullable()
     .default(null)
-    .describe("Of a bucketed_window: whether it counts to the microsecond; null: it does not"),
+    .describe("For bucketed_window: whether to count to the microsecond; null: false"),
   tier: text(TIER, "letters, digits, . _ and -, at most 64 of them, or null")
     .nullable()
     .default(null)
-    .describe("The tier whose users it is for; null: those whose tier has no rule of its own"),
-  mode: oneOf(MODES).default("enforce").describe("shadow decides, is counted and shown, and refuses nothing"),
-  on_error: oneOf(ON_ERRORS).default("local").describe("What holds while the store of counters fails"),
+    .describe("The tier that the rule is for; null: users whose tier has no rule of its own"),
+  mode: oneOf(MODES).default("enforce").describe("A rule in shadow mode is evaluated and reported but never denies"),
+  on_error: oneOf(ON_ERRORS)
+    .default("local")
+    .describe("What decides while the store fails: a local share of the limit, allow, or deny"),
   consistency: oneOf(CONSISTENCIES)
     .default("strict")
-    .describe("Decided by the store, by a local cache of it, or by quota leased from it"),
+    .describe("Where decisions are made: by the store, by a local cache of it, or from leased quota"),
 };
 
 const fields = z.strictObject(shape, {
@@ -88,13 +94,14 @@ const fields = z.strictObject(shape, {
       : "must be a rule: an object with at least name, dimension, endpoint_pattern, limit and window_seconds",
 });
 
-/** What a writer may give of a rule. What it lets through makes a limit that somebody can pass, and a pattern. */
+/** A rule as users write it. Everything it accepts has a valid pattern and a limit that some request can pass. */
 export const ruleInput = fields
   .superRefine((rule, { addIssue }) => {
     const refuse = (field: string, problem: string) => addIssue({ code: "custom", path: [field], message: problem });
-    if (idOf(rule) === "") refuse("rule_id", "is required: the name has no letter or digit to make it of");
+    if (idOf(rule) === "")
+      refuse("rule_id", "is required, because it cannot be derived from a name without letters or digits");
     if (rule.tier !== null && rule.dimension !== "user") {
-      refuse("tier", "only users have tiers: leave it out, or let the dimension be user");
+      refuse("tier", "applies only to the dimension user: remove it, or change the dimension");
     }
     attempt(() => readPattern(rule.endpoint_pattern), refuse);
     attempt(() => {
@@ -102,14 +109,14 @@ export const ruleInput = fields
       if (rule.consistency === "leased" && !isLeasable(limit)) {
         refuse(
           "consistency",
-          `no quota of a ${rule.algorithm} can be leased: use fixed_window, token_bucket or gcra, or strict`,
+          `a ${rule.algorithm} cannot be leased: use fixed_window, token_bucket or gcra, or consistency strict`,
         );
       }
     }, refuse);
   })
   .transform((rule): RuleInput => ({ ...rule, rule_id: idOf(rule) }));
 
-/** A pattern as people write it. `*` alone would be every endpoint of one part, which nobody means by it. */
+/** A pattern as people write it. `*` alone would match every path of one segment, which is never intended. */
 function patternOf(text: string): string {
   if (text === "*") return "/**";
   return text === "" || text.startsWith("/") ? text : `/${text}`;
@@ -122,7 +129,7 @@ function idOf({ rule_id, name }: { readonly rule_id?: string | undefined; readon
   return (plain.match(/[a-z0-9]+/g) ?? []).join("-").slice(0, 128);
 }
 
-/** What the core refuses is told as it tells it. */
+/** Reports what the core rejects in the core's words. */
 function attempt(make: () => unknown, refuse: (field: string, problem: string) => void): void {
   try {
     make();
@@ -130,7 +137,7 @@ function attempt(make: () => unknown, refuse: (field: string, problem: string) =
     if (!(error instanceof HeadgateError)) throw error;
     const problem = error.message.slice(error.field.length + 2);
     // The core would name the fields of its own limits, and rules have others.
-    refuse(error.field, problem.replace(/^is not a field of (\w+) .*$/, "does not apply to $1: leave it out"));
+    refuse(error.field, problem.replace(/^is not a field of (\w+) .*$/, "does not apply to $1: remove it"));
   }
 }
 

@@ -96,7 +96,7 @@ describe("a file of rules", () => {
     [6, "", "3:5 rules[0].limit: is required: a whole number from 1 to 2^53 - 1"],
     [10, "    endpoint_pattern: ''", "10:23 rules[1].endpoint_pattern: must begin with a slash"],
     [7, "    window: 60", "3:5 rules[0].window_seconds: is required"],
-    [7, "    window_seconds: 60\n    windw: 1", "8:12 rules[0].windw: is not known here (known: rule_id, name"],
+    [7, "    window_seconds: 60\n    windw: 1", "8:12 rules[0].windw: is not a known field (known: rule_id, name"],
     [2, "rulez:", "2:1 rules: must be a list of rules"],
     [9, "    dimension: users", "9:16 rules[1].dimension: must be one of user, ip, apikey"],
     [13, "", "10:23 rules[1].endpoint_pattern: rules[0] has the same dimension, pattern, window and tier"],

@@ -151,7 +151,7 @@ function told(
 ): FileProblem[] {
   if (issue.code !== "unrecognized_keys") return [problemAt(issue.path, issue.message)];
   const known = issue.message.slice(issue.message.indexOf("(known:"));
-  return issue.keys.map((key) => problemAt([...issue.path, key], `is not known here ${known}`));
+  return issue.keys.map((key) => problemAt([...issue.path, key], `is not a known field ${known}`));
 }
 
 /** Where two rules are in the same place: the later of them, its field, and why. Fields that are absent are unknown. */

@@ -77,7 +77,7 @@ function problemsOf(issue: Issue, at: readonly PropertyKey[]): ReplacementProble
   if (issue.code !== "unrecognized_keys") {
     return [{ field: path.map(String).join(".") || "body", problem: issue.message }];
   }
-  return issue.keys.map((key) => ({ field: [...path, key].map(String).join("."), problem: "is not known here" }));
+  return issue.keys.map((key) => ({ field: [...path, key].map(String).join("."), problem: "is not a known field" }));
 }
 
 function parsed(text: string): unknown {

@@ -3,16 +3,12 @@ import { z } from "zod";
 import { LONGEST_ID, requireStorable } from "../database/storable-text.ts";
 import type { UserInput } from "./user-limits.ts";
 
-export const limitUnits = z.int().min(1).describe("How many units each window may pass");
-export const burstUnits = z
-  .int()
-  .min(1)
-  .nullable()
-  .describe("How many units can be held at once; null: as many as the limit");
+export const limitUnits = z.int().min(1).describe("Units per window");
+export const burstUnits = z.int().min(1).nullable().describe("Units that can be used at once; null: equal to limit");
 
 export const tierName = z
   .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "must be a name such as premium: letters, digits, . _ -, at most 64");
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "must be a name such as premium: at most 64 letters, digits, . _ -");
 
 export const customLimits = z.record(
   z.string().min(1).max(255),
@@ -23,11 +19,13 @@ export const customLimits = z.record(
 export const userInput = z
   .strictObject({
     user_id: z.string().min(1).max(LONGEST_ID),
-    tier: tierName.nullable().optional().describe("null: none; absent: unchanged"),
-    custom_limits: customLimits.optional().describe("By rule_id, replacing all the user had; absent: unchanged"),
+    tier: tierName.nullable().optional().describe("null for no tier; left unchanged if absent"),
+    custom_limits: customLimits
+      .optional()
+      .describe("Limits by rule_id, replacing all custom limits of the user; left unchanged if absent"),
   })
   .refine(({ tier, custom_limits }) => tier !== undefined || custom_limits !== undefined, {
-    error: "must be given, or custom_limits",
+    error: "is required, or custom_limits",
     path: ["tier"],
   });
 

@@ -25,7 +25,7 @@ export const NEXT_PART = null;
 export interface AskThreadOptions {
   /** What may be long, in parts: a message is copied in one go, and 20 MB would block this thread for 50 ms. */
   readonly parts?: Iterable<ThreadPart>;
-  /** Ends the thread, which nobody waits for any more. */
+  /** Ends the thread. */
   readonly signal?: AbortSignal | undefined;
   /** A thread that needs more fails with ERR_WORKER_OUT_OF_MEMORY; the process goes on. */
   readonly limits?: ResourceLimits;

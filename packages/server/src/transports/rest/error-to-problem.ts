@@ -55,7 +55,7 @@ function ofValidation({ validation = [], validationContext = "body" }: FastifyEr
     const { keys: unknown }: Readonly<Record<string, unknown>> = params;
     // One problem per unknown field, under its own name.
     if (Array.isArray(unknown)) {
-      return unknown.map((key) => ({ in: place, field: [...at, key].join("."), problem: "is not known here" }));
+      return unknown.map((key) => ({ in: place, field: [...at, key].join("."), problem: "is not a known field" }));
     }
     return [{ in: place, field: at.join(".") || place, problem: message }];
   });

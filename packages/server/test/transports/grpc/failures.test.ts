@@ -45,7 +45,7 @@ describe("a wrong check", () => {
     const { client, service } = await served(rules);
     const tricky = check({ endpoint: `/${"a/..;%2f".repeat(30)}` });
     const refused = { code: status.INVALID_ARGUMENT };
-    const details = "endpoint: can be read in too many ways: send a normalized path";
+    const details = "endpoint: is too ambiguous: send a normalized path";
     await expect(call(client, client.checkRateLimit, tricky)).rejects.toMatchObject({ ...refused, details });
     const { errors } = await call(client, client.checkRateLimitBatch, { checks: [tricky] });
     expect(errors).toMatchObject([{ index: 0, field: "endpoint", ...refused }]);
@@ -73,7 +73,7 @@ describe("a wrong check", () => {
         : bytes;
       await expect(sendBytes(address, method, wrapped, by("admin"))).rejects.toMatchObject({
         code: status.INVALID_ARGUMENT,
-        details: expect.stringContaining("cannot be read"),
+        details: expect.stringContaining("not valid protobuf"),
       });
     }
     expect(mistakes).toEqual([]);

@@ -30,7 +30,7 @@ describe.each(SIZES)("a replacement by %d rules", (count) => {
 
   it.each([
     ["a limit of zero", { limit: 0 }, "limit", "must be a whole number from 1 to 2^53 - 1"],
-    ["a field that nobody knows", { color: "red" }, "color", "is not known here"],
+    ["a field that nobody knows", { color: "red" }, "color", "is not a known field"],
     ["a pattern of nothing", { endpoint_pattern: "" }, "endpoint_pattern", expect.stringContaining("slash")],
   ])("is refused with %s, and the field is named", async (_, last, field, problem) => {
     service = await startService();
@@ -43,7 +43,7 @@ describe.each(SIZES)("a replacement by %d rules", (count) => {
   it("is refused if it is no list, or has more than that", async () => {
     service = await startService();
     const more = await service.ask("PUT", "/api/v1/rules", { body: { rules: rules(count), color: "red" } });
-    expect([more.status, more.body.errors]).toMatchObject([400, [{ field: "color", problem: "is not known here" }]]);
+    expect([more.status, more.body.errors]).toMatchObject([400, [{ field: "color", problem: "is not a known field" }]]);
     const none = await service.ask("PUT", "/api/v1/rules", { body: { rules: Object.assign({}, rules(count)) } });
     expect([none.status, none.body.errors]).toMatchObject([400, [{ in: "body", field: "rules" }]]);
   });
