@@ -35,7 +35,7 @@ describe("headgate config", () => {
     [["config", "--config", "none.yaml"], /^headgate: none\.yaml: no such file/, 2],
     [["config", "--admin-key", "x"], /^headgate: unknown option '--admin-key'/],
     [["serve", "--data", "--http"], /^headgate: --data: needs a value/],
-    [["serve", "--http", "0.0.0.0:1", "--grpc", "off"], /^headgate: --http: 0\.0\.0\.0 can be reached by others/],
+    [["serve", "--http", "0.0.0.0:1", "--grpc", "off"], /^headgate: --http: other machines can reach 0\.0\.0\.0/],
   ])("%j is refused in one line", async (args, message, code = 1) => {
     const run = await headgate(args, { cwd: folder });
     expect(run.stderr).toMatch(message);

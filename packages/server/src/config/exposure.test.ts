@@ -6,7 +6,7 @@ const TLS = { "tls-cert": "c", "tls-key": "k" };
 
 describe("an address that others can reach", () => {
   it.each<[SettingSources["flags"], RegExp]>([
-    [{ http: "0.0.0.0:80" }, /^--http: 0\.0\.0\.0 can be reached by others/],
+    [{ http: "0.0.0.0:80" }, /^--http: other machines can reach 0\.0\.0\.0/],
     [{ http: "[::]:80" }, /^--http/],
     [{ http: "headgate.example:80" }, /^--http/],
     [{ http: "127.example:80" }, /^--http/],

@@ -29,17 +29,17 @@ import {
 /** One setting: `skew_bound` in a file, `HEADGATE_SKEW_BOUND` in the environment, `--skew-bound` as a flag. */
 export interface SettingShape {
   readonly name: string;
-  /** What stands behind the flag in its help: nothing if it is a switch, undefined if there is no flag. */
+  /** The placeholder after the flag in its help: empty for a switch, undefined if there is no flag. */
   readonly takes: string | undefined;
   readonly about: string;
-  /** All that it may be, where that is a short list. */
+  /** All possible values, if there are few. */
   readonly values?: readonly string[];
 }
 
 export interface Field<T> extends SettingShape {
   readonly initial: T;
   readonly parse: Parse<T>;
-  /** How it is shown: without what is secret. */
+  /** The value as text, without secrets. */
   readonly show: (value: T) => string;
 }
 
@@ -49,7 +49,7 @@ function field<T>(name: string, details: Omit<Field<T>, "name" | "show"> & Parti
 
 type Optional = string | undefined;
 
-/** Every setting there is. Help, the environment, the file and `headgate config` are made from it. */
+/** Every setting. The help, the environment, the file and `headgate config` are derived from it. */
 export const fields = {
   http: field<Address>("http", {
     takes: "<host:port>",
@@ -117,7 +117,7 @@ export const fields = {
     parse: path,
   }),
   adminKey: field<Optional>("admin_key", {
-    // Everybody on the machine can read the arguments of a process.
+    // Other users of the machine can read the arguments of a process.
     takes: undefined,
     about: "the first admin key; by default, one is generated and shown once",
     initial: undefined,

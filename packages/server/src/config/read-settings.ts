@@ -5,7 +5,7 @@ import { allSettings, type Field, fields, flagOf, type SettingShape, variableOf 
 import type { Settings, TlsFiles } from "./settings.ts";
 import { suggestion } from "./suggestion.ts";
 
-/** Where settings may come from; a flag wins over the environment, and that over the file. */
+/** Where settings come from. Flags take precedence over the environment, and that over the file. */
 export interface SettingSources {
   /** By flag, without the dashes; `config` names the file. */
   readonly flags: Readonly<Record<string, string | true | undefined>>;
@@ -14,7 +14,7 @@ export interface SettingSources {
 
 export interface ReadSettings {
   readonly settings: Settings;
-  /** Every setting as it may be shown, and where it was found. */
+  /** Every setting without secrets, and where it was found. */
   readonly shown: readonly ShownSetting[];
 }
 
@@ -59,7 +59,11 @@ export function readSettings(sources: SettingSources): ReadSettings {
     logFile: reading.take(fields.logFile),
   };
   if (settings.redis !== undefined && settings.zookeeper !== undefined) {
-    throw new HeadgateError("HG_BAD_OPTION", "--zookeeper", "stands beside --redis: counters live in one of them");
+    throw new HeadgateError(
+      "HG_BAD_OPTION",
+      "--zookeeper",
+      "is mutually exclusive with --redis: give only one of them",
+    );
   }
   return { settings, shown: reading.shown };
 }
@@ -71,7 +75,7 @@ function tlsFrom(reading: Reading): TlsFiles | undefined {
   if (cert !== undefined && key !== undefined) return { cert, key, clientCa };
   const alone = [fields.tlsCert, fields.tlsKey, fields.tlsClientCa].find((_, index) => [cert, key, clientCa][index]);
   if (alone === undefined) return undefined;
-  throw new HeadgateError("HG_BAD_OPTION", flagOf(alone), "stands alone: TLS needs both --tls-cert and --tls-key");
+  throw new HeadgateError("HG_BAD_OPTION", flagOf(alone), "needs both --tls-cert and --tls-key");
 }
 
 interface Found {
@@ -112,7 +116,7 @@ class Reading {
     if (given !== undefined) return required({ text: String(given), at: flag, from: flag });
     const variable = variableOf(field);
     const text = this.env[variable];
-    // Set to nothing is how compose files and shells write that it is not set.
+    // Compose files and shells write an unset variable as an empty one.
     if (text !== undefined && text !== "") return { text, at: variable, from: variable };
     return this.file.get(field.name);
   }
@@ -123,16 +127,16 @@ function required(found: Found): Found {
   return found;
 }
 
-/** Kubernetes describes a service that is called headgate in variables of these names. */
+/** Kubernetes sets these variables for a service that is called headgate. */
 const KUBERNETES = /^HEADGATE_(SERVICE_(HOST|PORT)(_.+)?|PORT(_\d+_(TCP|UDP|SCTP)(_.+)?)?)$/;
-/** What other commands, and the project's own tests, read. */
+/** Variables of other commands and of the project's own tests. */
 const OF_OTHERS = ["HEADGATE_KEY", "HEADGATE_RUNS"];
 
 function refuseUnknownVariables(env: SettingSources["env"]): void {
   const known = new Set([CONFIG_VARIABLE, ...allSettings.map(variableOf)]);
   for (const name of Object.keys(env)) {
     if (!name.startsWith("HEADGATE_") || known.has(name) || KUBERNETES.test(name) || OF_OTHERS.includes(name)) continue;
-    throw new HeadgateError("HG_BAD_OPTION", name, `is no setting of Headgate${suggestion(name, known)}`);
+    throw new HeadgateError("HG_BAD_OPTION", name, `is not a setting of Headgate${suggestion(name, known)}`);
   }
 }
 
@@ -147,16 +151,16 @@ function readFile(file: string): Map<string, Found> {
   }
   const content: unknown = document.toJS() ?? {};
   if (typeof content !== "object" || content === null || Array.isArray(content)) {
-    throw new HeadgateError("HG_BAD_OPTION", file, "must be settings with their values, as in http: 127.0.0.1:8080");
+    throw new HeadgateError("HG_BAD_OPTION", file, "must be a YAML mapping of settings, such as http: 127.0.0.1:8080");
   }
   const known = new Set(allSettings.map(({ name }) => name));
   const found = new Map<string, Found>();
   for (const [name, value] of Object.entries(content)) {
     const at = `${file}: ${name}`;
     if (!known.has(name)) {
-      throw new HeadgateError("HG_BAD_OPTION", at, `is no setting of Headgate${suggestion(name, known)}`);
+      throw new HeadgateError("HG_BAD_OPTION", at, `is not a setting of Headgate${suggestion(name, known)}`);
     }
-    // A name without a value is one that is not set.
+    // A name without a value counts as not set.
     if (value === null) continue;
     found.set(name, required({ text: textOf(value, at), at, from: file }));
   }
@@ -173,8 +177,8 @@ function readText(file: string): string {
   }
 }
 
-/** What YAML made of a value, as text again: each setting has its own rules for it. */
+/** A YAML value as text, since each setting has its own parser. */
 function textOf(value: unknown, at: string): string {
   if (["string", "number", "boolean"].includes(typeof value)) return String(value);
-  throw new HeadgateError("HG_BAD_OPTION", at, "must be one value");
+  throw new HeadgateError("HG_BAD_OPTION", at, "must be a single value");
 }

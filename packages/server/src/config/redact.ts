@@ -1,8 +1,8 @@
 const HIDDEN = "***";
 
-/** A URL that may be shown: whoever it names, his password is not told, nor what a query may hold of secrets. */
+/** A URL without its password and query, which may contain secrets. */
 export function redactUrl(text: string): string {
-  // Not through URL alone: what cannot be parsed may hold a password all the same.
+  // Not only by URL, since text that cannot be parsed may still contain a password.
   return text
     .replace(/^([^:/?#]+:\/\/)([^/?#]*)@/, (_all, scheme: string, user: string) => `${scheme}${withoutPassword(user)}@`)
     .replace(/([?&](?:password|pass|auth|token|sslpassword)=)[^&#]*/gi, `$1${HIDDEN}`);

@@ -1,7 +1,7 @@
-/** The known name that was probably meant, as words to put behind a refusal; nothing if none is near. */
+/** The known name that was probably meant, as text to append to an error; empty if none is close. */
 export function suggestion(name: string, known: Iterable<string>): string {
   let nearest = "";
-  // Two names that differ in more than a third are different words.
+  // Names that differ in more than a third of their letters are different words.
   let least = Math.max(2, Math.ceil(name.length / 3)) + 1;
   for (const each of known) {
     const steps = editsBetween(name, each);
@@ -13,7 +13,7 @@ export function suggestion(name: string, known: Iterable<string>): string {
   return nearest === "" ? "" : ` (did you mean ${nearest}?)`;
 }
 
-/** How many letters to add, drop, change or swap with the next. */
+/** The number of letters to add, remove, change or swap with the next. */
 function editsBetween(a: string, b: string): number {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);

@@ -3,7 +3,7 @@ import { HeadgateError, type Rate } from "headgate";
 import { parseRedisAddress } from "headgate/redis";
 import type { Address, LogFormat } from "./settings.ts";
 
-/** Reads a value from text; `at` is what the user calls the setting. */
+/** Parses a value. `at` is how the user named the setting. */
 export type Parse<T> = (text: string, at: string) => T;
 
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
@@ -16,9 +16,10 @@ const LOOPBACK = "127.0.0.1";
 export function address(text: string, at: string): Address {
   const parts = /^(?:\[([^\]]+)\]:|([^:\s]+):|)(\d{1,5})$/.exec(text);
   const port = Number(parts?.[3]);
-  if (parts === null || port > 65_535) throw refusal(at, `must be an address and a port as in ${LOOPBACK}:8080`, text);
+  if (parts === null || port > 65_535)
+    throw refusal(at, `must be an address and a port such as ${LOOPBACK}:8080`, text);
   const [, v6, host = v6 ?? LOOPBACK] = parts;
-  if (v6 !== undefined && isIP(v6) !== 6) throw refusal(at, "has no IPv6 address between its brackets", text);
+  if (v6 !== undefined && isIP(v6) !== 6) throw refusal(at, "must have an IPv6 address between the brackets", text);
   return { host, port };
 }
 
@@ -39,18 +40,18 @@ export function text(value: string): string {
   return value;
 }
 
-/** A URL with one of these schemes. The refusal does not quote it: it may hold a password. */
+/** A URL with one of these schemes. Errors do not quote it, since it may contain a password. */
 export function url(...schemes: readonly string[]): Parse<string> {
   return (text, at) => {
     const parsed = URL.canParse(text) ? new URL(text) : undefined;
     if (parsed === undefined || !schemes.includes(parsed.protocol.slice(0, -1)) || parsed.hostname === "") {
-      throw new HeadgateError("HG_BAD_OPTION", at, `must be a URL as in ${schemes[0]}://user:password@host`);
+      throw new HeadgateError("HG_BAD_OPTION", at, `must be a URL such as ${schemes[0]}://user:password@host`);
     }
     return text;
   };
 }
 
-/** One server, a cluster or sentinels. The refusal does not quote it: it may hold a password. */
+/** One server, a cluster or sentinels. Errors do not quote it, since it may contain a password. */
 export function redisUrl(text: string, at: string): string {
   parseRedisAddress(text, at);
   return text;
@@ -59,7 +60,8 @@ export function redisUrl(text: string, at: string): string {
 /** `host:port,host:port`. */
 export function hosts(text: string, at: string): string {
   for (const host of text.split(",")) {
-    if (!/^[^\s:/]+(:\d{1,5})?$/.test(host)) throw refusal(at, "must be hosts as in 10.0.0.1:2181,10.0.0.2:2181", text);
+    if (!/^[^\s:/]+(:\d{1,5})?$/.test(host))
+      throw refusal(at, "must be a list of hosts such as 10.0.0.1:2181,10.0.0.2:2181", text);
   }
   return text;
 }
@@ -83,18 +85,18 @@ export function logFormat(text: string, at: string): LogFormat {
 
 export function count(text: string, at: string): number {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : 0;
-  if (value < 1) throw refusal(at, "must be a whole number from 1 on", text);
+  if (value < 1) throw refusal(at, "must be a whole number, at least 1", text);
   return value;
 }
 
 /** Seconds, as milliseconds. */
 export function seconds(text: string, at: string): number {
   const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : 0;
-  if (value <= 0 || value > 1e9) throw refusal(at, "must be a number of seconds above 0", text);
+  if (value <= 0 || value > 1e9) throw refusal(at, "must be a number of seconds greater than 0", text);
   return value * 1000;
 }
 
-/** Beyond that, a connection that is silent is given up, whoever waits. */
+/** A connection that is silent for longer is closed in any case. */
 const LONGEST_CALL_MS = 1_000;
 
 /** `250ms`, `0.25s`, or `250`, which is milliseconds. */
@@ -105,35 +107,35 @@ export function milliseconds(text: string, at: string): number {
   return value;
 }
 
-/** `1000/m`: so many in a second, a minute, an hour or a day. */
+/** `1000/m`: a number per second, minute, hour or day. */
 export function rate(text: string, at: string): Rate {
   const [, count, unit] = /^([1-9]\d{0,8})\/(s|m|h|d)$/.exec(text) ?? [];
   if (unit !== "s" && unit !== "m" && unit !== "h" && unit !== "d") {
-    throw refusal(at, "must be a rate as in 1000/m, by s, m, h or d", text);
+    throw refusal(at, "must be a rate such as 1000/m, with the unit s, m, h or d", text);
   }
   return `${Number(count)}/${unit}`;
 }
 
 const UNITS_MS = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000 } as const;
 
-/** `90d`, `1h`, `30m`, `15s`: from one such text to another. */
+/** `90d`, `1h`, `30m` or `15s`, within bounds. */
 export function duration(least: string, most: string): Parse<number> {
   const bounds = [durationMs(least) ?? 0, durationMs(most) ?? 0];
   return (text, at) => {
     const value = durationMs(text) ?? -1;
     if (value < bounds[0] || value > bounds[1])
-      throw refusal(at, `must be a time from ${least} to ${most}, as in 1h`, text);
+      throw refusal(at, `must be a duration from ${least} to ${most}, such as 1h`, text);
     return value;
   };
 }
 
-/** The same, or `off`. */
+/** A duration, or `off`. */
 export function durationOrOff(least: string, most: string): Parse<number | "off"> {
   const parse = duration(least, most);
   return (text, at) => (text === "off" ? text : parse(text, at));
 }
 
-/** In the largest unit that it is a whole number of. */
+/** In the largest unit that divides it. */
 export function durationText(ms: number | "off"): string {
   if (ms === "off") return ms;
   const [unit, length] = Object.entries(UNITS_MS).find(([, length]) => ms % length === 0 && ms > 0) ?? [

@@ -140,7 +140,7 @@ describe("a node that cannot start", () => {
       [{ flags: ["--http", `127.0.0.1:${port}`] }, /^headgate: --http: 127\.0\.0\.1:\d+ is taken/],
       [{ flags: ["--grpc", `127.0.0.1:${port}`] }, /^headgate: --grpc: 127\.0\.0\.1:\d+ is taken/],
       [{ flags: ["--redis", "redis://:s3cr3t-word@:6379/nowhere"] }, /^headgate: --redis: must be a URL/],
-      [{ flags: ["--http", "0.0.0.0:0"] }, /^headgate: --http: 0\.0\.0\.0 can be reached by others/],
+      [{ flags: ["--http", "0.0.0.0:0"] }, /^headgate: --http: other machines can reach 0\.0\.0\.0/],
     ];
     try {
       await Promise.all(
