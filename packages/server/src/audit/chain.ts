@@ -38,7 +38,7 @@ function inOrder(value: unknown): unknown {
   return Object.fromEntries(sorted.map(([name, inner]) => [name, inOrder(inner)]));
 }
 
-/** A chain that was written anew breaks at every entry: no more than this many breaks are kept. */
+/** A rewritten chain breaks at every entry, so only this many breaks are kept. */
 const MOST_BREAKS = 100;
 
 /**
@@ -108,10 +108,10 @@ export class ChainWalk {
     if (anchor.seq > purgedTo.seq) {
       this.break(
         purgedTo.seq + 1,
-        `${numbered(purgedTo.seq + 1, anchor.seq)} missing at the beginning of the chain, and no purge is recorded that removed so much`,
+        `${numbered(purgedTo.seq + 1, anchor.seq)} missing at the beginning of the chain, and no recorded purge removed that many`,
       );
     } else if (anchor.seq === purgedTo.seq && anchor.hash !== purgedTo.hash) {
-      this.break(anchor.seq, "the recorded beginning of the chain is not the one that the last purge left");
+      this.break(anchor.seq, "the recorded beginning of the chain does not match the last purge");
     }
   }
 
@@ -136,9 +136,9 @@ export class ChainWalk {
 /** `previousHash` is absent if the entry before this one is missing. */
 function problemOf(entry: AuditEntry, previousHash: string | undefined): string | undefined {
   if (entry.unreadable !== undefined) return `the entry cannot be read: ${entry.unreadable}`;
-  if (entry.hash !== hashOf(entry)) return "the entry is not as it was written";
+  if (entry.hash !== hashOf(entry)) return "the entry was changed after it was written";
   if (previousHash === undefined || entry.previous_hash === previousHash) return undefined;
-  return "the entry does not continue the one before it: one of them was replaced or moved";
+  return "the entry does not follow from the one before it: one of them was replaced or moved";
 }
 
 function numbered(first: number, last: number): string {

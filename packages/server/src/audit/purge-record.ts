@@ -6,8 +6,8 @@ export const AUDIT_SUBJECT = "audit";
 export const PURGE_ACTION = "audit.purge";
 
 /**
- * What the chain says about its own beginning: all entries up to this one were removed by a purge. Without it, a
- * beginning that somebody removed would look like one that was purged.
+ * The chain's own record of its beginning: a purge removed all entries up to this one. Without it, entries removed by
+ * hand would look as if they had been purged.
  */
 export function purgeEvent(at: number, purgedTo: Link, olderThan: number | null): AuditEvent {
   const { seq, hash } = purgedTo;

@@ -164,10 +164,10 @@ async function beyondHead(db: Kysely<Tables>): Promise<ChainBreak | undefined> {
     .orderBy("seq")
     .limit(1)
     .executeTakeFirst();
-  return row && { seq: row.seq, problem: "the entry was added beyond the end of the chain" };
+  return row && { seq: row.seq, problem: "the entry was added after the end of the chain" };
 }
 
-/** What somebody has written into the table by hand need not be a time, or JSON. */
+/** Rows edited by hand may not contain valid times or JSON. */
 function entryOf({ at, before, after, ...row }: AuditRow): AuditEntry {
   const time = parsed("at", at, () => new Date(at).toISOString());
   const fields = [

@@ -52,14 +52,14 @@ export class Ledger {
   }
 
   /**
-   * A change that may take long, and may be made by another connection: after all that was asked for before it, and
-   * before all that is to be written later. So nobody waits for a lock until he gives up.
+   * A change that may take long and may use another connection. It runs after all writes requested before it and before
+   * all later ones, so that none of them times out waiting for its lock.
    */
   writeLong<Result>(work: (now: Pick<Ledger, "read" | "write">) => Promise<Result>): Promise<Result> {
     const before = [...this.underway];
     const running = this.guarded(async () => {
       await Promise.allSettled(before);
-      // Another connection would make a file anew that was removed.
+      // Another connection would recreate a file that was removed.
       await this.engine.ping();
       const result = await work({
         read: (question) => this.readNow(question),
@@ -95,7 +95,7 @@ export class Ledger {
   }
 
   private async guarded<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (this.closed) throw new DatabaseError("HG_DATABASE_CLOSED", "it was closed by this process");
+    if (this.closed) throw new DatabaseError("HG_DATABASE_CLOSED", "closed by this process");
     const running = work();
     this.underway.add(running);
     try {
@@ -200,7 +200,7 @@ function asKept(event: AuditEvent): AuditEvent {
   };
 }
 
-/** Does to any number of items what a statement can do to some. In between, whoever waits for this thread has his turn. */
+/** Applies a statement to any number of items in portions, letting other work run in between. */
 export async function inParts<Item>(items: readonly Item[], work: (some: Item[]) => Promise<unknown>): Promise<void> {
   for (let from = 0; from < items.length; from += ITEMS_AT_ONCE) {
     if (from > 0) await new Promise(setImmediate);

@@ -38,13 +38,13 @@ export class ChangeFeed {
   }
 
   onChange(listener: (change: Change) => void): () => void {
-    // A wrapper: the same function given twice is told twice, and stopped each for itself.
+    // Wrapped, so that a function registered twice is called twice and removed separately.
     const own = (change: Change) => listener(change);
     this.listeners.add(own);
     return () => this.listeners.delete(own);
   }
 
-  /** Answers when all is told that was committed before the call. Never fails: what cannot be read now is read later. */
+  /** Resolves when all changes committed before the call were delivered. Never fails: what cannot be read now is read later. */
   catchUp(): Promise<void> {
     // A reading that has begun may have begun too early; one that has not serves all who came since.
     this.next ??= this.reading.then(() => {
@@ -65,8 +65,8 @@ export class ChangeFeed {
     try {
       for (const change of await this.changes()) this.tell(change);
     } catch {
-      // Whoever needs the database learns by himself that it is gone. When it is back, it may be another one (a
-      // backup, a replica that was behind): its numbers say nothing about what was told here.
+      // Callers of the database notice on their own that it is down. When it is back, it may be another one (a
+      // backup, a replica that lagged), whose revisions say nothing about what was delivered here.
       this.revision = undefined;
     }
   }
@@ -98,7 +98,7 @@ export class ChangeFeed {
       try {
         listener(change);
       } catch (error) {
-        // Whoever listens must not be able to keep a change from the others.
+        // One listener must not keep a change from the others.
         process.emitWarning(error instanceof Error ? error : String(error));
       }
     }
@@ -118,7 +118,7 @@ function changeOf({ kind, user_id }: ChangeRow): Change {
   return kind === "rules" || kind === "keys" ? { kind } : { kind: "all" };
 }
 
-/** A hundred rules written one by one are one reason to read the rules anew. */
+/** A hundred rules written one by one cause a single reread. */
 function distinct(changes: readonly Change[]): readonly Change[] {
   const seen = new Map(changes.map((change) => [JSON.stringify(change), change]));
   return [...seen.values()];

@@ -46,7 +46,7 @@ function decoded(cursor: string): unknown {
 }
 
 function badCursor(): HeadgateError {
-  return new HeadgateError("HG_BAD_OPTION", "cursor", "must be the one that the page before ended with");
+  return new HeadgateError("HG_BAD_OPTION", "cursor", "must be the value of next on the previous page");
 }
 
 function isPlace(place: unknown): place is string | number {

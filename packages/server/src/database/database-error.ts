@@ -15,7 +15,7 @@ export type DatabaseErrorCode = keyof typeof databaseErrorCodes;
 
 /**
  * A failure of the database, not a mistake of the caller. What was asked for was not done, with one exception: when the
- * connection broke between a commit and its answer (HG_DATABASE_UNREACHABLE), nobody here knows.
+ * connection broke between a commit and its answer (HG_DATABASE_UNREACHABLE), the outcome is unknown.
  */
 export class DatabaseError extends Error {
   override readonly name: string = "DatabaseError";

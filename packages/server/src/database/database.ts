@@ -28,7 +28,7 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** `all`: changes may have been missed (a lost connection): whatever is cached is to be read anew. */
+/** `all`: changes may have been missed (a lost connection), so everything cached must be reread. */
 export type Change =
   | { readonly kind: "rules" }
   | { readonly kind: "user"; readonly user_id: string }
@@ -95,7 +95,7 @@ export interface Imported {
 }
 
 export interface UserTable {
-  /** Of somebody unknown: no tier, nothing custom, version 0. */
+  /** An unknown user has no tier, no custom limits, and version 0. */
   get(id: string): Promise<Standing>;
   /** Of all of whom anything is stored; undefined if they are more than so many. */
   ids(most: number): Promise<readonly string[] | undefined>;

@@ -8,7 +8,7 @@ import { overrideOf } from "./user-table.ts";
 
 /** In between, others get their turn. */
 const USERS_AT_ONCE = 100;
-/** A page of users with very many limits ends early, so that nobody waits for it to be written. */
+/** A page of users with very many limits ends early, so that writing it does not take long. */
 const LONGEST_PAGE = 1024 * 1024;
 
 /** Users in the order of their ids. A page may be shorter than its limit and have a next one all the same. */

@@ -49,6 +49,10 @@ export async function openDatabase({ postgres, data, threads = true }: DatabaseO
   async function open() {
     if (postgres !== undefined) return openPostgres(postgres);
     if (data !== undefined) return openSqlite(data);
-    throw new HeadgateError("HG_BAD_OPTION", "data", "must be the folder of the database, unless `postgres` is given");
+    throw new HeadgateError(
+      "HG_BAD_OPTION",
+      "data",
+      "is required unless `postgres` is given: the folder of the database",
+    );
   }
 }

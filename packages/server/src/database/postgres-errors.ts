@@ -8,28 +8,28 @@ export function postgresError(error: unknown, place: string): DatabaseError {
   return new DatabaseError(code, `${place}: ${adviceOn[code]} (${said})`, { cause: error });
 }
 
-/** Whether the connection is of no use any more. */
+/** Whether the connection was lost. */
 export function isConnectionLost(error: unknown): boolean {
   return codeOf(error) === "HG_DATABASE_UNREACHABLE";
 }
 
-/** The server's own code, if it was the server that spoke. */
+/** The SQLSTATE, if the error comes from the server. */
 function sqlStateOf(error: unknown): string | undefined {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
 }
 
 const adviceOn: Record<DatabaseErrorCode, string> = {
-  HG_DATABASE_LOCKED: "another transaction is in the way: look for long ones in pg_stat_activity",
-  HG_DATABASE_UNREACHABLE: "it cannot be reached: check that it runs, and its host and port",
+  HG_DATABASE_LOCKED: "another transaction holds a lock: look for long transactions in pg_stat_activity",
+  HG_DATABASE_UNREACHABLE: "unreachable: check that it is running, and its host and port",
   HG_DATABASE_REFUSED:
-    "it refuses: check the user, the password, the name of the database, and the user's rights in it",
-  HG_DATABASE_READ_ONLY: "it cannot be written: give the URL of the primary, not of a replica",
-  HG_DATABASE_FULL: "there is no room left: free some on its disk; nothing was changed",
-  HG_DATABASE_CORRUPT: "its files are damaged: restore a backup",
-  HG_DATABASE_NEWER_SCHEMA: "a newer version of Headgate has changed it: start that version",
-  HG_DATABASE_CLOSED: "it was closed",
-  HG_DATABASE_FAILED: "it answered with an error",
+    "access denied: check the user, the password, the name of the database, and the permissions of the user",
+  HG_DATABASE_READ_ONLY: "read-only: use the URL of the primary, not of a replica",
+  HG_DATABASE_FULL: "the disk is full: free some space; nothing was changed",
+  HG_DATABASE_CORRUPT: "the files are damaged: restore a backup",
+  HG_DATABASE_NEWER_SCHEMA: "a newer version of Headgate has changed the tables: start that version",
+  HG_DATABASE_CLOSED: "closed",
+  HG_DATABASE_FAILED: "failed",
 };
 
 /** By the code or its class, its first two characters. */

@@ -8,7 +8,7 @@ interface Heard {
   readonly lost: () => void;
 }
 
-/** Hears what is announced on a channel, over a connection of its own that is made anew whenever it breaks. */
+/** Listens on a channel over its own connection, which is restored whenever it breaks. */
 export class PostgresListener {
   private readonly stop = new AbortController();
   private readonly running: Promise<void>;

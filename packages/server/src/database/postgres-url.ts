@@ -15,5 +15,9 @@ export function shownUrl(url: string): string {
 }
 
 function notAUrl(): HeadgateError {
-  return new HeadgateError("HG_BAD_OPTION", "postgres", "must be a URL, as in postgres://user:password@host:5432/name");
+  return new HeadgateError(
+    "HG_BAD_OPTION",
+    "postgres",
+    "must be a URL such as postgres://user:password@host:5432/name",
+  );
 }

@@ -11,7 +11,7 @@ import type { Tables } from "./tables.ts";
 
 const CHANNEL = "headgate_changes";
 
-/** What the writers of all nodes take in turn; any number does that nobody else uses. */
+/** The advisory lock that the writers of all nodes take; any number that is otherwise unused. */
 const WRITERS_LOCK = 0x6865_6164;
 
 const CONNECT_MS = 5_000;
@@ -36,7 +36,7 @@ class PostgresEngine implements Engine {
   /** For when announcements do not come, as through a pooler that does not know them. */
   readonly pollMs = 500;
   readonly errorOf: (error: unknown) => DatabaseError;
-  // Private, so that nobody who prints the database prints the password.
+  // Private, so that printing the database does not print the password.
   readonly #settings: pg.ClientConfig;
   private listener: PostgresListener | undefined;
 
@@ -119,7 +119,7 @@ function databaseOf(settings: pg.PoolConfig, first?: string): Kysely<Tables> {
       getTypeParser: (oid, format) => (oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format)),
     },
   });
-  // A connection that breaks fails the query that is running on it; nobody else needs to know. Without these handlers
+  // A broken connection fails the query that is running on it, which is enough. Without these handlers
   // the process would end: the pool listens only to idle connections, and emits what it hears.
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));

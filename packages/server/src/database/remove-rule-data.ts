@@ -31,7 +31,7 @@ async function limitedUsers(db: Kysely<Tables>, gone: ReadonlySet<string>): Prom
     }
     last = rows.at(-1)?.user_id;
     if (last === undefined) return found;
-    // Whoever waits for this thread has his turn.
+    // Lets other work run.
     await new Promise(setImmediate);
   }
 }

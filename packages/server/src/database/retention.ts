@@ -20,7 +20,7 @@ export const RETENTION_MS = {
 /** Each purge of the audit log is an entry of its own, so it waits until there is a day's worth to remove. */
 const PURGE_EVERY_MS = DAY;
 
-/** So many rows go with one transaction, so that nobody waits long for a purge that is overdue. */
+/** Rows per transaction: few enough that an overdue purge does not block others for long. */
 const ROWS_AT_ONCE = 1_000;
 
 type Retained = keyof typeof RETENTION_MS;

@@ -161,7 +161,7 @@ async function allRules(db: Kysely<Tables>): Promise<readonly RateLimitRule[]> {
       .execute();
     for (const row of rows) rules.push(ruleOf(row));
     if (rows.length < ROWS_AT_ONCE) return rules;
-    // Whoever waits for this thread has his turn.
+    // Lets other work run.
     await new Promise(setImmediate);
   }
 }

@@ -16,7 +16,7 @@ export interface Engine {
   announce(db: Transaction<Tables>): Promise<void>;
   /** `wake` when another node has announced changes, `lost` when announcements may have been missed. */
   listen(heard: { readonly wake: () => void; readonly lost: () => void }): void;
-  /** Asks any number of questions about one moment. However long it takes, nobody waits for it. */
+  /** Runs any number of queries on one snapshot, without blocking others however long it takes. */
   snapshot<Result>(questions: (db: Kysely<Tables>) => Promise<Result>): Promise<Result>;
   /** Runs a question to the database, again if it is one that passes. */
   ask<Result>(question: () => Promise<Result>): Promise<Result>;

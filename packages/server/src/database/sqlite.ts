@@ -16,7 +16,7 @@ export async function openSqlite(folder: string): Promise<Engine> {
   const path = join(folder, "headgate.db");
   try {
     return await patiently(async () => {
-      // Each time anew: see FileDriver for what a locked file leaves behind in a connection.
+      // A new one each time: see FileDriver for what a locked file leaves behind in a connection.
       const engine = new SqliteEngine(path);
       try {
         await engine.prepare();
@@ -44,7 +44,7 @@ async function patiently<Result>(work: () => Promise<Result>): Promise<Result> {
   }
 }
 
-/** With those above it. Node's own way never ends where a system has folders that nobody can make, as in /proc. */
+/** Creates parent folders too. Node's recursive option never ends where folders cannot be created, as in /proc. */
 function makeFolder(path: string, isLastTry = false): void {
   try {
     mkdirSync(path, { mode: 0o700 });
@@ -226,16 +226,16 @@ function errorOf(error: unknown, path: string): DatabaseError {
 }
 
 const adviceOn: Record<DatabaseErrorCode, string> = {
-  HG_DATABASE_LOCKED: `another process holds it for more than ${PATIENCE_MS / 1000} s: end that process, or its transaction`,
-  HG_DATABASE_UNREACHABLE: "it cannot be opened or is gone: check the path, and that its folder is there",
-  HG_DATABASE_REFUSED: "this user may not open it: check the owner and the mode of the file and of its folder",
+  HG_DATABASE_LOCKED: `another process has held the lock for more than ${PATIENCE_MS / 1000} s: end that process or its transaction`,
+  HG_DATABASE_UNREACHABLE: "cannot be opened or is missing: check the path and its folder",
+  HG_DATABASE_REFUSED: "permission denied: check the owner and the mode of the file and its folder",
   HG_DATABASE_READ_ONLY:
-    "it cannot be written: check its mode, its folder's, and whether the disk is mounted read-only",
-  HG_DATABASE_FULL: "there is no room left: free some on its disk; nothing was changed, and what is there can be read",
-  HG_DATABASE_CORRUPT: "it is damaged or no SQLite database: restore a backup",
-  HG_DATABASE_NEWER_SCHEMA: "a newer version of Headgate has changed it: start that version",
-  HG_DATABASE_CLOSED: "it was closed",
-  HG_DATABASE_FAILED: "it answered with an error",
+    "read-only: check the mode of the file and its folder, and whether the disk is mounted read-only",
+  HG_DATABASE_FULL: "the disk is full: free some space; nothing was changed, and reads still work",
+  HG_DATABASE_CORRUPT: "damaged, or not an SQLite database: restore a backup",
+  HG_DATABASE_NEWER_SCHEMA: "a newer version of Headgate has changed the tables: start that version",
+  HG_DATABASE_CLOSED: "closed",
+  HG_DATABASE_FAILED: "failed",
 };
 
 const codesOfSqlite: Readonly<Record<string, DatabaseErrorCode>> = {

@@ -19,7 +19,7 @@ export function requireStorable(fields: object): void {
       throw new HeadgateError(
         "HG_BAD_OPTION",
         field,
-        "has a NUL or half a surrogate pair in it, which no database keeps",
+        "must not contain a NUL or an unpaired surrogate, which databases cannot store",
       );
     }
     if (field.endsWith("_id") && value.length > LONGEST_ID) {

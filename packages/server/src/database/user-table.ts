@@ -10,7 +10,7 @@ import { canBeId, requireStorable } from "./storable-text.ts";
 import type { OverrideRow, Tables } from "./tables.ts";
 import { millisecondsOf } from "./time.ts";
 
-/** In between, whoever waits for this thread has his turn. */
+/** After each portion, other work can run. */
 const IDS_AT_ONCE = 5_000;
 
 /** Overrides of one user that are in force. Each check of the user looks at all of them. */
@@ -27,7 +27,7 @@ export class SqlUsers implements UserTable {
     return canBeId(id) ? this.ledger.read((db) => standingOf(db, id)) : unknownUser(id);
   }
 
-  /** Part by part: who is added meanwhile may be missing, and is told by the change feed. */
+  /** In portions. Users added meanwhile may be missing; the change feed reports them. */
   async ids(most: number): Promise<readonly string[] | undefined> {
     const ids: string[] = [];
     for (;;) {
@@ -169,7 +169,7 @@ export async function store(db: Kysely<Tables>, { user_id, tier, custom_limits, 
     .execute();
 }
 
-/** What the audit log says of a user: his overrides have entries of their own. */
+/** The user as recorded in the audit log. Overrides have entries of their own. */
 export function settled({ tier, custom_limits, version }: Standing): object {
   return { tier, custom_limits, version };
 }

@@ -75,7 +75,7 @@ describe("headgate audit", () => {
     const { code, stdout, stderr } = await verify();
     expect({ code, stderr }).toEqual({ code: 1, stderr: "" });
     expect(stdout.split("\n")).toEqual([
-      "broken at entry 2: the entry is not as it was written",
+      "broken at entry 2: the entry was changed after it was written",
       "broken at entry 3: the entry cannot be read: after is not valid JSON",
       expect.stringMatching(/^head: 3:/),
       "",
