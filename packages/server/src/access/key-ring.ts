@@ -16,23 +16,23 @@ export interface Principal {
 export type KeyStore = Pick<Database, "keys" | "onChange">;
 
 export interface KeyRingOptions {
-  /** HEADGATE_ADMIN_KEY: has every role, and is kept nowhere. */
+  /** HEADGATE_ADMIN_KEY: has every role, and is not stored. */
   readonly adminKey?: string | undefined;
-  /** Told when the keys could not be read; those known before stay in force, and it is tried again. */
+  /** Called when the keys cannot be read. The previous keys stay valid, and reading is retried. */
   readonly onError?: (error: unknown) => void;
   /** In milliseconds. Default: the system's. */
   readonly now?: () => number;
 }
 
 const ADMIN: Principal = { id: "admin", name: "HEADGATE_ADMIN_KEY", roles: ROLES };
-/** Eight characters can be guessed, but they are somebody's choice; fewer are a mistake. */
+/** Eight characters can be guessed, but may be a deliberate choice; fewer are a mistake. */
 const ADMIN_KEY = /^[\x21-\x7e]{8,512}$/;
 const LONGEST_HEADER = 1_024;
 const BEARER = /^bearer +/i;
-/** A revoked key must be out within a second. */
+/** A revoked key must be rejected within a second. */
 const RETRY_MS = 250;
 
-/** As many headers as are remembered: one for each key, nearly always. */
+/** The most headers remembered: nearly always one for each key. */
 const MOST_HEADERS = 1_000;
 
 /** A key that may be used, ready to compare. */
@@ -52,12 +52,12 @@ class Known {
   }
 }
 
-/** Compared with when there is no such key, so that an unknown id takes as long as a wrong secret. */
+/** Compared with if there is no such key, so that an unknown id takes as long as a wrong secret. */
 const NOBODY = new Known({ id: "", name: "", roles: [] }, Buffer.alloc(32));
 
 /**
- * The keys in force, in memory: who asks is known without a promise, also while the database is gone. The change
- * feed keeps it fresh on every node.
+ * The valid keys, in memory: requests are authenticated synchronously, even while the database is down. The change feed
+ * keeps them up to date on every node.
  */
 export class KeyRing {
   private readonly store: KeyStore;
@@ -67,9 +67,9 @@ export class KeyRing {
   private readonly stopListening: () => void;
   private known: ReadonlyMap<string, Known> = new Map();
   /**
-   * Whose key a header was found to have, for as long as the keys are the same: hashing is the dearest part of a
-   * check. Only right ones get in here. A guess is not compared with them character by character, but by a hash that
-   * is seeded anew in each process: how long that takes says nothing of how near the guess was.
+   * The keys of headers that were accepted, until the keys change: hashing is the most expensive part of a check. Only
+   * valid headers are stored. A Map looks guesses up by a hash with a random seed per process, so the time it takes
+   * reveals nothing about how close a guess was.
    */
   private right = new Map<string, Known>();
   private retry: NodeJS.Timeout | undefined;
@@ -86,7 +86,7 @@ export class KeyRing {
     });
   }
 
-  /** Reads the keys anew. */
+  /** Rereads the keys. */
   async refresh(): Promise<void> {
     this.asked += 1;
     const mine = this.asked;
@@ -109,8 +109,8 @@ export class KeyRing {
   }
 
   /**
-   * Makes the first admin key, if nobody could get in without it, and returns its secret: it is shown once. `keep` is
-   * given it first: a key that cannot be kept is not made.
+   * Creates the first admin key if there is no other, and returns its secret, which is shown once. `keep` receives the
+   * secret first: if it fails, no key is created.
    */
   async makeFirstKey(keep: (secret: string) => Promise<void> = async () => {}): Promise<string | undefined> {
     await this.refresh();
@@ -171,10 +171,10 @@ function secretIn(authorization: string): string | undefined {
 
 function requireAdminKey(key: string): string {
   if (ADMIN_KEY.test(key)) return key;
-  // The key itself is no part of the message.
+  // The message does not contain the key.
   throw new HeadgateError(
     "HG_BAD_OPTION",
     "HEADGATE_ADMIN_KEY",
-    "must have from 8 to 512 printable characters and no blanks: take, say, 32 random bytes in hex",
+    "must have 8 to 512 printable characters and no spaces: use 32 random bytes in hex, for example",
   );
 }

@@ -1,9 +1,9 @@
 import type { Role } from "./api-key.ts";
 
-/** Who may ask: holders of a key with the role, or anybody. */
+/** The role a key needs, or open for requests without a key. */
 export type Permission = Role | "open";
 
-/** Which route needs which role. A route that is not here cannot be made: nothing is open by oversight. */
+/** The role that each route requires. A route that is not listed cannot be registered, so none is open by mistake. */
 export const PERMISSIONS = {
   "GET /": "open",
   "GET /docs": "open",

@@ -5,7 +5,7 @@ import type { ApiKeyRecord, Role } from "./api-key.ts";
 const SECRET_BYTES = 32;
 const KEY_ID_BYTES = 8;
 
-/** A key with what its owner sends: the only time that both are together. */
+/** A new key with its secret, which is not stored. */
 export interface NewKey {
   readonly record: ApiKeyRecord;
   /** `hg_<key_id>_<43 url-safe characters>`: to be shown once. */
@@ -28,12 +28,12 @@ export function makeKey(name: string, roles: readonly Role[], expires: Date | nu
   return { record, secret };
 }
 
-/** The id in a secret; of what is none of ours, whatever stands there. */
+/** The key id in a secret; arbitrary text if the secret is not one of ours. */
 export function keyIdIn(secret: string): string {
   return secret.slice(3, secret.indexOf("_", 3));
 }
 
-/** What is kept of a secret. It is random, so nothing slower is needed to hide it. */
+/** The stored form of a secret. Secrets are random, so a slow hash is not needed. */
 export function hashOf(secret: string): Buffer {
   return createHash("sha256").update(secret).digest();
 }

@@ -1,9 +1,9 @@
 import { type Clock, type MemoryLimiter, rateLimiter, tokenBucket } from "headgate";
 import { addressText, parseAddress } from "headgate/http";
 
-/** Addresses that are remembered. Beyond it new ones share one quota, so that nobody is freed by flooding. */
+/** Addresses that are remembered. Further ones share one quota, so flooding frees no address. */
 const MOST_ADDRESSES = 100_000;
-/** Whoever has one IPv6 address has its /64. */
+/** A client with one IPv6 address has its whole /64 prefix. */
 const IPV6_PREFIX = 64;
 
 type Transport = "rest" | "grpc";
@@ -15,9 +15,9 @@ export interface WrongKeysOptions {
   readonly clock?: Clock;
 }
 
-/** Counts wrong API keys by the address they come from, slows down those that guess, and says so in the log. */
+/** Counts wrong API keys by address, throttles guessing, and logs it. */
 export class WrongKeys {
-  /** So many have been refused so far. */
+  /** Wrong keys so far. */
   readonly counts = { refused: 0, throttled: 0 };
   private readonly limiter: MemoryLimiter<
     Record<"guesses" | "lines" | "lines-of-address", ReturnType<typeof tokenBucket>>
@@ -37,13 +37,13 @@ export class WrongKeys {
     this.log = log;
   }
 
-  /** In how many milliseconds a guess from this address is looked at again; 0 if it is now. */
+  /** Milliseconds until a key from this address is compared again; 0 if it is now. */
   retryAfterMs(address: string): number {
     const decision = this.limiter.peekSync("guesses", keyOf(address));
     return decision.allowed ? 0 : decision.retryAfterMs;
   }
 
-  /** Notes a key that was refused: wrong, or not looked at. */
+  /** Records a rejected key, whether it was compared or not. */
   note(address: string, transport: Transport): void {
     const key = keyOf(address);
     const { allowed } = this.limiter.checkSync("guesses", key);

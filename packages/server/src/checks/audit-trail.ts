@@ -5,7 +5,7 @@ const FLUSH_MS = 1_000;
 /** Written at once at the most. */
 const BATCH = 500;
 const MOST_WAITING = 10_000;
-/** Whoever has many addresses could else fill the disk with being throttled. */
+/** Otherwise a client with many addresses could fill the disk by being throttled. */
 const MOST_A_MINUTE = 1_000;
 const MINUTE_MS = 60_000;
 
@@ -112,7 +112,7 @@ export class AuditTrail {
 }
 
 function lossOf(lost: number, at: string): AuditEvent {
-  const after = { lost, reason: "too many in a minute, or too many while the database was gone" };
+  const after = { lost, reason: "too many in a minute, or too many while the database was unreachable" };
   return {
     at,
     actor_id: "system",

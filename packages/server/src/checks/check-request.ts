@@ -28,7 +28,7 @@ export function requireEndpoint(endpoint: unknown): void {
     throw new RequestError("endpoint", "must be a path such as /api/v1/orders");
   }
   if (endpoint.length > LONGEST_ENDPOINT) {
-    throw new RequestError("endpoint", `must be at most ${LONGEST_ENDPOINT} characters, got ${endpoint.length}`);
+    throw new RequestError("endpoint", `must have at most ${LONGEST_ENDPOINT} characters, got ${endpoint.length}`);
   }
   // Nearly all are short and have nothing to decode.
   if (endpoint.length > MOST_ENDPOINT_PARTS || endpoint.includes("%") || endpoint.includes("\0")) {
@@ -45,9 +45,12 @@ interface Identity {
 /** The identity as the stores' key has it: `user:12345`. All spellings of one address are one key. */
 export function keyOf({ identifier, dimension }: Identity): string {
   if (typeof identifier !== "string") throw new RequestError("identifier", "must be a string");
-  if (identifier === "") throw new RequestError("identifier", "must not be empty: say whose request it is");
+  if (identifier === "") throw new RequestError("identifier", "must not be empty: give the user, address or API key");
   if (identifier.length > LONGEST_IDENTIFIER) {
-    throw new RequestError("identifier", `must be at most ${LONGEST_IDENTIFIER} characters, got ${identifier.length}`);
+    throw new RequestError(
+      "identifier",
+      `must have at most ${LONGEST_IDENTIFIER} characters, got ${identifier.length}`,
+    );
   }
   switch (dimension) {
     case "user":
@@ -63,6 +66,7 @@ export function keyOf({ identifier, dimension }: Identity): string {
 
 function addressOf(identifier: string): string {
   const address = parseAddress(identifier);
-  if (address === undefined) throw new RequestError("identifier", "must be an IPv4 or IPv6 address in dimension ip");
+  if (address === undefined)
+    throw new RequestError("identifier", "must be an IPv4 or IPv6 address when the dimension is ip");
   return addressText(address, IPV6_PREFIX);
 }

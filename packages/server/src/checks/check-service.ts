@@ -107,7 +107,7 @@ class Checks implements CheckService {
     const { operations, reset } = await inTurns(this.resetting(applied, key));
     for (let i = 0; i < operations.length; i += RESET_BATCH) {
       await this.resetTogether(operations.slice(i, i + RESET_BATCH));
-      // Whoever waits for this thread is served: a store in memory does not wait.
+      // Lets other requests run, since a memory store never waits.
       await new Promise(setImmediate);
     }
     const after = { endpoint: endpoint ?? null, rules: reset.slice(0, MOST_AUDITED) };
@@ -253,7 +253,7 @@ class Checks implements CheckService {
       if (those.length === 0) continue;
       const answers = await this.options.stores[consistency].apply("reset", those);
       if (answers.some(({ degraded }) => degraded)) {
-        throw new StoreError("HG_STORE_UNREACHABLE", "does not answer: not all was reset, try again");
+        throw new StoreError("HG_STORE_UNREACHABLE", "does not answer; the reset is incomplete: retry");
       }
     }
     await this.firstToTell?.forget(

@@ -51,7 +51,7 @@ export class StoredUsers {
     }
   }
 
-  /** Asks who there is. It never fails: while the database is gone, nobody is known to lack anything. */
+  /** Reads which users have data. Never fails: while the database is down, any user may have some. */
   async read(): Promise<void> {
     const meanwhile = new Set<string>();
     this.meanwhile = meanwhile;

@@ -41,7 +41,7 @@ export class KeyStates {
     return after(stateOf(this.kept.get(key), now), usage);
   }
 
-  /** The same, and keeps it; `onChange` is told if the key was in another state before. */
+  /** The same, and stores it. `onChange` is called if the key was in another state before. */
   enter(key: string, usage: Usage, now: number, onChange: (from: UsageState, to: UsageState) => void): UsageState {
     const kept = this.kept.size === 0 ? undefined : this.kept.get(key);
     const from = stateOf(kept, now);
@@ -52,7 +52,7 @@ export class KeyStates {
     return to;
   }
 
-  /** A key starts anew. */
+  /** Resets a key. */
   forget(key: string): void {
     this.kept.delete(key);
   }

@@ -13,12 +13,12 @@ export interface StandingsOptions {
   readonly maxUsers?: number;
   readonly patienceMs?: number;
   readonly retryMs?: number;
-  /** Of whom anything is stored. Without it, everybody is looked up when he first comes. */
+  /** The users that have stored data. Without it, every user is looked up at the first check. */
   readonly stored?: StoredUsers;
 }
 
 interface Known {
-  /** undefined: nothing is stored of him. */
+  /** undefined: nothing is stored for the user. */
   standing: Standing | undefined;
   /** Whether it may have changed since. */
   stale: boolean;
@@ -48,7 +48,7 @@ export class Standings {
   private readonly retryMs: number;
   private readonly stored: StoredUsers | undefined;
   private goneUntil = 0;
-  /** How often the database did not answer, and how often somebody was answered without it. */
+  /** How often the database did not answer, and how often checks were decided without it. */
   readonly stats = { failures: 0, lastKnown: 0, unknown: 0 };
 
   constructor(users: Pick<UserTable, "get">, options: StandingsOptions = {}) {

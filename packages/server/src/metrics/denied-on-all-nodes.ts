@@ -19,8 +19,8 @@ export interface MostDenied {
 }
 
 /**
- * Combines what each node has denied. Each writes its report of an hour into the database every few seconds, and reads
- * those of the others when somebody asks.
+ * Combines the denials of all nodes. Each node writes its hourly report to the database every few seconds and reads the
+ * reports of the others on request.
  */
 export class DeniedOnAllNodes {
   private readonly own: TopDenied;

@@ -5,7 +5,7 @@ type Labels = Readonly<Record<string, string>>;
 export type Series = readonly [labels: Labels, value: number];
 export type SpreadSeries = readonly [labels: Labels, spread: Spread];
 
-/** A counter whose values are kept elsewhere, and read when somebody looks. */
+/** A counter whose values are kept elsewhere and read when scraped. */
 export function foldCounter(
   registry: Registry,
   name: string,
@@ -25,7 +25,7 @@ export function foldCounter(
   });
 }
 
-/** A figure that goes up and down, read when somebody looks. */
+/** A gauge whose value is read when scraped. */
 export function foldGauge(
   registry: Registry,
   name: string,

@@ -20,7 +20,7 @@ interface Calls {
   readonly seconds: Spread;
 }
 
-/** What this node has seen since it started, in plain numbers; whoever shows it reads them. */
+/** What this node has seen since it started, as plain numbers. */
 export class NodeTelemetry implements Telemetry {
   readonly tally = new Tally();
   readonly topDenied = new TopDenied();

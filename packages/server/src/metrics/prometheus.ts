@@ -9,63 +9,59 @@ export function prometheus(telemetry: NodeTelemetry, version: string): Registry 
   collectDefaultMetrics({ register: registry });
   // Prometheus takes _total for the name of a counter, and these are not. Their sums by type are there without it.
   for (const what of ["handles", "requests", "resources"]) registry.removeSingleMetric(`nodejs_active_${what}_total`);
-  foldGauge(registry, "headgate_build_info", "What runs here.", ["version", "node"], () => [
+  foldGauge(registry, "headgate_build_info", "Version of Headgate and Node.", ["version", "node"], () => [
     [{ version, node: process.versions.node }, 1],
   ]);
   foldCounter(
     registry,
     "headgate_decisions_total",
-    "Decisions by rule; of shadow rules only those that allow.",
+    "Decisions by rule; for shadow rules, only allowed ones.",
     ["rule", "outcome", "source"],
     () => decisions(telemetry),
   );
-  foldCounter(registry, "headgate_shadow_denied_total", "What shadow rules would have denied.", ["rule"], () =>
+  foldCounter(registry, "headgate_shadow_denied_total", "Requests that shadow rules would have denied.", ["rule"], () =>
     shadowDenied(telemetry),
   );
-  foldCounter(registry, "headgate_checks_total", "Checks, each with all of its rules.", ["outcome"], () => [
+  foldCounter(registry, "headgate_checks_total", "Checks, each under all of its rules.", ["outcome"], () => [
     [{ outcome: "allowed" }, telemetry.checks.allowed],
     [{ outcome: "denied" }, telemetry.checks.denied],
   ]);
   foldCounter(registry, "headgate_unmatched_checks_total", "Checks that no rule matched.", [], () => [
     [{}, telemetry.checks.unmatched],
   ]);
-  foldHistogram(registry, "headgate_check_seconds", "How long a check took inside the node.", [], () => [
+  foldHistogram(registry, "headgate_check_seconds", "Time that checks took inside the node.", [], () => [
     [{}, telemetry.checkSeconds],
   ]);
   foldHistogram(
     registry,
     "headgate_call_seconds",
-    "How long calls took, by transport, route and status.",
+    "Duration of calls by transport, route and status.",
     ["transport", "route", "status"],
     () => calls(telemetry),
   );
-  foldCounter(registry, "headgate_store_errors_total", "Failures of the store of counters.", ["code"], () =>
+  foldCounter(registry, "headgate_store_errors_total", "Failed calls to the store.", ["code"], () =>
     [...telemetry.storeErrors].map(([code, count]): Series => [{ code }, count]),
   );
   foldCounter(
     registry,
     "headgate_state_transitions_total",
-    "How often keys went from one state to another.",
+    "Changes of the usage state of keys.",
     ["rule", "from", "to"],
     () => transitions(telemetry),
   );
   foldHistogram(
     registry,
     "headgate_client_clock_skew_seconds",
-    "By how much the clocks of clients are off.",
+    "How far the clocks of clients are ahead or behind.",
     ["direction"],
     () => [
       [{ direction: "ahead" }, telemetry.ahead],
       [{ direction: "behind" }, telemetry.behind],
     ],
   );
-  foldCounter(
-    registry,
-    "headgate_skewed_checks_total",
-    "Checks whose client's clock was off beyond the bound.",
-    [],
-    () => [[{}, telemetry.checks.skewed]],
-  );
+  foldCounter(registry, "headgate_skewed_checks_total", "Checks whose clock skew exceeds skew_bound.", [], () => [
+    [{}, telemetry.checks.skewed],
+  ]);
   return registry;
 }
 

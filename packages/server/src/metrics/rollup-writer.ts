@@ -18,7 +18,7 @@ const NOTHING: Counts = { allowed: 0, denied: 0, shadow_denied: 0 };
  * that a check costs nothing more. What has not been written yet is lost with the process, so it writes often.
  */
 export class RollupWriter {
-  /** Rows that were dropped since nobody took them. */
+  /** Rows that were dropped because they could not be written. */
   dropped = 0;
   private readonly tally: Tally;
   private readonly table: RollupTable;

@@ -1,13 +1,13 @@
 import { isSpanContextValid, type Span, SpanStatusCode, type Tracer, trace } from "@opentelemetry/api";
 import type { CheckRequest, CheckResult, CheckService } from "../checks/check.ts";
 
-/** The same service, with a span for each call if somebody has set up OpenTelemetry; else the very same. */
+/** The service with a span for each call if OpenTelemetry is set up; otherwise the service itself. */
 export function traced(service: CheckService): CheckService {
   const tracer = trace.getTracer("headgate");
   return isListening(tracer) ? new TracedService(service, tracer) : service;
 }
 
-/** Without an SDK, spans have no identity. A span that never ends is exported by nobody. */
+/** Without an SDK, spans have no identity. A span that never ends is never exported. */
 function isListening(tracer: Tracer): boolean {
   return isSpanContextValid(tracer.startSpan("headgate.start").spanContext());
 }
