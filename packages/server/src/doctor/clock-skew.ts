@@ -9,5 +9,5 @@ export function clockSkew(about: string, theirs: number, sent: number, answered:
   const unsure = Math.ceil((answered - sent) / 2);
   if (Math.abs(skew) <= MOST_SKEW_MS + unsure) return ok(about, `${Math.abs(skew)} ms apart`);
   const direction = skew > 0 ? "ahead of" : "behind";
-  return warn(about, `its clock is ${Math.abs(skew)} ms ${direction} this machine's: let both follow NTP`);
+  return warn(about, `its clock is ${Math.abs(skew)} ms ${direction} this machine's: synchronize both with NTP`);
 }

@@ -36,19 +36,19 @@ function notYet(data: string): Finding {
   while (!existsSync(folder)) folder = dirname(folder);
   try {
     accessSync(folder, constants.W_OK);
-    return ok("database", `there is none in ${data} yet: headgate serve will make it`);
+    return ok("database", `there is none in ${data} yet: headgate serve will create it`);
   } catch {
-    return fail("database", `${folder} may not be written: give headgate a folder of its own in --data`);
+    return fail("database", `${folder} is not writable: give headgate a folder of its own with --data`);
   }
 }
 
-/** Writes what nobody sees, and takes it back. */
+/** Writes a row and removes it again. */
 async function writable(database: Database): Promise<Finding> {
   const key = `doctor ${randomUUID()}`;
   try {
     await database.answered.claim(key, "doctor", new Date());
     await database.answered.release(key);
-    return ok("database", "can be read and written");
+    return ok("database", "is readable and writable");
   } catch (error) {
     return fail("database", `cannot be written: ${messageOf(error)}`);
   }

@@ -22,8 +22,8 @@ function exposure(settings: Settings): Finding {
   const { http, grpc, tls } = settings;
   if (isLoopback(http.host) && (grpc === undefined || isLoopback(grpc.host)))
     return ok("listening", "for this machine only");
-  if (tls !== undefined) return ok("listening", "for others, with TLS");
-  return warn("listening", "for others without TLS, as --insecure says: let something in front of it encrypt");
+  if (tls !== undefined) return ok("listening", "for other machines, with TLS");
+  return warn("listening", "for other machines, without TLS (--insecure): terminate TLS in a proxy in front of it");
 }
 
 function certificate({ cert, key, clientCa }: TlsFiles): Finding {
@@ -33,10 +33,10 @@ function certificate({ cert, key, clientCa }: TlsFiles): Finding {
     const until = Date.parse(new X509Certificate(pem).validTo);
     const left = until - Date.now();
     const day = new Date(until).toISOString().slice(0, 10);
-    if (left < 0) return fail("certificate", `has expired on ${day}: renew it`);
+    if (left < 0) return fail("certificate", `expired on ${day}: renew it`);
     return left < WEEK_MS
       ? warn("certificate", `expires on ${day}: renew it`)
-      : ok("certificate", `holds until ${day}`);
+      : ok("certificate", `valid until ${day}`);
   } catch (error) {
     return fail("certificate", messageOf(error));
   }
@@ -45,9 +45,9 @@ function certificate({ cert, key, clientCa }: TlsFiles): Finding {
 /** An address comes from who asks, in the check itself: no header that a client may set is taken for it. */
 function proxies({ http, insecure }: Settings): Finding {
   if (!insecure || isLoopback(http.host))
-    return ok("proxies", "no X-Forwarded-For is believed: who has a key names the client");
+    return ok("proxies", "X-Forwarded-For is ignored: the holder of the API key names the client");
   return warn(
     "proxies",
-    "no X-Forwarded-For is believed: a proxy that asks GET /api/v1/auth must set X-Headgate-Identifier itself, or clients could choose it",
+    "X-Forwarded-For is ignored: a proxy that uses GET /api/v1/auth must set X-Headgate-Identifier itself, or clients could choose it",
   );
 }

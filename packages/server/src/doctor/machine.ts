@@ -10,8 +10,11 @@ export function openFiles(limits: () => string = () => readFileSync("/proc/self/
   try {
     found = /^Max open files\s+(\S+)/m.exec(limits())?.[1];
   } catch {
-    return ok(about, "cannot be told on this system");
+    return ok(about, "unknown on this system");
   }
   if (found === "unlimited" || Number(found) >= FEWEST_FILES) return ok(about, `${found} may be open at once`);
-  return warn(about, `only ${found} may be open at once, and each client takes one: raise it (ulimit -n, LimitNOFILE)`);
+  return warn(
+    about,
+    `only ${found} may be open at once, and each client needs one: raise the limit (ulimit -n, LimitNOFILE)`,
+  );
 }

@@ -9,18 +9,18 @@ import { type Finding, fail, messageOf, ok, warn } from "./finding.ts";
 
 const ANSWER_MS = 2_000;
 
-/** Whether the node could listen where it is told to. */
+/** Whether the node could listen on its addresses. */
 export async function portFindings({ http, grpc, tls }: Pick<Settings, "http" | "grpc" | "tls">): Promise<Finding[]> {
   const findings = [await portFinding("http port", "--http", http)];
   if (grpc !== undefined) {
     const isSame = grpc.port !== 0 && grpc.port === http.port && grpc.host === http.host;
-    const same = fail("grpc port", `--grpc: ${addressText(grpc)} is the address of --http too: choose another`);
+    const same = fail("grpc port", `--grpc: ${addressText(grpc)} is also the address of --http: choose another`);
     findings.push(isSame ? same : await portFinding("grpc port", "--grpc", grpc));
   }
   const areTaken = findings.every(({ level }) => level === "fail");
   if (!areTaken || !(await isHeadgate(http, tls !== undefined))) return findings;
   return findings.map(({ about }) =>
-    warn(about, "is taken by a Headgate node that is running: stop it to start another"),
+    warn(about, "is in use by a running Headgate node: stop it before you start another"),
   );
 }
 

@@ -24,7 +24,7 @@ export async function redisFindings(url: string): Promise<readonly Finding[]> {
       ];
     });
   } catch (error) {
-    return [fail("redis", `cannot be used: ${messageOf(error)}: is it running, and is --redis right?`)];
+    return [fail("redis", `${messageOf(error)}: check that it is running and that --redis is right`)];
   }
 }
 
@@ -44,7 +44,7 @@ async function clusterFindings(client: Cluster): Promise<readonly Finding[]> {
   const count = `${masters.length} ${masters.length === 1 ? "master" : "masters"}`;
   return [
     ok("redis", `answers, a cluster with ${count}`),
-    ...(bad.length > 0 ? bad : [ok("redis masters", "all can be reached, evict nothing, and agree on the time")]),
+    ...(bad.length > 0 ? bad : [ok("redis masters", "all are reachable, evict nothing, and agree on the time")]),
     ...(await coverage(client)),
   ];
 }
@@ -59,7 +59,7 @@ async function masterFindings(master: Redis): Promise<readonly Finding[]> {
     return [
       fail(
         `redis ${name}`,
-        `the cluster announces this address, and it cannot be used from here: ${messageOf(error)}. Start the node, or let it announce an address that can be reached (cluster-announce-ip, cluster-announce-hostname)`,
+        `the cluster announces this address, but it is unreachable from here: ${messageOf(error)}. Start the server, or let it announce a reachable address (cluster-announce-ip, cluster-announce-hostname)`,
       ),
     ];
   }
@@ -71,14 +71,14 @@ async function coverage(client: Cluster): Promise<readonly Finding[]> {
   if (node === undefined) return [];
   const about = await node.call("cluster", "info").then(String, () => "");
   if (valueIn(about, "cluster_state") !== "ok") {
-    return [fail("redis cluster", "it is down: some slots have no master. See redis-cli --cluster check")];
+    return [fail("redis cluster", "down: some slots have no master. See redis-cli --cluster check")];
   }
   const setting = await node.call("config", "get", "cluster-require-full-coverage").catch(() => []);
-  if (!Array.isArray(setting) || String(setting[1]) !== "yes") return [ok("redis cluster", "it is up")];
+  if (!Array.isArray(setting) || String(setting[1]) !== "yes") return [ok("redis cluster", "up")];
   return [
     warn(
       "redis cluster",
-      "cluster-require-full-coverage is yes: when one master fails, the keys of all others are refused until the failover. Set it to no",
+      "cluster-require-full-coverage is yes: when one master fails, the cluster rejects all keys until the failover. Set it to no",
     ),
   ];
 }
@@ -134,16 +134,16 @@ async function clock(client: Redis): Promise<Finding> {
 function role(about: string): Finding {
   const name = valueIn(about, "role");
   if (name === "master") return ok("redis role", "master");
-  return fail("redis role", `this is a ${name}: counters can be written at a master only, so name that in --redis`);
+  return fail("redis role", `this is a ${name}: counters can be written only on a master, so name that in --redis`);
 }
 
 function eviction(about: string): Finding {
   const policy = valueIn(about, "maxmemory_policy");
   if (policy === "noeviction") return ok("redis eviction", "noeviction");
-  if (valueIn(about, "maxmemory") === "0") return ok("redis eviction", `${policy}, but memory has no bound`);
+  if (valueIn(about, "maxmemory") === "0") return ok("redis eviction", `${policy}, but memory is not limited`);
   return fail(
     "redis eviction",
-    `maxmemory-policy is ${policy}: when memory runs out it drops counters, and who is limited becomes free. Set noeviction, or give counters a server of their own`,
+    `maxmemory-policy is ${policy}: when memory is full, Redis drops counters, and limited clients get a new quota. Set noeviction, or use a separate server for counters`,
   );
 }
 

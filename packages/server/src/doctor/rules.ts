@@ -6,7 +6,7 @@ import { type Finding, fail, messageOf, ok, warn } from "./finding.ts";
 /** One line for each that is in another's way. */
 export function ruleFindings({ rules, warnings }: Pick<Catalogue, "rules" | "warnings">): readonly Finding[] {
   if (rules.length === 0) return [warn("rules", "there are none, so nothing is limited")];
-  if (warnings.length === 0) return [ok("rules", `${rules.length}, none in another's way`)];
+  if (warnings.length === 0) return [ok("rules", `${rules.length}, without conflicts`)];
   return warnings.map(({ message }) => warn("rules", message));
 }
 

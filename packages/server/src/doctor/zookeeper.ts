@@ -8,7 +8,7 @@ export async function zookeeperFinding(settings: Settings): Promise<Finding> {
     await stores.ready();
     return ok("zookeeper", "answers");
   } catch (error) {
-    return fail("zookeeper", `cannot be used: ${messageOf(error)}: is it running, and is --zookeeper right?`);
+    return fail("zookeeper", `${messageOf(error)}: check that it is running and that --zookeeper is right`);
   } finally {
     await stores.close();
   }

@@ -79,13 +79,13 @@ export class DatabaseRules implements RulesInForce {
     clearTimeout(this.retry);
     try {
       this.catalogue = await Catalogue.make(await this.table.all());
-      if (this.isStale) this.log.info({ rules: this.catalogue.rules.length }, "the rules can be read again");
+      if (this.isStale) this.log.info({ rules: this.catalogue.rules.length }, "the rules are readable again");
       this.isStale = false;
       // They are in force already: nobody who waits for that waits for this.
       void this.overlaps.tell(this.catalogue);
     } catch (error) {
       if (this.closed) return;
-      if (!this.isStale) this.log.error({ err: error }, "the rules cannot be read: those known before stay in force");
+      if (!this.isStale) this.log.error({ err: error }, "cannot read the rules: the previous ones stay in force");
       this.isStale = true;
       this.retry = setTimeout(() => void this.refresh(), RETRY_MS).unref();
     }
@@ -114,7 +114,7 @@ export class FileRules implements RulesInForce {
       (inputs) => this.use(inputs),
       (error) => {
         this.isStale = true;
-        log.error({ file, err: error }, "the file of rules cannot be used: those known before stay in force");
+        log.error({ file, err: error }, "cannot use the file of rules: the previous rules stay in force");
       },
       text,
     );
@@ -147,12 +147,12 @@ export class FileRules implements RulesInForce {
     this.catalogue = catalogue;
     this.isStale = false;
     if (reading.gone.length + reading.come.length > 0) await this.remember(reading);
-    this.log.info({ file: this.file, rules: inputs.length }, "the rules of the file are in force");
+    this.log.info({ file: this.file, rules: inputs.length }, "loaded the rules from the file");
   }
 
   private async remember(reading: FileReading): Promise<void> {
     this.audit.append(fileChange(this.file, reading, new Date())).catch((error: unknown) => {
-      this.log.warn({ err: error }, "the audit log could not be told of the file of rules");
+      this.log.warn({ err: error }, "cannot write the change of the rules file to the audit log");
     });
     await this.overlaps.tell(this.catalogue);
   }

@@ -28,7 +28,7 @@ export async function reachDatabase(
   for (;;) {
     try {
       const database = await openDatabase(settings);
-      if (reported !== undefined) log.info("PostgreSQL can be reached: the node is starting");
+      if (reported !== undefined) log.info("PostgreSQL is reachable: the node starts");
       return database;
     } catch (error) {
       if (settings.postgres === undefined || !mayPass(error)) throw error;
@@ -37,7 +37,7 @@ export async function reachDatabase(
         reported = performance.now();
         log.error(
           { code: error.code, err: error },
-          "PostgreSQL cannot be reached: the node retries every second, and answers requests with 503 until then",
+          "PostgreSQL is unreachable: the node retries every second, and answers requests with 503 until then",
         );
       }
       await delay(RETRY_MS);

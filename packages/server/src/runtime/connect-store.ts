@@ -16,10 +16,7 @@ export async function reachStore(stores: Pick<Stores, "ready" | "probe" | "stats
     if (!mayPass(error)) throw error;
     // Until it is given up: no check shall wait for what is known to be gone.
     while (stores.stats.resilient?.breaker === "closed") if (await stores.probe()) return;
-    log.error(
-      { code: error.code, err: error },
-      "started without the store of counters: rules do what on_error says, and it is used as soon as it is there",
-    );
+    log.error({ code: error.code, err: error }, "started without the store: on_error decides until it is reachable");
   }
 }
 

@@ -67,7 +67,7 @@ function isSame(rule: RuleInput, input: RuleInput): boolean {
   return (Object.keys(input) as (keyof RuleInput)[]).every((field) => rule[field] === input[field]);
 }
 
-/** What the audit log is told when a file is read, or has changed. */
+/** The audit entry for a file that was read or has changed. */
 export function fileChange(file: string, { before, rules, gone, come }: FileReading, now: Date): AuditEvent[] {
   const entries = Math.max(1, Math.ceil(Math.max(gone.length, come.length) / MOST_IDS));
   const part = (changed: readonly RateLimitRule[], i: number) =>

@@ -18,7 +18,7 @@ export async function keepFirstKey({ data }: Pick<Settings, "data">, secret: str
     throw new HeadgateError(
       "HG_BAD_OPTION",
       "--data",
-      `${file} cannot be written${code}, and the first admin key has to be kept there: ` +
+      `${file} cannot be written${code}, but has to hold the first admin key: ` +
         "make the folder writable, or set HEADGATE_ADMIN_KEY",
       { cause: error },
     );

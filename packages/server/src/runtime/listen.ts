@@ -3,10 +3,10 @@ import type { Address } from "../config/settings.ts";
 import { addressText } from "../config/values.ts";
 
 const PROBLEMS: Readonly<Record<string, string>> = {
-  EADDRINUSE: "is taken: another program listens there. Stop it, or choose another port",
-  EACCES: "is not for this user: ports below 1024 need more rights. Choose another port",
-  EADDRNOTAVAIL: "is no address of this machine",
-  ENOTFOUND: "is a name that nobody knows",
+  EADDRINUSE: "is in use by another program: stop it, or choose another port",
+  EACCES: "needs more privileges: choose a port above 1023",
+  EADDRNOTAVAIL: "is not an address of this machine",
+  ENOTFOUND: "is an unknown host name",
 };
 
 /** Begins to listen, or says in the user's words why that cannot be. */

@@ -16,7 +16,7 @@ export interface NodeParts {
   readonly lostLogLines: () => number;
 }
 
-/** What the parts of a node know of themselves, read when somebody looks. */
+/** Figures of the parts of a node, read when scraped. */
 export function addFigures(registry: Registry, parts: NodeParts): void {
   const { rules, stores, standings, rollups, lostLogLines, wrongKeys } = parts;
   const { stats } = stores;
@@ -26,14 +26,16 @@ export function addFigures(registry: Registry, parts: NodeParts): void {
     foldCounter(registry, `headgate_${name}_total`, help, [], () => [[{}, value()]]);
 
   gauge("rules", "Rules in force.", () => rules.catalogue.rules.length);
-  gauge("rules_stale", "1 while the rules cannot be read, and those known before hold.", () => (rules.isStale ? 1 : 0));
-  counter("standing_failures", "How often the database did not say who a user is.", () => standings.stats.failures);
+  gauge("rules_stale", "1 while the rules cannot be read and the previous ones stay in force.", () =>
+    rules.isStale ? 1 : 0,
+  );
+  counter("standing_failures", "Failed attempts to read a user from the database.", () => standings.stats.failures);
   foldCounter(registry, "headgate_standing_guesses_total", "Checks decided without the database.", ["by"], () => [
     [{ by: "last_known" }, standings.stats.lastKnown],
     [{ by: "default" }, standings.stats.unknown],
   ]);
-  counter("rollups_dropped", "Rollups that no database took.", () => rollups.dropped);
-  foldCounter(registry, "headgate_wrong_keys_total", "API keys that were refused.", ["outcome"], () =>
+  counter("rollups_dropped", "Usage figures discarded because the database was unreachable.", () => rollups.dropped);
+  foldCounter(registry, "headgate_wrong_keys_total", "Wrong API keys.", ["outcome"], () =>
     Object.entries(wrongKeys.counts).map(([outcome, count]): Series => [{ outcome }, count]),
   );
   counter("log_lines_lost", "Log lines that could not be written.", lostLogLines);
@@ -46,11 +48,9 @@ function addStoreFigures(registry: Registry, stats: StoreStats, gauge: Add, coun
   const { memoryKeys, resilient, cached, leased } = stats;
   if (memoryKeys !== undefined) gauge("memory_keys", "Keys counted in memory.", memoryKeys);
   if (resilient !== undefined) {
-    gauge("store_breaker_open", "1 while the store of counters is given up.", () =>
-      resilient.breaker === "open" ? 1 : 0,
-    );
-    counter("store_calls", "Calls to the store of counters.", () => resilient.calls);
-    foldCounter(registry, "headgate_fallbacks_total", "Calls answered in the store's place.", ["policy"], () =>
+    gauge("store_breaker_open", "1 while the store is considered down.", () => (resilient.breaker === "open" ? 1 : 0));
+    counter("store_calls", "Calls to the store.", () => resilient.calls);
+    foldCounter(registry, "headgate_fallbacks_total", "Decisions made without the store.", ["policy"], () =>
       Object.entries(resilient.fallbacks).map(([policy, count]): Series => [{ policy }, count]),
     );
     counter(
@@ -60,25 +60,25 @@ function addStoreFigures(registry: Registry, stats: StoreStats, gauge: Add, coun
     );
   }
   if (cached !== undefined) {
-    gauge("cached_pending_units", "Units let in and not yet written to the store.", () => cached().pendingUnits);
+    gauge("cached_pending_units", "Units admitted and not yet written to the store.", () => cached().pendingUnits);
     gauge("cached_limited_keys", "Keys known here to be limited.", () => cached().limitedKeys);
-    gauge("cached_over_admission_units", "What this node may let in over a limit.", () => cached().overAdmissionBound);
+    gauge(
+      "cached_over_admission_units",
+      "Units that this node may admit above a limit.",
+      () => cached().overAdmissionBound,
+    );
     gauge(
       "cached_timer_lag_seconds",
-      "By how much timers of flushes fired late at worst, in the last seconds.",
+      "The longest delay of a flush timer in the last seconds.",
       () => cached().worstTimerLagMs / 1000,
     );
     counter("cached_confirmed", "Checks of cached rules that the store decided.", () => cached().confirmed);
-    counter("cached_failed_flushes", "Flushes that the store did not take.", () => cached().failedFlushes);
+    counter("cached_failed_flushes", "Flushes that failed.", () => cached().failedFlushes);
   }
   if (leased !== undefined) {
-    gauge("leases", "Keys that quota is leased for.", () => leased().leases);
-    gauge("lease_held_units", "Units held here for requests to come.", () => leased().held);
-    counter(
-      "lease_denied",
-      "Requests denied here, since their pool was known to have too little.",
-      () => leased().denied,
-    );
+    gauge("leases", "Keys that this node holds leases for.", () => leased().leases);
+    gauge("lease_held_units", "Units held by this node.", () => leased().held);
+    counter("lease_denied", "Requests denied by leases without asking the store.", () => leased().denied);
     counter("lease_round_trips", "Calls of leases to the store.", () => leased().roundTrips);
     foldCounter(registry, "headgate_lease_units_total", "What became of leased units.", ["what"], () => {
       const { granted, spent, returned, burnt, lent } = leased();

@@ -20,6 +20,6 @@ export class OverlapWarnings {
     const text = JSON.stringify(found);
     if (text === this.told) return;
     this.told = text;
-    if (found.count > 0) this.log.warn(found, "rules overlap: headgate doctor tells all");
+    if (found.count > 0) this.log.warn(found, "rules overlap: headgate doctor lists all warnings");
   }
 }

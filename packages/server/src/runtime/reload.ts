@@ -23,13 +23,13 @@ export async function reload({ settings, log, rules, rest, grpc }: Reloaded): Pr
       const options = tlsOptions(tls);
       if (rest.server instanceof HttpsServer) rest.server.setSecureContext(options);
       grpc?.reloadCertificates();
-      log.info({ cert: tls.cert }, "the certificates were read again");
+      log.info({ cert: tls.cert }, "reloaded the certificates");
     } catch (error) {
-      log.error({ err: error }, "the certificates cannot be used: those read before stay in use");
+      log.error({ err: error }, "cannot use the new certificates: the previous ones stay in use");
     }
   }
   await rules.reload();
   const { catalogue, isStale } = rules;
-  if (isStale) log.error("the rules could not be read again: those read before stay in force");
-  else log.info({ rules: catalogue.rules.length }, "the rules were read again");
+  if (isStale) log.error("cannot reload the rules: the previous ones stay in force");
+  else log.info({ rules: catalogue.rules.length }, "reloaded the rules");
 }

@@ -48,7 +48,7 @@ export interface RunningNode {
   /** Of REST. */
   readonly url: string;
   readonly grpcAddress: string | undefined;
-  /** The first admin key, if it was made just now: nobody can show it again. */
+  /** The first admin key, if it was just created. It cannot be shown again. */
   readonly firstKey: string | undefined;
   /** How many rules there were when it started. */
   readonly rules: number;
@@ -71,13 +71,13 @@ export interface NodeHost {
 /** Starts a node. Fails, and leaves nothing open, if any part of it cannot be had. */
 export async function serve(settings: Settings, log: Log, host: NodeHost = {}): Promise<RunningNode> {
   refuseExposure(settings);
-  // It would print on its own what is an error here anyhow.
+  // Its errors are reported here anyway.
   setLogVerbosity(logVerbosity.NONE);
   const closing = new Closing();
   try {
     return await start(settings, log, host, closing);
   } catch (error) {
-    // What went wrong first is what the user is to read.
+    // The first error is the one to report.
     await closing.close().catch(() => {});
     throw error;
   }
@@ -109,7 +109,7 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
   closing.add(() => rules.close());
   const keyRing = new KeyRing(database, {
     adminKey: settings.adminKey,
-    onError: (error) => log.error({ err: error }, "the keys cannot be read: those known before stay in force"),
+    onError: (error) => log.error({ err: error }, "cannot read the API keys: the previous ones stay in force"),
   });
   closing.add(() => keyRing.close());
   await keyRing.refresh();
@@ -132,12 +132,10 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
 
   const rollups = new RollupWriter(telemetry.tally, database.rollups, new Date());
   closing.add(() =>
-    rollups.flush(new Date()).catch((error) => log.warn({ err: error }, "what was counted last cannot be written")),
+    rollups.flush(new Date()).catch((error) => log.warn({ err: error }, "cannot write the last usage figures")),
   );
   const denied = new DeniedOnAllNodes(telemetry.topDenied, database.denied);
-  closing.add(() =>
-    denied.flush().catch((error) => log.warn({ err: error }, "the keys denied last cannot be written")),
-  );
+  closing.add(() => denied.flush().catch((error) => log.warn({ err: error }, "cannot write the most denied keys")));
   const timetable = new Timetable();
   closing.add(() => timetable.stop());
   keepHouse(timetable, { database, stores, telemetry, rules, rollups, denied, settings, log });
@@ -170,7 +168,7 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
   let rpc: Awaited<ReturnType<typeof startGrpc>> | undefined;
   closing.add(async () => {
     waitingFor = ["stop"];
-    // Those who cannot know yet are still let in. Nobody is sent away meanwhile: he would only come back.
+    // Load balancers need a moment to notice, so requests are still accepted.
     await delay(LAST_CALL_MS);
     isClosing = true;
     await Promise.all([drained(rest, GRACE_MS), rpc?.stop(GRACE_MS)]);
@@ -185,7 +183,7 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
       startGrpc({ service, keyRing, wrongKeys, settings, telemetry, selfLimits, onError }),
     );
   }
-  // Last: a key that is made and then not shown, because something else failed, would lock everybody out.
+  // Last: a key that is created but never shown, because a later step failed, would lock everyone out.
   const firstKey = await keyRing.makeFirstKey(keepFirstKey);
   waitingFor = [];
   return {
@@ -208,11 +206,11 @@ function reachable(host: string, port: number): Address {
 /** The one that was free, if it was asked for any. */
 function portOf({ server }: FastifyInstance): number {
   const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("REST listens on no port");
+  if (address === null || typeof address === "string") throw new Error("REST is not listening on a port");
   return address.port;
 }
 
-/** Of REST only what goes wrong: that it listens is told once, with all the rest. */
+/** REST logs only warnings and errors; that it listens is logged once for the whole node. */
 function quiet(log: Log): Log {
   return log.isLevelEnabled("info") ? log.child({}, { level: "warn" }) : log;
 }
@@ -247,7 +245,7 @@ function keepHouse(
       if (isGone) log.info("the database is back");
       isGone = false;
     } catch (error) {
-      if (!isGone) log.error({ err: error }, "the database is gone: checks go on, and nothing can be changed");
+      if (!isGone) log.error({ err: error }, "the database is unreachable: checks continue, changes are rejected");
       isGone = true;
       // Finds that they cannot be read, and goes on trying until they can.
       await rules.refresh();
@@ -260,7 +258,7 @@ function keepHouse(
       await denied.flush();
       isFailing = false;
     } catch (error) {
-      if (!isFailing) log.warn({ err: error }, "rollups cannot be written: they wait");
+      if (!isFailing) log.warn({ err: error }, "cannot write usage figures: retrying");
       isFailing = true;
     }
   });
@@ -268,9 +266,9 @@ function keepHouse(
     telemetry.topDenied.rotate();
     try {
       const purged = await database.purge(new Date(), { audit: settings.auditRetentionMs });
-      log.info({ purged }, "purged what has outlived its time");
+      log.info({ purged }, "purged expired data");
     } catch (error) {
-      log.warn({ err: error }, "nothing could be purged: it is tried again in an hour");
+      log.warn({ err: error }, "cannot purge expired data: retrying in an hour");
     }
   });
 }

@@ -5,19 +5,17 @@ import { version } from "./version.ts";
 const RULE = { rule_id: "hello", name: "Hello", dimension: "user", endpoint_pattern: "/hello", limit: 5 };
 const ASKED = { identifier: "alice", dimension: "user", endpoint: "/hello" };
 
-/** What a node says once it is ready, for people: where it is, who may ask, and what to try next. */
+/** The summary that a node prints once it is ready: addresses, the first key, and what to try next. */
 export function welcome(node: RunningNode, settings: Settings, firstKeyFile?: string): string {
   const { firstKey, rules } = node;
   return [
     `headgate ${version} is ready`,
-    `  REST  ${node.url}  (a page to try it: ${node.url}/docs)`,
+    `  REST  ${node.url}  (try it at ${node.url}/docs)`,
     ...(node.grpcAddress === undefined ? [] : [`  gRPC  ${node.grpcAddress}`]),
     `  ${homes(settings)}`,
-    ...(node.store === "unreachable"
-      ? [`  ${sharedStore(settings)} cannot be reached: rules do what on_error says`]
-      : []),
+    ...(node.store === "unreachable" ? [`  ${sharedStore(settings)} is unreachable: on_error decides`] : []),
     ...(node.store === "partial"
-      ? [`  a part of ${sharedStore(settings)} cannot be used: for its keys, rules do what on_error says`]
+      ? [`  part of ${sharedStore(settings)} is unavailable: on_error decides for its keys`]
       : []),
     ...firstKeyLines(),
     "",
@@ -38,12 +36,15 @@ export function welcome(node: RunningNode, settings: Settings, firstKeyFile?: st
 
   function firstKeyLines(): string[] {
     if (firstKey === undefined) return [];
-    if (firstKeyFile === undefined)
-      return ["", "This key may do everything. It is shown once, so keep it:", `  ${firstKey}`];
-    return ["", "The first admin key is in this file. Store it elsewhere, then remove the file:", `  ${firstKeyFile}`];
+    if (firstKeyFile === undefined) return ["", "The first admin key, shown only once:", `  ${firstKey}`];
+    return [
+      "",
+      "The first admin key is in this file. Copy it to a safe place, then delete the file:",
+      `  ${firstKeyFile}`,
+    ];
   }
 
-  /** In words that work when they are pasted, if that can be. */
+  /** The key in a form that works when pasted, if possible. */
   function keyText(): string {
     if (firstKeyFile !== undefined) return `$(cat '${firstKeyFile.replaceAll("'", "'\\''")}')`;
     if (firstKey !== undefined) return firstKey;

@@ -20,12 +20,9 @@ export class StoreHealth {
 
   changed(change: DegradedChange): void {
     const { node } = change;
-    const what = node === undefined ? "the store of counters" : `the server ${node} of the store of counters`;
+    const what = node === undefined ? "the store" : `server ${node} of the store`;
     if (change.degraded) {
-      this.#log.error(
-        { code: codeOf(change.cause), node, err: change.cause },
-        `${what} is given up: rules do what on_error says`,
-      );
+      this.#log.error({ code: codeOf(change.cause), node, err: change.cause }, `${what} is down: on_error decides`);
     } else this.#log.info({ node, after_ms: Math.round(change.afterMs) }, `${what} is back`);
   }
 
@@ -38,10 +35,7 @@ export class StoreHealth {
     this.#refusedAt = this.#now();
     if (this.#refusedAt - this.#reportedAt < REPORT_MS) return;
     this.#reportedAt = this.#refusedAt;
-    this.#log.error(
-      { code, err: cause },
-      "the store of counters refuses calls: for these, rules do what on_error says",
-    );
+    this.#log.error({ code, err: cause }, "the store rejects calls: on_error decides for these");
   }
 
   /** Undefined if there is no store but memory. */

@@ -129,12 +129,12 @@ describe("SIGHUP", () => {
     expect(await node.check("alice", "/a")).toBe(429);
     writeFileSync(at("rules.yaml"), rule(5));
     node.child.kill("SIGHUP");
-    await eventually("it has read them", async () => node.log.some(({ msg }) => msg === "the rules were read again"));
+    await eventually("it has read them", async () => node.log.some(({ msg }) => msg === "reloaded the rules"));
     expect(await node.check("alice", "/a")).toBe(200);
     writeFileSync(at("rules.yaml"), "rules: 5\n");
     node.child.kill("SIGHUP");
     await eventually("it says that it cannot", async () =>
-      node.log.some(({ level, msg }) => level === "error" && /^the rules could not be read again/.test(String(msg))),
+      node.log.some(({ level, msg }) => level === "error" && /^cannot reload the rules/.test(String(msg))),
     );
     expect(await node.check("alice", "/a")).toBe(200);
     expect(await node.stop()).toBe(0);
@@ -151,7 +151,7 @@ describe("SIGHUP", () => {
     copyFileSync(at("two.pem"), cert);
     node.child.kill("SIGHUP");
     await eventually("it refuses the pair", async () =>
-      node.log.some(({ msg }) => /^the certificates cannot be used/.test(String(msg))),
+      node.log.some(({ msg }) => /^cannot use the new certificates/.test(String(msg))),
     );
     expect(await names()).toEqual(["one", "one"]);
     copyFileSync(at("two.key"), key);

@@ -79,7 +79,7 @@ describe("a node whose counters are in a Redis Cluster with TLS and a password",
       expect.objectContaining({
         level: "error",
         node: `127.0.0.1:${master.port}`,
-        msg: expect.stringMatching(/is given up/),
+        msg: expect.stringMatching(/is down/),
       }),
     );
     expect(await statuses(node, "/many", others)).toEqual(others.map(() => 200));

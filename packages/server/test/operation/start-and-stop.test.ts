@@ -137,8 +137,8 @@ describe("a node that cannot start", () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(port, "127.0.0.1", resolve));
     const cases: [NodeOptions, RegExp][] = [
-      [{ flags: ["--http", `127.0.0.1:${port}`] }, /^headgate: --http: 127\.0\.0\.1:\d+ is taken/],
-      [{ flags: ["--grpc", `127.0.0.1:${port}`] }, /^headgate: --grpc: 127\.0\.0\.1:\d+ is taken/],
+      [{ flags: ["--http", `127.0.0.1:${port}`] }, /^headgate: --http: 127\.0\.0\.1:\d+ is in use/],
+      [{ flags: ["--grpc", `127.0.0.1:${port}`] }, /^headgate: --grpc: 127\.0\.0\.1:\d+ is in use/],
       [{ flags: ["--redis", "redis://:s3cr3t-word@:6379/nowhere"] }, /^headgate: --redis: must be a URL/],
       [{ flags: ["--http", "0.0.0.0:0"] }, /^headgate: --http: other machines can reach 0\.0\.0\.0/],
     ];

@@ -143,9 +143,9 @@ describe("two nodes on one Redis and one PostgreSQL", () => {
     const before = left.log.length;
     const since = (start: string) => left.log.slice(before).some(({ msg }) => String(msg).startsWith(start));
     await redis.kill();
-    await eventually("the store is given up", async () => {
+    await eventually("the store is considered down", async () => {
       await left.check("e", "/open");
-      return since("the store of counters is given up");
+      return since("the store is down");
     });
     expect(await left.check("e", "/closed")).toBe(503);
     expect(await left.check("e", "/open")).toBe(200);
@@ -154,7 +154,7 @@ describe("two nodes on one Redis and one PostgreSQL", () => {
     expect(metrics).toMatch(/^headgate_store_errors_total\{code="HG_STORE_UNREACHABLE"\} [1-9]/m);
     await redis.start();
     await eventually("the store is back", async () => (await left.check("e", "/closed")) === 200);
-    expect(since("the store of counters is back")).toBe(true);
+    expect(since("the store is back")).toBe(true);
   });
 
   it("give leases back when they stop: nothing is lost to those who go on", async () => {

@@ -25,7 +25,7 @@ const waits = expect.objectContaining({
   err: expect.objectContaining({ message: expect.stringMatching(/check that it runs.*ECONNREFUSED/) }),
   level: "error",
   code: "HG_DATABASE_UNREACHABLE",
-  msg: expect.stringMatching(/^PostgreSQL cannot be reached: the node retries every second/),
+  msg: expect.stringMatching(/^PostgreSQL is unreachable: the node retries every second/),
 });
 
 describe("a node whose PostgreSQL is not there when it starts", () => {

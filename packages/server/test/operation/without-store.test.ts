@@ -42,7 +42,7 @@ describe("a node whose store of counters is gone", () => {
       expect.objectContaining({
         level: "error",
         code: "HG_STORE_UNREACHABLE",
-        msg: expect.stringMatching(/^started without the store of counters/),
+        msg: expect.stringMatching(/^started without the store/),
         err: expect.objectContaining({ message: expect.stringMatching(/look at the address.*ECONNREFUSED/) }),
       }),
     );
@@ -69,7 +69,7 @@ describe("a node whose store of counters is gone", () => {
     await eventually("it finds Redis", async () => {
       return JSON.stringify(await readiness(node)) === '{"status":"ready","store":"reachable"}';
     });
-    expect(node.log.some(({ msg }) => msg === "the store of counters is back")).toBe(true);
+    expect(node.log.some(({ msg }) => msg === "the store is back")).toBe(true);
     // Not at once: a machine may be too busy for it to answer in time.
     for (const status of [200, 429])
       await eventually(`Redis says ${status}`, async () => (await node.check("a", "/shut")) === status);

@@ -67,7 +67,7 @@ describe("the doctor", () => {
     endings.push(() => server.stop());
     const postgres = await server.database();
     const well = await examined({ postgres });
-    expect(well.get("database")).toMatchObject({ level: "ok", message: "can be read and written" });
+    expect(well.get("database")).toMatchObject({ level: "ok", message: "is readable and writable" });
     expect(well.get("postgres clock")?.level).toBe("ok");
     await server.ask(`alter database ${new URL(postgres).pathname.slice(1)} set default_transaction_read_only = on`);
     expect((await examined({ postgres })).get("database")?.level).toBe("fail");
@@ -113,7 +113,7 @@ describe("the doctor", () => {
     expect(found.get("http port")?.level).toBe("ok");
     expect(found.get("grpc port")).toMatchObject({
       level: "fail",
-      message: expect.stringMatching(/^--grpc: 127\.0\.0\.1:\d+ is taken/),
+      message: expect.stringMatching(/^--grpc: 127\.0\.0\.1:\d+ is in use/),
     });
     expect((await examined({ http: taken, grpc: "off" })).get("http port")?.level).toBe("fail");
     expect((await examined({ http: free, grpc: free })).get("grpc port")?.level).toBe("fail");
