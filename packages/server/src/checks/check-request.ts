@@ -7,7 +7,7 @@ import { RequestError } from "./request-error.ts";
 
 const LONGEST_IDENTIFIER = 1_024;
 const LONGEST_ENDPOINT = 8_192;
-/** As in the middleware: who holds an IPv6 address holds the whole network around it. */
+/** As in the middleware: a client with one IPv6 address has the whole prefix. */
 const IPV6_PREFIX = 64;
 
 /** Refuses what cannot be asked. Whose request it is, is `keyOf`'s to judge. */

@@ -85,7 +85,7 @@ class Checks implements CheckService {
   }
 
   check(request: CheckRequest): Eventually<CheckResult> {
-    // Who takes nothing only looks.
+    // A cost of 0 is a peek.
     return this.ask(request, request.cost === 0 ? "peek" : "take");
   }
 
@@ -262,7 +262,7 @@ class Checks implements CheckService {
     );
   }
 
-  /** The limits that match an endpoint, for whoever it is. */
+  /** The limits that match an endpoint, for any identity. */
   private async matching(
     request: Pick<CheckRequest, "identifier" | "dimension" | "endpoint">,
   ): Promise<readonly Applied[]> {

@@ -31,9 +31,9 @@ export interface Stores extends Readonly<Record<Consistency, Store>> {
   readonly stats: StoreStats;
   /** The servers of the store, if it tells them apart. */
   readonly nodes?: NonNullable<Store["nodes"]>;
-  /** Connects, so that the first checks need not; fails with a StoreError if nobody is there. */
+  /** Connects, so that the first checks need not. Fails with a StoreError if the store is unreachable. */
   ready(): Promise<void>;
-  /** Whether the store itself answers. One that was given up is taken back by it, also when nobody checks anything. */
+  /** Whether the store itself answers. Also closes the breaker of a store that has recovered when there are no checks. */
   probe(): Promise<boolean>;
   /** Writes what is pending, gives leases back, and disconnects. */
   close(): Promise<void>;

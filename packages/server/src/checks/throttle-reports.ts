@@ -8,10 +8,10 @@ const RESET_BATCH = 100;
 const MOST_REPORTED = 50_000;
 
 export interface FirstToTellOptions {
-  /** How long nobody reports a key of a rule again, in milliseconds. 0: every time is the first. */
+  /** How long a key of a rule is not reported again, in milliseconds. With 0, every transition is reported. */
   readonly everyMs: number;
   readonly clock: Clock;
-  /** Where all nodes agree on who is first. Default: this node decides for itself. */
+  /** The store in which nodes agree on which of them reports first. Default: this node decides on its own. */
   readonly store?: Store | undefined;
 }
 

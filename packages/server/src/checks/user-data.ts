@@ -60,7 +60,7 @@ export class Standings {
     this.stored = options.stored;
   }
 
-  /** undefined: nothing is stored of him, or nothing can be known. */
+  /** undefined: nothing is stored for the user, or it cannot be read. */
   of(userId: string): Standing | undefined | Promise<Standing | undefined> {
     if (this.stored?.lack(userId) === true) return undefined;
     const known = this.known.get(userId);

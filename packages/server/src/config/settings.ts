@@ -17,9 +17,9 @@ export interface Settings {
   readonly redis: string | undefined;
   readonly postgres: string | undefined;
   readonly zookeeper: string | undefined;
-  /** A YAML file of rules, in the place of the database's. */
+  /** A YAML file of rules, instead of those in the database. */
   readonly rules: string | undefined;
-  /** The first admin key, in the place of one that is made. */
+  /** The first admin key, instead of a generated one. */
   readonly adminKey: string | undefined;
   readonly tls: TlsFiles | undefined;
   /** Wrong API keys a minute from one address before they are not looked at. */

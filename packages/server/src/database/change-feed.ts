@@ -3,7 +3,7 @@ import type { Change } from "./database.ts";
 import type { Engine } from "./sql-dialect.ts";
 import type { ChangeRow, Tables } from "./tables.ts";
 
-/** More than these are told as one `all`. */
+/** More changes than this are delivered as one `all`. */
 const MOST = 1_000;
 
 /**
@@ -14,7 +14,7 @@ export class ChangeFeed {
   private readonly engine: Engine;
   private readonly listeners = new Set<(change: Change) => void>();
   private readonly timer: NodeJS.Timeout;
-  /** The last change that was told; undefined: changes may have been missed. */
+  /** The last change delivered; undefined if changes may have been missed. */
   private revision: number | undefined;
   private reading: Promise<void> = Promise.resolve();
   private next: Promise<void> | undefined;

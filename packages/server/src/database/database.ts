@@ -97,7 +97,7 @@ export interface Imported {
 export interface UserTable {
   /** An unknown user has no tier, no custom limits, and version 0. */
   get(id: string): Promise<Standing>;
-  /** Of all of whom anything is stored; undefined if they are more than so many. */
+  /** The ids of all users with stored data; undefined if there are more than `most`. */
   ids(most: number): Promise<readonly string[] | undefined>;
   /** By page, in the order of their ids; those of one tier if it is given. */
   list(query: UserQuery): Promise<Paged<Standing>>;

@@ -74,7 +74,7 @@ class PostgresEngine implements Engine {
     { alone }: { readonly alone: boolean },
   ): Promise<Result> {
     return this.db.transaction().execute(async (db) => {
-      // What is acknowledged is on the disk, whatever the server was told to do for others.
+      // Acknowledged changes are on disk, whatever the server's default is.
       const durable = sql`case current_setting('synchronous_commit') when 'off' then set_config('synchronous_commit', 'on', true) end`;
       await sql`select ${durable}, ${alone ? sql`pg_advisory_xact_lock(${WRITERS_LOCK})` : sql`null`}`.execute(db);
       return work(db);

@@ -7,7 +7,7 @@ import { type Finding, fail, messageOf, ok, warn } from "./finding.ts";
 
 const WEEK_MS = 7 * 24 * 3600 * 1000;
 
-/** Where the node listens, and whom it believes. */
+/** Who can connect to the node, and which headers it trusts. */
 export function listeningFindings(settings: Settings): readonly Finding[] {
   const { tls } = settings;
   return [exposure(settings), ...(tls === undefined ? [] : [certificate(tls)]), proxies(settings)];

@@ -117,7 +117,7 @@ async function connected(client: RedisClient): Promise<void> {
     if (client.status === "ready") done();
     else client.once("ready", done);
   });
-  // A wrong password is told by the first answer, if not before.
+  // A wrong password shows in the first reply at the latest.
   if (!isCluster(client)) await client.ping();
 }
 

@@ -13,7 +13,7 @@ export function* toJsonParts(items: readonly unknown[]): Work<string[]> {
   return parts;
 }
 
-/** The items again; what they are is known to who has sent them. */
+/** The items again, with the type that the sender knows. */
 export function* ofJsonParts<Item>(parts: readonly string[]): Work<Item[]> {
   const items: Item[] = [];
   for (const part of parts) {

@@ -1,4 +1,4 @@
-/** A limit of one user in the place of a rule's. */
+/** A limit of one user that replaces the rule's. */
 export interface CustomLimit {
   readonly limit: number;
   readonly burst?: number | null;
@@ -25,14 +25,14 @@ export interface UserInput {
   readonly custom_limits?: Readonly<Record<string, CustomLimit>>;
 }
 
-/** What is known of one user: it decides which limits he has. */
+/** The stored data of a user that determines their limits. */
 export interface Standing {
   readonly user_id: string;
   readonly tier: string | null;
   /** By rule_id. */
   readonly custom_limits: Readonly<Record<string, CustomLimit>>;
-  /** Also those that have expired, until they are purged: who asks looks at the time. */
+  /** Includes expired overrides until they are purged, so callers must check the time. */
   readonly overrides: readonly Override[];
-  /** 0 if nothing was ever stored of him. */
+  /** 0 if nothing was ever stored for the user. */
   readonly version: number;
 }

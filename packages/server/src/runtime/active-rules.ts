@@ -19,7 +19,7 @@ export interface RulesInForce {
   readonly isStale: boolean;
   /** Answers when all that was changed before the call is in force, or cannot be read. */
   refresh(): Promise<void>;
-  /** Reads the rules now, for an operator who asks for it. */
+  /** Rereads the rules on request of the operator. */
   reload(): Promise<void>;
   close(): void;
 }

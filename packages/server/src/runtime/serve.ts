@@ -230,7 +230,7 @@ interface House {
   readonly log: Log;
 }
 
-/** What comes back by itself: a look at store and database, rollups, purges, a new period of who is denied most. */
+/** Periodic work: probing store and database, writing rollups, purging, and starting a new hour of the most denied keys. */
 function keepHouse(
   timetable: Timetable,
   { database, stores, telemetry, rules, rollups, denied, settings, log }: House,

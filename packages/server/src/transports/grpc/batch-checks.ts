@@ -22,7 +22,7 @@ export function weightOfMany(checks: readonly WireCheck[]): number {
 
 /** What many checks were answered, in their order. */
 export interface ManyAnswers {
-  /** undefined in the place of one that failed. */
+  /** undefined for a check that failed. */
   readonly answers: readonly (Answered | undefined)[];
   readonly errors: readonly WireError[];
 }

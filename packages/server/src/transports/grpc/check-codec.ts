@@ -96,7 +96,7 @@ export interface WireError {
   readonly field: string;
 }
 
-/** An answer, and whether it shall list all limits; undefined in the place of one that failed. */
+/** A result, and whether it lists all limits; undefined for a check that failed. */
 export interface Answered {
   readonly result: CheckResult;
   readonly withLimits: boolean;

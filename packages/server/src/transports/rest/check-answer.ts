@@ -173,7 +173,7 @@ function limitAnswer(result: LimitResult): LimitAnswer {
   };
 }
 
-/** Rounded up: who comes at the time that he was told must pass. */
+/** Rounded up, so that a retry at the reported time is allowed. */
 function wait(ms: number): number {
   return ms === Number.POSITIVE_INFINITY ? -1 : Math.ceil(ms);
 }
