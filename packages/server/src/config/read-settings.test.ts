@@ -130,14 +130,14 @@ describe("settings", () => {
 
 describe("what is wrong is refused by the name that the user knows", () => {
   it.each<[string, SettingSources["flags"], SettingSources["env"], RegExp]>([
-    ["an unknown variable", {}, { HEADGATE_REDDIS: "x" }, /^HEADGATE_REDDIS: is no .*did you mean HEADGATE_REDIS\?/],
+    ["an unknown variable", {}, { HEADGATE_REDDIS: "x" }, /^HEADGATE_REDDIS: is not .*did you mean HEADGATE_REDIS\?/],
     ["one that is near to nothing", {}, { HEADGATE_XYZZY_PLUGH: "x" }, /^HEADGATE_XYZZY_PLUGH: is not a setting[^?]*$/],
     ["an address without a port", { http: "localhost" }, {}, /^--http: must be an address .* got "localhost"/],
     ["a port that is none", { http: "127.0.0.1:65536" }, {}, /^--http: must be an address/],
-    ["brackets around no address", { http: "[x]:80" }, {}, /^--http: has no IPv6/],
+    ["brackets around no address", { http: "[x]:80" }, {}, /^--http: must have an IPv6/],
     ["a Redis URL of another kind", { redis: "http://h" }, {}, /^--redis: must be a URL as in redis:/],
-    ["no URL", {}, { HEADGATE_POSTGRES: "host=a" }, /^HEADGATE_POSTGRES: must be a URL as in postgres:/],
-    ["hosts that are none", { zookeeper: "a:b" }, {}, /^--zookeeper: must be hosts/],
+    ["no URL", {}, { HEADGATE_POSTGRES: "host=a" }, /^HEADGATE_POSTGRES: must be a URL such as postgres:/],
+    ["hosts that are none", { zookeeper: "a:b" }, {}, /^--zookeeper: must be a list of hosts/],
     [
       "two homes of counters",
       { redis: "redis://h", zookeeper: "h" },
@@ -176,8 +176,8 @@ describe("what is wrong is refused by the name that the user knows", () => {
   it.each<[string, string, RegExp]>([
     ["an unknown name", "htpp: 127.0.0.1:80", /: htpp: is not a setting of Headgate \(did you mean http\?\)/],
     ["a wrong value", "nodes: many", /: nodes: must be a whole number, at least 1, got "many"/],
-    ["a map", "http: {host: a}", /: http: must be one value/],
-    ["a list alone", "- http", /: must be settings with their values/],
+    ["a map", "http: {host: a}", /: http: must be a single value/],
+    ["a list alone", "- http", /: must be a YAML mapping of settings/],
     ["no YAML", "http: [1,\n  nodes: 2", /: line \d, column \d+: /],
     ["a name twice", "nodes: 1\nnodes: 2", /: line \d, column \d: .*unique/],
   ])("%s in a file", (_what, text, message) => {

@@ -27,7 +27,7 @@ describe("a rule that is given", () => {
       consistency: "strict",
     });
     expect(problems({})).toEqual([
-      "name: is required: a text of at most 255 characters, without line breaks",
+      "name: is required: a text of at most 255 characters without line breaks",
       "dimension: is required: one of user, ip, apikey",
       'endpoint_pattern: is required: a path such as "/api/v1/orders"',
       "limit: is required: a whole number from 1 to 2^53 - 1",

@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => server?.stop());
 
 const waits = expect.objectContaining({
-  err: expect.objectContaining({ message: expect.stringMatching(/check that it runs.*ECONNREFUSED/) }),
+  err: expect.objectContaining({ message: expect.stringMatching(/check that it is running.*ECONNREFUSED/) }),
   level: "error",
   code: "HG_DATABASE_UNREACHABLE",
   msg: expect.stringMatching(/^PostgreSQL is unreachable: the node retries every second/),

@@ -37,7 +37,7 @@ describe("a node whose store of counters is gone", () => {
   it("starts, says so, answers as on_error says, and uses Redis as soon as it is there", async () => {
     const port = await freePort();
     const node = await started({ flags: ["--redis", `redis://127.0.0.1:${port}`, "--store-timeout", "1s"] });
-    expect(node.stdout).toContain("Redis cannot be reached: rules do what on_error says");
+    expect(node.stdout).toContain("Redis is unreachable: on_error decides");
     expect(node.log).toContainEqual(
       expect.objectContaining({
         level: "error",
