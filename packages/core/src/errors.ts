@@ -7,7 +7,7 @@ export const errorCodes = {
   HG_BAD_COST: "a cost is not a whole number from 0 to 2^53 - 1",
   HG_BAD_KEY: "a key is not a string",
   HG_BAD_TIME: "a time is not a number within 2^53 microseconds of the epoch",
-  HG_BAD_CHECKS: "a list of checks is empty, repeats itself, or is no list of checks",
+  HG_BAD_CHECKS: "a list of checks is empty, has duplicates, or is not a list of checks",
   HG_UNKNOWN_RULE: "a check names a rule that the limiter does not have",
   HG_NOT_A_QUEUE: "schedule was called on a rule that is not a leaky bucket",
   HG_NOT_RESERVED: "settle was called on a request for which nothing was reserved",

@@ -4,23 +4,23 @@ import { warn } from "../warning.ts";
 export const noticeCodes = {
   HG_PROXY_NOT_TRUSTED:
     "its sender is not trusted as a proxy, and counts as the client: if it is one, all its clients share one quota. " +
-    "Say how many proxies there are (proxies: 1) or which; say proxies: 0 if there is none. See docs/guide/clients.md#proxies",
+    "Say how many proxies there are (proxies: 1) or which; say proxies: 0 if there is none. See docs/guide/proxies.md#warnings",
   HG_EVERYBODY_TRUSTED:
     "each client can choose its address, and with it its quota. Say how many proxies there are, or which. " +
-    "See docs/guide/clients.md#proxies",
+    "See docs/guide/proxies.md#warnings",
   HG_NO_CLIENT_ADDRESS:
     "such requests share one quota. Behind a proxy on a Unix socket, say proxies: 1; else choose by whom to limit. " +
-    "See docs/guide/clients.md#no-address",
+    "See docs/guide/clients.md#requests-without-an-address",
   HG_NO_USER:
     'by: "user" counts such requests by the address of the client. Authenticate before the rate limit; if requests ' +
     "without a user are expected, give a function instead. See docs/guide/clients.md#users",
   HG_STORE_IGNORED:
     'the store failed, and requests pass unlimited. Wrap the store in resilient, or say onStoreFailure: "deny". ' +
-    "See docs/guide/clients.md#store-failures",
+    "See docs/frameworks/options.md#when-the-store-fails",
   HG_HOLDS_FAILED:
     "what a process reserves and does not settle before it dies may flow back only with its window. " +
-    "See docs/guide/clients.md#reservations",
-  HG_REFUND_LOST: "what was to be given back stays charged until its window is over. See docs/guide/clients.md#refunds",
+    "See docs/guide/reservations.md#if-the-process-dies",
+  HG_REFUND_LOST: "what was to be given back stays charged until its window is over. See docs/guide/reservations.md#refunds",
 } as const;
 
 export type NoticeCode = keyof typeof noticeCodes;

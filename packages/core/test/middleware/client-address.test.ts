@@ -201,7 +201,7 @@ describe("a proxy that nobody has told of", () => {
     expect(notices).toHaveLength(1);
     expect(notices[0].code).toBe("HG_PROXY_NOT_TRUSTED");
     expect(notices[0].message).toContain(`a request from 10.0.0.1 has the header ${name}`);
-    expect(notices[0].message).toContain("docs/guide/clients.md#proxies");
+    expect(notices[0].message).toContain("docs/guide/proxies.md#warnings");
   });
 
   it("is noticed later on, too", () => {

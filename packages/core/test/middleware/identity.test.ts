@@ -71,7 +71,7 @@ describe("a request is counted", () => {
     gate.admit({ peer: "" });
     expect(limiter.peekSync("day", "ip:unknown").remaining).toBe(8);
     expect(notices.map(({ code }) => code)).toEqual(["HG_NO_CLIENT_ADDRESS"]);
-    expect(notices[0].message).toContain("docs/guide/clients.md#no-address");
+    expect(notices[0].message).toContain("docs/guide/clients.md#requests-without-an-address");
   });
 });
 
