@@ -1,5 +1,4 @@
-import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 export const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -10,11 +9,14 @@ export interface Page {
   readonly text: string;
 }
 
-/** The pages that git knows or would add. */
 export function pages(): Page[] {
-  const listed = execFileSync("git", ["ls-files", "-co", "--exclude-standard", "*.md"], { cwd: root, encoding: "utf8" });
-  const paths = listed.split("\n").filter((path) => path !== "" && existsSync(root + path));
-  return paths.map((path) => ({ path, text: readFileSync(root + path, "utf8") }));
+  const packages = readdirSync(`${root}packages`).map((name) => `packages/${name}/README.md`);
+  const docs = readdirSync(`${root}docs`, { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".md") && !path.startsWith("."))
+    .map((path) => `docs/${path}`);
+  return ["README.md", "CONTRIBUTING.md", "examples/README.md", ...packages, ...docs]
+    .filter((path) => existsSync(root + path))
+    .map((path) => ({ path, text: readFileSync(root + path, "utf8") }));
 }
 
 /** The fenced code blocks of a page in one language, with the line at which each starts. */
