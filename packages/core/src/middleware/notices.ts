@@ -20,7 +20,8 @@ export const noticeCodes = {
   HG_HOLDS_FAILED:
     "what a process reserves and does not settle before it dies may flow back only with its window. " +
     "See docs/guide/reservations.md#if-the-process-dies",
-  HG_REFUND_LOST: "what was to be given back stays charged until its window is over. See docs/guide/reservations.md#refunds",
+  HG_REFUND_LOST:
+    "what was to be given back stays charged until its window is over. See docs/guide/reservations.md#refunds",
 } as const;
 
 export type NoticeCode = keyof typeof noticeCodes;
