@@ -1,4 +1,5 @@
-// Most requests do not wait for Redis: it is told a few milliseconds later, and a client known to be limited is denied here.
+// Most requests do not wait for Redis: it is updated a few milliseconds later, and clients known to be over the limit
+// are denied locally.
 import express from "express";
 import { cached, rateLimiter, slidingWindow } from "headgate";
 import { rateLimit } from "headgate/express";
@@ -9,7 +10,7 @@ const limiter = rateLimiter({ api: slidingWindow("5/m") }, { store });
 
 const app = express();
 app.get("/", rateLimit(limiter, "api"), (request, response) => {
-  response.send(`hello, says the ${request.rateLimit.decided.source}\n`);
+  response.send(`hello, decided by the ${request.rateLimit.decided.source}\n`);
 });
 app.get("/stats", (_request, response) => {
   response.json(store.stats);
@@ -23,7 +24,7 @@ const server = app.listen(process.env.PORT ?? 0, "127.0.0.1", () => {
 for (const signal of ["SIGINT", "SIGTERM"]) {
   process.once(signal, async () => {
     server.close();
-    // Writes what is pending, which would be lost.
+    // Writes what is pending. Without this, it would be lost.
     await store.close();
   });
 }

@@ -1,4 +1,4 @@
-// A client that heeds what a server tells about its limits: ten calls at once to one that takes three a second.
+// A client that follows the rate limit headers of a server: ten calls at once to a server that allows three per second.
 import { once } from "node:events";
 import express from "express";
 import { gcra, rateLimiter } from "headgate";
@@ -13,11 +13,11 @@ app.get("/items/:id", rateLimit(limiter, "api"), (request, response) => {
 const server = app.listen(process.env.PORT ?? 0, "127.0.0.1");
 await once(server, "listening");
 const url = `http://127.0.0.1:${server.address().port}`;
-console.log(`listening on ${url}\ntry: curl -i ${url}/items/1, while the calls below are made`);
+console.log(`listening on ${url}\ntry: curl -i ${url}/items/1, while the calls below are in progress`);
 
 const start = performance.now();
 const fetch = pacedFetch({
-  onRetry: ({ attempt, waitMs }) => console.log(`refused: waits ${Math.round(waitMs)} ms before try ${attempt + 1}`),
+  onRetry: ({ attempt, waitMs }) => console.log(`denied: retry ${attempt} in ${Math.round(waitMs)} ms`),
 });
 const calls = Array.from({ length: 10 }, async (_, id) => {
   const response = await fetch(`${url}/items/${id}`);

@@ -1,4 +1,4 @@
-// Express: every client may do 5 requests a minute, and log in 2 times a minute.
+// Express: 5 requests per minute and client, and 2 logins per minute.
 import express from "express";
 import { rateLimiter, tokenBucket } from "headgate";
 import { rateLimit } from "headgate/express";

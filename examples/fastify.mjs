@@ -1,4 +1,4 @@
-// Fastify: every client may do 5 requests a minute, and log in 2 times a minute.
+// Fastify: 5 requests per minute and client, and 2 logins per minute.
 import Fastify from "fastify";
 import { rateLimiter, tokenBucket } from "headgate";
 import { rateLimit } from "headgate/fastify";

@@ -1,4 +1,4 @@
-// Hono on Node: every client may do 5 requests a minute; who has a key is counted by it.
+// Hono on Node: 5 requests per minute, counted by API key if there is one and by address otherwise.
 import { serve } from "@hono/node-server";
 import { rateLimiter, tokenBucket } from "headgate";
 import { rateLimit } from "headgate/hono";

@@ -1,4 +1,4 @@
-// Koa: every client may do 5 requests a minute.
+// Koa: 5 requests per minute and client.
 import { rateLimiter, tokenBucket } from "headgate";
 import { rateLimit } from "headgate/koa";
 import Koa from "koa";

@@ -1,14 +1,14 @@
-// A token budget: the most that an answer can cost is reserved, and what it did cost is settled.
+// A token budget: reserves the maximum cost of an answer, and settles the real cost.
 import { setTimeout } from "node:timers/promises";
 import express from "express";
 import { rateLimiter, tokenBucket } from "headgate";
 import { rateLimit } from "headgate/express";
 
-const MOST_IN_AN_ANSWER = 500;
+const MAX_ANSWER_TOKENS = 500;
 const limiter = rateLimiter({ tokens: tokenBucket("1000/h") });
 
 const budget = rateLimit(limiter, {
-  rules: { rule: "tokens", reserve: (request) => tokensIn(promptOf(request)) + MOST_IN_AN_ANSWER },
+  rules: { rule: "tokens", reserve: (request) => tokensIn(promptOf(request)) + MAX_ANSWER_TOKENS },
   by: { header: "x-api-key" },
 });
 
@@ -16,8 +16,8 @@ const app = express();
 app.use(express.json());
 
 app.post("/chat", budget, async (request, response) => {
-  // If this throws, everything that was reserved is given back. If the client leaves, it is given back until the
-  // cost is settled below. With a RedisStore, another process gives it back if this one dies.
+  // If this throws, or if the client disconnects before the cost is settled below, the reservation is refunded. With a
+  // RedisStore, another process refunds it if this one dies.
   const text = await answer(promptOf(request));
   const tokens = tokensIn(promptOf(request)) + tokensIn(text);
   await request.rateLimit.settle(tokens);
@@ -25,19 +25,19 @@ app.post("/chat", budget, async (request, response) => {
 });
 
 app.post("/chat/stream", budget, async (request, response) => {
-  const left = new AbortController();
-  response.once("close", () => left.abort());
+  const disconnected = new AbortController();
+  response.once("close", () => disconnected.abort());
   let tokens = tokensIn(promptOf(request));
   try {
-    for await (const word of words(promptOf(request), left.signal)) {
+    for await (const word of words(promptOf(request), disconnected.signal)) {
       tokens += 1;
       response.write(`${word}\n`);
     }
     response.end();
   } catch (error) {
-    if (!left.signal.aborted) throw error;
+    if (!disconnected.signal.aborted) throw error;
   } finally {
-    // A client that leaves early pays for what it got. Without this line it would pay all that was reserved.
+    // A client that disconnects early pays for what it received. Without this line it would pay the whole reservation.
     await request.rateLimit.settle(tokens);
   }
 });
@@ -50,13 +50,13 @@ function tokensIn(text) {
   return text.split(" ").length;
 }
 
-/** Stands for the model. */
+/** Stands in for a model. */
 async function answer(prompt) {
   if (prompt === "fail") throw new Error("the model is overloaded");
   return `You said: ${prompt}`;
 }
 
-/** Stands for a model that streams. It stops when the client leaves. */
+/** Stands in for a model that streams. It stops when the client disconnects. */
 async function* words(prompt, signal) {
   for (const word of (await answer(prompt)).split(" ")) {
     yield word;

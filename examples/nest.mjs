@@ -1,5 +1,5 @@
-// NestJS: every client may do 5 requests a minute, and log in 2 times a minute.
-// Plain JavaScript has no decorators, so they are called here. In TypeScript they stand where they always do:
+// NestJS: 5 requests per minute and client, and 2 logins per minute.
+// Plain JavaScript has no decorators, so this example calls them as functions. In TypeScript, write:
 //
 //   @Post("login")
 //   @RateLimit(["api", "login"])

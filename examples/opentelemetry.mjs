@@ -1,5 +1,5 @@
-// Decisions as OpenTelemetry metrics: how many were allowed and denied under each rule, and who decided. A real program
-// would set up its SDK elsewhere and export to a collector; here the metrics are printed at the end.
+// Decisions as OpenTelemetry metrics: how many were allowed and denied under each rule, and by what. A real program
+// would set up the SDK elsewhere and export to a collector; this one prints the metrics at the end.
 import { metrics } from "@opentelemetry/api";
 import {
   AggregationTemporality,
@@ -20,7 +20,7 @@ const decisions = metrics.getMeter("headgate").createCounter("headgate.decisions
 const limiter = rateLimiter(
   { api: tokenBucket("5/m"), login: fixedWindow("2/15m") },
   {
-    // Keys are users or addresses: too many for an attribute, and not for everyone to see.
+    // Keys identify users or addresses: too many values for an attribute, and possibly personal data.
     onDecision({ rule, allowed, source, degraded }) {
       decisions.add(1, { rule, result: allowed ? "allowed" : "denied", source, degraded });
     },

@@ -1,4 +1,4 @@
-// Two replicas share a limit by halves: each enforces its own in memory, and Redis only knows who is there.
+// Two replicas share a limit: each enforces half of it in memory, and Redis only keeps track of the replicas.
 import cluster from "node:cluster";
 import express from "express";
 import { rateLimiter, resilient, tokenBucket } from "headgate";
@@ -15,7 +15,9 @@ if (cluster.isPrimary) {
     listening += 1;
     if (listening < REPLICAS) return;
     const url = `http://127.0.0.1:${port}`;
-    console.log(`listening on ${url}\ntry: curl -i ${url}/ nine times; each replica lets 4 of the 8 in an hour pass`);
+    console.log(
+      `listening on ${url}\ntry: curl -i ${url}/ nine times: each replica allows 4 of the 8 requests per hour`,
+    );
   });
 } else {
   const client = new Redis(process.env.REDIS_URL ?? "redis://127.0.0.1:6379", redisOptions);
@@ -25,8 +27,8 @@ if (cluster.isPrimary) {
   await store.ready();
 
   const app = express();
-  const byNobody = () => "everybody";
-  app.get("/", rateLimit(limiter, { rules: "everybody", by: byNobody }), (_request, response) => {
+  const sameKey = () => "everybody";
+  app.get("/", rateLimit(limiter, { rules: "everybody", by: sameKey }), (_request, response) => {
     response.send(`replica ${store.stats.rank} of ${store.stats.replicas}\n`);
   });
   app.listen(process.env.PORT ?? 0, "127.0.0.1");

@@ -1,5 +1,5 @@
-// Request → Response, as Next.js, Bun, Deno and workers have it: every client may do 5 requests a minute.
-// Elsewhere the platform calls the handler; here node:http does, through @hono/node-server.
+// A Request/Response handler, as in Next.js, Bun, Deno and Workers: 5 requests per minute and client. There, the
+// platform calls the handler; here node:http does, through @hono/node-server.
 import { createServer } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import { rateLimiter, tokenBucket } from "headgate";

@@ -22,7 +22,9 @@ describe("the example of", () => {
     const example = await started("redis");
     const calls = await example.callTimes(7);
     expect(statuses(calls)).toEqual([200, 200, 200, 200, 200, 200, 429]);
-    const said = calls.slice(0, 6).map(({ text }) => /^process (\d+): (\d) more, says the (\w+)\n$/.exec(text) ?? []);
+    const said = calls
+      .slice(0, 6)
+      .map(({ text }) => /^process (\d+): (\d) more, decided by the (\w+)\n$/.exec(text) ?? []);
     expect(new Set(said.map(([, pid]) => pid)).size).toBe(2);
     expect(said.map(([, , left, source]) => `${left} ${source}`)).toEqual([5, 4, 3, 2, 1, 0].map((n) => `${n} store`));
     await redis.kill();
@@ -34,8 +36,8 @@ describe("the example of", () => {
     const example = await started("cached");
     const calls = await example.callTimes(7);
     expect(statuses(calls)).toEqual([200, 200, 200, 200, 200, 429, 429]);
-    expect(calls[0].text).toBe("hello, says the store\n");
-    expect(calls[1].text).toBe("hello, says the cache\n");
+    expect(calls[0].text).toBe("hello, decided by the store\n");
+    expect(calls[1].text).toBe("hello, decided by the cache\n");
     const stats = async () => JSON.parse((await example.call("/stats")).text);
     await eventually("Redis knows", async () => (await stats()).pendingUnits === 0);
     expect(await stats()).toMatchObject({ denied: 1, failedFlushes: 0, limitedKeys: 1 });
