@@ -1,6 +1,6 @@
 import { HeadgateError, shown } from "../errors.ts";
 
-/** The names that files, the wire and the database use. */
+/** The name of an algorithm, as used in files, APIs and databases. */
 export type AlgorithmName =
   | "token_bucket"
   | "leaky_bucket"
@@ -11,21 +11,19 @@ export type AlgorithmName =
   | "bucketed_window";
 
 /**
- * A limit, checked and ready to decide by. All algorithms share one shape, so that the code
- * that carries limits around stays the same for each of them; what an algorithm does not use
- * has its neutral value.
+ * An algorithm with its parameters. Create one with `tokenBucket`, `fixedWindow` and so on, or with `limitFromSpec`.
  */
 export interface Limit<Name extends AlgorithmName = AlgorithmName> {
   readonly algorithm: Name;
-  /** How many units each window may pass. */
+  /** Units per window. */
   readonly limit: number;
-  /** The window in microseconds. */
+  /** Window in microseconds. */
   readonly window: number;
-  /** How many units can be held at once; the limit itself unless stated. */
+  /** Units that can be used at once. Equal to the limit unless set. */
   readonly burst: number;
-  /** Fixed window: aligned to the clock, or opened by the first admitted request. */
+  /** Fixed window: whether windows follow the clock or start with the first admitted request. */
   readonly anchor: Anchor;
-  /** Bucketed window: the width of a bucket in microseconds; 1 keeps every instant apart. */
+  /** Bucketed window: width of a bucket in microseconds; 1 in exact mode. */
   readonly bucketWidth: number;
   /**
    * The rate: `drain` parts flow back each microsecond, and one unit is `unit` parts. Levels are whole
@@ -42,6 +40,7 @@ export interface Limit<Name extends AlgorithmName = AlgorithmName> {
   readonly coarse: boolean;
 }
 
+/** When the windows of a `fixedWindow` start: at fixed times of the clock, or with the first admitted request. */
 export type Anchor = "clock" | "request";
 
 /** With windows up to this, no time that Headgate computes (two windows from now) leaves the exact integers. */

@@ -17,7 +17,7 @@ const MICROSECONDS: ReadonlyMap<string, number> = new Map(
 
 const RATE = /^\s*(\d+)\s*\/\s*(\d+(?:\.\d+)?)?\s*([a-z]+)\s*$/;
 
-/** `"100/m"`, `"100/min"`, `"5/15m"`, or the same as numbers. */
+/** A rate such as `"100/m"`, `"10/s"`, `"5/15m"` or `"1000/day"`, or `{ limit: 100, windowMs: 60_000 }`. */
 export type Rate = string | { readonly limit: number; readonly windowMs: number };
 
 const RATE_FIELDS: ReadonlySet<string> = new Set(["limit", "windowMs"]);

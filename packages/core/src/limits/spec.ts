@@ -18,8 +18,8 @@ const FIELDS: Readonly<Record<AlgorithmName, readonly string[]>> = {
 const DEFAULT_BUCKETED_WINDOW = 1;
 
 /**
- * Reads a limit as files and requests state it: snake_case, durations in seconds.
- * Without an algorithm it is a token bucket. `at` is where it stood, for the messages.
+ * Creates a limit from configuration: snake_case fields, durations in seconds. The algorithm defaults to
+ * `token_bucket`. `at` is the path of the limit in the configuration, for error messages.
  */
 export function limitFromSpec(spec: unknown, at = ""): Limit {
   if (typeof spec !== "object" || spec === null || Array.isArray(spec)) {
