@@ -1,4 +1,4 @@
-/** Every code that Headgate throws, with what it means. `docs/guide/errors.md` is checked against this table. */
+/** All error codes with their meaning. `docs/guide/errors.md` is compared with this table by a test. */
 export const errorCodes = {
   HG_BAD_RATE: "a rate is not written as in 100/m",
   HG_BAD_LIMIT: "a limit has a field that is missing, unknown or out of range",
@@ -18,13 +18,16 @@ export const errorCodes = {
   HG_STORE_REFUSED: "a store answered with an error of its own",
 } as const;
 
+/** The code of a `HeadgateError`. */
 export type ErrorCode = keyof typeof errorCodes;
 
-/** A mistake of the caller. Being over a limit is never one: that is a decision with `allowed: false`. */
+/**
+ * Thrown when Headgate is called incorrectly. Being over a limit is not an error but a decision with `allowed: false`.
+ */
 export class HeadgateError extends Error {
   override readonly name: string = "HeadgateError";
   readonly code: ErrorCode;
-  /** The field, option or argument at fault, as the caller wrote it. */
+  /** The argument, option or field at fault, as the caller wrote it. */
   readonly field: string;
 
   constructor(code: ErrorCode, field: string, problem: string, options?: ErrorOptions) {
@@ -34,15 +37,16 @@ export class HeadgateError extends Error {
   }
 }
 
+/** The code of a `StoreError`. */
 export type StoreErrorCode = Extract<ErrorCode, `HG_STORE_${string}`>;
 
-/** A store that failed, which is nobody's mistake: the only kind of error that `resilient` answers for. */
+/** Thrown when a store fails. `resilient` handles these errors and no others. */
 export class StoreError extends HeadgateError {
   override readonly name: string = "StoreError";
   override readonly code: StoreErrorCode;
   /**
-   * What failed: the request with this error, all requests of a call (each with this very error), or only the key
-   * that was asked for, which says nothing of the store.
+   * What failed: this request, all requests of a call (each with this error), or only requests for this key, which says
+   * nothing about the store as a whole.
    */
   readonly scope: "request" | "call" | "key";
 

@@ -27,10 +27,11 @@ function isStore(options: unknown): boolean {
   return typeof options === "object" && options !== null && "apply" in options;
 }
 
-/** A limiter over a store that others may share. */
+/** Options of a limiter with a store. */
 export interface SharedOptions extends LimiterOptions {
+  /** Where counters are kept, such as a `RedisStore`. */
   readonly store: Store;
-  /** What `wait` and `schedule` sleep by; decisions go by the store's own clock. */
+  /** Clock for the waits of `wait` and `schedule`. Decisions use the store's own clock. */
   readonly clock?: Clock | undefined;
 }
 
@@ -40,8 +41,8 @@ interface MemoryOptions extends LimiterOptions {
 }
 
 /**
- * Makes a limiter of named rules. Without a store it keeps everything in this process, and can
- * decide without a promise.
+ * Creates a limiter with named rules. Without a store, counters are kept in memory, and methods without promises such
+ * as `checkSync` are available.
  */
 export function rateLimiter<const R extends Rules>(
   rules: R,

@@ -4,8 +4,9 @@ import { requireOptions } from "../options.ts";
 import type { Action, ApplyOptions, Rule } from "../stores/store.ts";
 import { IDEMPOTENCY_KEY_FORM, isIdempotencyKey } from "./idempotency-key.ts";
 
+/** Options of `peek`. */
 export interface CostOptions {
-  /** How many units the request takes (default 1): a whole number; 0 asks without taking. */
+  /** Units that the request costs: a whole number, 1 by default. A request of cost 0 is checked but takes nothing. */
   readonly cost?: number | undefined;
   /**
    * The limit for this call in place of the rule's, such as a tenant's own: the same algorithm and window with another
@@ -14,18 +15,19 @@ export interface CostOptions {
   readonly limit?: Limit | undefined;
 }
 
+/** Options of `checkAll`. */
 export interface CheckAllOptions {
   /**
-   * Names this one request, so that it can safely be sent again: for five minutes the same request under the same
-   * name gets the decision of the first, and is charged once. 1 to 255 printable ASCII characters without spaces, as
-   * `crypto.randomUUID()` makes them.
+   * Makes the request safe to retry: for five minutes, the same request with the same idempotency key receives the same
+   * decision and is charged once. 1 to 255 printable ASCII characters without spaces, such as `crypto.randomUUID()`.
    */
   readonly idempotencyKey?: string | undefined;
 }
 
+/** Options of `check`, `refund` and `penalize`. */
 export interface CheckOptions extends CostOptions, CheckAllOptions {}
 
-/** There are none; given some, a request is refused rather than taken without them. */
+/** No options. Unknown options are rejected rather than ignored. */
 export type NoOptions = Readonly<Record<string, never>>;
 
 /** The ways to ask: the actions on one key, several rules together, many keys or many checks apart, waiting. */

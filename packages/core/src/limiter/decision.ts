@@ -6,23 +6,30 @@ type Numbers = Pick<Answer, "allowed" | "remaining" | "retryAfter" | "resetAfter
 
 const NONE: readonly string[] = Object.freeze([]);
 
-/** What a limiter decided about one request and one limit. */
+/** The result of a check. */
 export class Decision<Name extends string = string> {
+  /** Whether the request may proceed. */
   readonly allowed: boolean;
+  /** The rule that was checked. */
   readonly rule: Name;
+  /** The cost that was checked. */
   readonly cost: number;
-  /** How many units each window may pass. */
+  /** Units per window. */
   readonly limit: number;
-  /** What could still be taken now, after this decision. */
+  /** Units left after this decision. Some algorithms report fractions; only whole units can be used. */
   readonly remaining: number;
-  /** Until this same request would pass if nobody else came: 0 if it did, Infinity if it never can. */
+  /**
+   * Milliseconds until the same request would be allowed if no other request came in between. 0 if it was allowed,
+   * Infinity if it can never be.
+   */
   readonly retryAfterMs: number;
-  /** Until the full quota is there again. */
+  /** Milliseconds until the full quota is available again. */
   readonly resetAfterMs: number;
+  /** What decided: the store, a lease, a cache, or a fallback while the store failed. */
   readonly source: Source;
-  /** Whether the store was not asked, so that the decision may be off. */
+  /** Whether the decision was made without the store and may be inaccurate. */
   readonly degraded: boolean;
-  /** The rules that refused; none if allowed. */
+  /** The rules that denied the request. Empty if it was allowed. */
   readonly violated: readonly Name[];
   readonly #limit: Limit;
   /** In microseconds: what is told in milliseconds is rounded once. */
@@ -52,35 +59,38 @@ export class Decision<Name extends string = string> {
     this.#time = time;
   }
 
-  /** The store's clock at the decision, in milliseconds since the epoch. */
+  /** The store's time of the decision, in milliseconds since the epoch. */
   get timeMs(): number {
     return this.#time / 1000;
   }
 
-  /** When this same request would pass by the store's clock, in whole milliseconds since the epoch; Infinity if never. */
+  /**
+   * When the same request would be allowed, on the store's clock: whole milliseconds since the epoch, Infinity if
+   * never.
+   */
   get retryAtMs(): number {
     return wholeMs(this.#time, this.retryAfterMs);
   }
 
-  /** When the full quota is there again by the store's clock, in whole milliseconds since the epoch. */
+  /** When the full quota is available again, on the store's clock: whole milliseconds since the epoch. */
   get resetAtMs(): number {
     return wholeMs(this.#time, this.resetAfterMs);
   }
 
-  /** Leaky bucket: how many units stand in the queue with this request; else 0. */
+  /** Leaky bucket: units in the queue, including this request. Otherwise 0. */
   get queuePosition(): number {
     const { algorithm, burst } = this.#limit;
     return this.allowed && algorithm === "leaky_bucket" ? burst - this.remaining : 0;
   }
 
-  /** Leaky bucket: how long to hold this request so that traffic leaves at a constant rate; else 0. */
+  /** Leaky bucket: milliseconds to delay this request so that traffic leaves at a constant rate. Otherwise 0. */
   get delayMs(): number {
     const { drain, unit } = this.#limit;
     const ahead = this.queuePosition - this.cost;
     return ahead > 0 ? (ahead * unit) / drain / 1000 : 0;
   }
 
-  /** Which limit decided, how it stands, and when this request would pass; `String()` of it is a sentence. */
+  /** Describes the limit, its state and when the request would be allowed. Converted to a string, it is a sentence. */
   explain(): Explanation {
     return explain(this, this.#limit);
   }

@@ -1,6 +1,7 @@
 import type { AlgorithmName, Limit } from "../limits/limit.ts";
 import type { LeaseView } from "../stores/store.ts";
 
+/** Why a request was allowed or denied. Converted to a string, it is a sentence. */
 export interface Explanation {
   readonly rule: string;
   readonly algorithm: AlgorithmName;
@@ -9,13 +10,13 @@ export interface Explanation {
   readonly burst: number;
   readonly cost: number;
   readonly allowed: boolean;
-  /** Units in use now, by the algorithm's own count. */
+  /** Units in use, as the algorithm counts them. */
   readonly used: number;
   readonly remaining: number;
-  /** Until this request would pass: 0 if it did, null if it never can. */
+  /** Milliseconds until this request would be allowed: 0 if it was, null if it can never be. */
   readonly passesInMs: number | null;
   readonly fullInMs: number;
-  /** What this process holds of the quota, if it was decided by that. */
+  /** The lease that this process holds, if the decision was made by it. */
   readonly lease?: LeaseView;
   toString(): string;
 }

@@ -22,12 +22,12 @@ import { Verdict } from "./verdict.ts";
 import { type WaitOptions, waitForTurn } from "./wait.ts";
 import { WaitingLine } from "./waiting-line.ts";
 
-/** Decides by named rules over any store. A denial is a decision, never an exception. */
+/** Checks requests against named rules. A denial is a decision, not an exception. */
 export class Limiter<R extends Rules = Rules> {
   protected readonly rules: Map<RuleName<R>, RuleWithNames<RuleName<R>>>;
-  /** What it decides over. */
+  /** The store that keeps the counters. */
   readonly store: Store;
-  /** Who is told of its decisions, also of those that were made over its store without it. */
+  /** The `onDecision` option. */
   readonly onDecision?: OnDecision;
   readonly #clock: Clock;
   readonly #line = new WaitingLine();
@@ -39,12 +39,12 @@ export class Limiter<R extends Rules = Rules> {
     for (const rule of this.rules.values()) store.open?.(rule);
   }
 
-  /** One request under one rule. */
+  /** Checks a request against a rule, and charges it if it is allowed. */
   check<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Promise<Decision<Name>> {
     return this.#single("take", rule, key, options);
   }
 
-  /** One request under several rules: charged to all of them, or to none if any refuses. */
+  /** Checks a request against several rules. If one of them denies it, none is charged. */
   checkAll<Name extends RuleName<R>>(
     checks: readonly Check<Name>[],
     options?: CheckAllOptions,
@@ -60,41 +60,44 @@ export class Limiter<R extends Rules = Rules> {
   }
 
   /**
-   * Requests that have nothing to do with each other, in one go: many keys under one rule, or any
-   * checks. All are validated before the first is charged; the decisions come in the same order.
+   * Checks independent requests in one call: many keys under one rule, or any checks. All are validated before the
+   * first is charged. The decisions are in the same order.
    */
   async checkMany<Name extends RuleName<R>>(...batch: Batch<Name>): Promise<Decision<Name>[]> {
     return Promise.all(this.batch(batch).map((operation) => this.#decide("take", operation, undefined)));
   }
 
-  /** What a check would say, taking nothing. */
+  /** Returns what a check would decide, without charging. */
   peek<Name extends RuleName<R>>(rule: Name, key: string, options?: CostOptions): Promise<Decision<Name>> {
     return this.#single("peek", rule, key, options);
   }
 
-  /** Gives units back, never more than were used; answers how the key stands then. */
+  /** Returns units, at most as many as are used. Resolves with the state of the key afterwards. */
   refund<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Promise<Decision<Name>> {
     return this.#givingBack(this.#single("refund", rule, key, options), rule, key);
   }
 
-  /** Takes units whether they are there or not; answers how the key stands then. */
+  /** Charges units even if they are not available. Resolves with the state of the key afterwards. */
   penalize<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Promise<Decision<Name>> {
     return this.#single("penalize", rule, key, options);
   }
 
-  /** Forgets what a key has used. */
+  /** Forgets what a key has used. Resolves with the state of the key afterwards. */
   reset<Name extends RuleName<R>>(rule: Name, key: string, options?: NoOptions): Promise<Decision<Name>> {
     return this.#givingBack(this.#single("reset", rule, key, options), rule, key);
   }
 
-  /** Waits until the request is admitted. Those who wait for one key are served in order. */
+  /**
+   * Waits until the request is allowed, or returns the denial after `maxWaitMs`. Callers that wait for the same key are
+   * served in order.
+   */
   async wait<Name extends RuleName<R>>(rule: Name, key: string, options: WaitOptions = {}): Promise<Decision<Name>> {
     return this.#wait(rule, key, options, true);
   }
 
   /**
-   * Runs a function when a leaky bucket lets it out: calls leave at a constant rate, and the burst is the length of the
-   * queue. While the queue is full, further calls wait for room unless `whenFull: "drop"` says otherwise.
+   * Runs a function when its turn comes, at the constant rate of a leaky bucket, whose burst is the length of the
+   * queue. While the queue is full, further tasks wait for room, unless `whenFull` is `"drop"`.
    */
   async schedule<Value, Name extends QueueName<R>>(
     rule: Name,
@@ -119,7 +122,7 @@ export class Limiter<R extends Rules = Rules> {
     return decision.allowed ? { ran: true, value: await task(), decision } : { ran: false, decision };
   }
 
-  /** Puts another limit in the place of a rule's. What was used stays used, unless the algorithm is another. */
+  /** Changes the limit of a rule. Used units stay used, unless the algorithm changes. */
   setLimit(rule: RuleName<R>, limit: Limit): void {
     this.rule(rule);
     const changed = makeRule(rule, limit);
@@ -128,7 +131,7 @@ export class Limiter<R extends Rules = Rules> {
     this.wake(rule);
   }
 
-  /** The limit that a rule has by now. */
+  /** The current limit of a rule. */
   limitOf(rule: RuleName<R>): Limit {
     return this.rule(rule).limit;
   }

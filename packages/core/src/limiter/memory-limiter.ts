@@ -11,7 +11,7 @@ import { type Batch, type Check, isKeyBatch, requireKey } from "./requests.ts";
 import { makeRule, type RuleName, type Rules } from "./rules.ts";
 import { Verdict } from "./verdict.ts";
 
-/** A limiter over this process's own memory: everything can also be had at once, without a promise. */
+/** A limiter with its counters in memory. Its methods also exist without promises. */
 export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
   override readonly store: MemoryStore;
   private readonly clock: Clock;
@@ -32,8 +32,9 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
     this.version = store.version;
   }
 
-  /** The fast path: kept so short that V8 inlines all of it, and a check with options goes another way. */
+  /** Like `check`, without a promise. */
   checkSync<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Decision<Name> {
+    // Short enough for V8 to inline all of it: a check with options takes another way.
     if (options !== undefined) return this.checkWith(rule, key, options);
     if (typeof key !== "string") requireKey(key);
     if (rule !== this.selected.name || this.version !== this.store.version) this.select(rule);
@@ -43,11 +44,13 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
     return new Decision(selected as RuleWithNames<Name>, 1, out, now, "store", false);
   }
 
+  /** Like `checkAll`, without a promise. */
   checkAllSync<Name extends RuleName<R>>(checks: readonly Check<Name>[], options?: CheckAllOptions): Verdict<Name> {
     const { operations, once } = this.together(checks, options);
     return new Verdict(decided("take", operations, this.store.apply("take", operations, once)));
   }
 
+  /** Like `checkMany`, without a promise. */
   checkManySync<Name extends RuleName<R>>(...batch: Batch<Name>): Decision<Name>[] {
     if (!isKeyBatch(batch)) return this.takeEach(this.operations(batch[0]));
     const [rule, keys, options] = batch;
@@ -64,18 +67,22 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
     return decisions;
   }
 
+  /** Like `peek`, without a promise. */
   peekSync<Name extends RuleName<R>>(rule: Name, key: string, options?: CostOptions): Decision<Name> {
     return this.act("peek", rule, key, options);
   }
 
+  /** Like `refund`, without a promise. */
   refundSync<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Decision<Name> {
     return this.act("refund", rule, key, options);
   }
 
+  /** Like `penalize`, without a promise. */
   penalizeSync<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Decision<Name> {
     return this.act("penalize", rule, key, options);
   }
 
+  /** Like `reset`, without a promise. */
   resetSync<Name extends RuleName<R>>(rule: Name, key: string, options?: NoOptions): Decision<Name> {
     return this.act("reset", rule, key, options);
   }

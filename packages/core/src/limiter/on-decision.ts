@@ -3,19 +3,20 @@ import { warn } from "../warning.ts";
 import type { Decision } from "./decision.ts";
 import { isPromise } from "./maybe-promise.ts";
 
-/** What a decision was about. */
+/** The request that a decision is about. */
 export interface DecisionContext {
+  /** The key that was checked. */
   readonly key: string;
-  /** Whether the request was admitted, and so charged: with several rules, only if none of them denied it. */
+  /** Whether the request as a whole was allowed. With several rules: whether none of them denied it. */
   readonly admitted: boolean;
 }
 
-/** Is told of each decision about a request. What it throws is warned of once, and changes nothing. */
+/** Called with each decision. If it throws, a warning is emitted once; the decision is not affected. */
 export type OnDecision = (decision: Decision, context: DecisionContext) => void;
 
-/** What a limiter takes besides the options of its store. */
+/** Options of every limiter. */
 export interface LimiterOptions {
-  /** Called with each decision of `check`, `checkAll` and `checkMany`, and of the middleware; for metrics and logs. */
+  /** Called with each decision of `check`, `checkAll`, `checkMany` and the middleware, for metrics and logs. */
   readonly onDecision?: OnDecision | undefined;
 }
 

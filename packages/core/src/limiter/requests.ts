@@ -3,17 +3,17 @@ import type { Limit } from "../limits/limit.ts";
 import { requireOptions } from "../options.ts";
 import { type CostOptions, isCost, type NoOptions, requireCost, requireKnown } from "./check-options.ts";
 
-/** One check among several. */
+/** One of several checks. */
 export interface Check<Name extends string = string> {
   readonly rule: Name;
   readonly key: string;
-  /** Default 1. */
+  /** Units that the request costs. Default 1. */
   readonly cost?: number | undefined;
   /** The limit for this check in place of the rule's; only `limit` and `burst` may differ. */
   readonly limit?: Limit | undefined;
 }
 
-/** What `checkMany` takes: many keys under one rule, or any checks. */
+/** Arguments of `checkMany`: many keys under one rule, or any checks. */
 export type Batch<Name extends string> =
   | KeyBatch<Name>
   | [checks: readonly Check<Name>[], options?: NoOptions | undefined];

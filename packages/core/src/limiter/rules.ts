@@ -2,12 +2,13 @@ import { HeadgateError, shown } from "../errors.ts";
 import { isLimit, type Limit } from "../limits/limit.ts";
 import type { RuleWithNames } from "./decision.ts";
 
-/** The limits of a limiter, by name. */
+/** The limits of a limiter by rule name. */
 export type Rules = Readonly<Record<string, Limit>>;
 
+/** The names of the rules of a limiter. */
 export type RuleName<R extends Rules> = keyof R & string;
 
-/** The names of the rules that can `schedule`. */
+/** The names of the rules that can be used with `schedule`: those with a leaky bucket. */
 export type QueueName<R extends Rules> = {
   [Name in RuleName<R>]: R[Name]["algorithm"] extends "leaky_bucket" ? Name : never;
 }[RuleName<R>] &

@@ -2,13 +2,17 @@ import { HeadgateError, shown } from "../errors.ts";
 import type { Decision } from "./decision.ts";
 import type { WaitOptions } from "./wait.ts";
 
+/** Options of `schedule`. */
 export interface ScheduleOptions extends WaitOptions {
   /**
-   * How long a task may wait in all, for room in the queue and then for its turn; if that is not enough, it does not
-   * run. Default: as long as it takes.
+   * Maximum time in milliseconds that a task may wait for room in the queue and for its turn. If it would take longer,
+   * the task does not run. Default: no maximum.
    */
   readonly maxWaitMs?: number | undefined;
-  /** What happens to a task that finds the queue full: it waits for room (the default), or does not run. */
+  /**
+   * What happens to a task when the queue is full: it waits for room (`"wait"`, the default), or does not run
+   * (`"drop"`).
+   */
   readonly whenFull?: "wait" | "drop" | undefined;
 }
 
@@ -19,8 +23,8 @@ export function requireWhenFull(whenFull: unknown = "wait"): boolean {
 }
 
 /**
- * What became of a scheduled task: what it returned, or the denial if it did not run. If the task throws, `schedule`
- * rejects with that.
+ * The result of a scheduled task: its value, or the denial if it did not run. If the task throws, `schedule` rejects
+ * with its error.
  */
 export type Scheduled<Value, Name extends string = string> =
   | { readonly ran: true; readonly value: Value; readonly decision: Decision<Name> }

@@ -3,8 +3,8 @@ import type { Decision } from "./decision.ts";
 import type { Explanation } from "./explain.ts";
 
 /**
- * What a limiter decided about one request and several limits. The numbers are those of the limit
- * that decided: of the refusals the one with the longest wait, else the one with the least left.
+ * The result of checking one request against several rules. Its numbers are those of the decision that matters most:
+ * the denial with the longest wait, otherwise the decision with the least left.
  */
 export class Verdict<Name extends string = string> {
   readonly allowed: boolean;
@@ -15,9 +15,9 @@ export class Verdict<Name extends string = string> {
   readonly resetAfterMs: number;
   readonly source: Source;
   readonly degraded: boolean;
-  /** The rules that refused; none if allowed. */
+  /** The rules that denied the request. Empty if it was allowed. */
   readonly violated: readonly Name[];
-  /** Each limit on its own, in the order asked. */
+  /** The decision of each rule, in the order of the checks. */
   readonly decisions: readonly Decision<Name>[];
   readonly #deciding: Decision<Name>;
 
@@ -36,21 +36,25 @@ export class Verdict<Name extends string = string> {
     this.#deciding = deciding;
   }
 
-  /** The store's clock at the decision, in milliseconds since the epoch. */
+  /** The store's time of the decision, in milliseconds since the epoch. */
   get timeMs(): number {
     return this.#deciding.timeMs;
   }
 
-  /** When this same request would pass by the store's clock, in whole milliseconds since the epoch; Infinity if never. */
+  /**
+   * When the same request would be allowed, on the store's clock: whole milliseconds since the epoch, Infinity if
+   * never.
+   */
   get retryAtMs(): number {
     return this.#deciding.retryAtMs;
   }
 
-  /** When the full quota is there again by the store's clock, in whole milliseconds since the epoch. */
+  /** When the full quota is available again, on the store's clock: whole milliseconds since the epoch. */
   get resetAtMs(): number {
     return this.#deciding.resetAtMs;
   }
 
+  /** Explains the decision that matters most. Converted to a string, it is a sentence. */
   explain(): Explanation {
     return this.#deciding.explain();
   }

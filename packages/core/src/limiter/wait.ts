@@ -5,10 +5,11 @@ import type { CostOptions } from "./check-options.ts";
 import { Decision, type RuleWithNames } from "./decision.ts";
 import type { WaitingLine } from "./waiting-line.ts";
 
+/** Options of `wait`. */
 export interface WaitOptions extends CostOptions {
-  /** Stop waiting: the promise rejects with the signal's reason, and nothing is charged. */
+  /** Aborts the wait: the promise rejects with the reason of the signal, and nothing stays charged. */
   readonly signal?: AbortSignal | undefined;
-  /** Wait no longer than this; then the answer is the denial. Default: as long as it takes. */
+  /** Maximum time to wait in milliseconds. If it would take longer, the denial is returned. Default: no maximum. */
   readonly maxWaitMs?: number | undefined;
 }
 
