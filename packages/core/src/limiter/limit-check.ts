@@ -3,12 +3,12 @@ import { isLimit, type Limit, limitText } from "../limits/limit.ts";
 import type { Store } from "../stores/store.ts";
 import { requireKey } from "./requests.ts";
 
-/** Counts one request of a key, and says whether to let it in. */
+/** Counts one request of a key and resolves with whether to accept it. */
 export type LimitCheck = (key: string) => Promise<{ readonly accept: boolean }>;
 
 /**
- * One limit as one function, over any store: `const { accept } = await checkLimit(key)`. Checks of the same
- * limit over the same store share their counts, and those of another limit do not.
+ * Wraps one limit and any store in a function: `const { accept } = await checkLimit(key)`. Checks of the same limit on
+ * the same store share their counts; a different limit counts separately.
  */
 export function limitCheck(limit: Limit, store: Store): LimitCheck {
   if (!isLimit(limit)) {

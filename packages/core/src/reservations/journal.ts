@@ -1,22 +1,24 @@
-/** Quota that was reserved, and of which nobody has said yet how much is used. */
+/** Reserved quota that has not been settled yet. */
 export interface Hold {
   readonly id: string;
-  /** What its holder wrote down, so that another can release it. */
+  /** Text recorded by the process that reserved it, so that another process can release it. */
   readonly text: string;
 }
 
 /**
- * A journal of holds, kept where the quota is: whoever lives can release what the dead have held. It is a list of
- * what may have to be done, and no more: that nothing is released twice, or after it was settled, is for the
- * idempotency keys of those who do it.
+ * A journal of reservations, kept in the store, so that other processes can release those of a process that died.
+ * Releasing twice, or after settling, is prevented by idempotency keys, not by the journal.
  */
 export interface Holds {
-  /** Whether the store was closed: then nobody needs to look after it any more. */
+  /** Whether the store was closed. */
   readonly isClosed: boolean;
   add(hold: Hold, forMs: number): Promise<void>;
-  /** Puts off the ends of holds to so many milliseconds from now; answers those that are still there. */
+  /** Extends reservations to `forMs` milliseconds from now. Returns the ids that still exist. */
   extend(ids: readonly string[], forMs: number): Promise<readonly string[]>;
   remove(ids: readonly string[]): Promise<void>;
-  /** Holds whose time is over, at most so many. They stay until they are removed: whoever takes care of one may die, too. */
+  /**
+   * Expired reservations, at most `most` of them. They stay until they are removed, since the process that releases one
+   * may die, too.
+   */
   overdue(most: number): Promise<readonly Hold[]>;
 }

@@ -1,9 +1,9 @@
 /**
- * A board on which the nodes of a store tell each other what they have seen. A hint and no more: a text may come
- * late, twice or never, and nothing here ever throws.
+ * Notifications between processes that share a store. Only a hint: a message may arrive late, twice or never. Nothing
+ * here throws.
  */
 export interface Bulletin {
   post(topic: string, text: string): void;
-  /** Hears what is posted under a topic from now on, one's own posts too; answers how to stop. */
+  /** Subscribes to a topic, including the process's own messages. Returns a function that unsubscribes. */
   subscribe(topic: string, listener: (text: string) => void): () => void;
 }

@@ -35,94 +35,103 @@ export function limitOf({ limit, rule }: Operation): Limit {
 }
 
 /**
- * - `take`: a request; charged to all of its operations or, if any refuses, to none.
- * - `peek`: the same question, charging nothing.
- * - `penalize`: charged whether it fits or not.
- * - `refund`: given back, never more than was used.
- * - `reset`: forgotten, as if never used.
+ * What a store does with operations:
+ * - `take`: charges all of them or, if one is denied, none.
+ * - `peek`: decides without charging.
+ * - `penalize`: charges even if the units are not available.
+ * - `refund`: returns units, at most as many as are used.
+ * - `reset`: forgets what was used.
  */
 export type Action = "take" | "peek" | "penalize" | "refund" | "reset";
 
-/** Who decided: the store itself, quota leased from it, a local cache, or what stands in when it fails. */
+/** What decided: the store, quota leased from it, a local cache, or the fallback while the store fails. */
 export type Source = "store" | "lease" | "cache" | "fallback";
 
-/** What a store says to one operation, in units and microseconds. */
+/** The answer of a store to one operation, in units and microseconds. */
 export interface Answer {
   /**
-   * The store's clock at the decision, in whole microseconds since the epoch. Every absolute time told to a client is
-   * this plus a wait, rounded once: the clock has moved on by the time an answer is read. An answer that is repeated
-   * under an idempotency key has the time of the first decision.
+   * The store's time of the decision, in microseconds since the epoch. Absolute times reported to clients are derived
+   * from it. An answer repeated under an idempotency key has the time of the first decision.
    */
   readonly time: number;
-  /** Whether this limit has room; with `take`, all of a request's answers must say so for it to be charged. */
+  /** Whether this limit has room. With `take`, the request is charged only if all of its answers say so. */
   readonly allowed: boolean;
-  /** What could still be taken now, after the operation. */
+  /** Units left after the operation. */
   readonly remaining: number;
-  /** Until the same operation would be allowed; 0 if it is, Infinity if it can never be. */
+  /** Time until the same operation would be allowed: 0 if it is, Infinity if it can never be. */
   readonly retryAfter: number;
-  /** Until the full quota is there again. */
+  /** Time until the full quota is available again. */
   readonly resetAfter: number;
   readonly source: Source;
-  /** Whether the store was not asked, so that the answer may be off. */
+  /** Whether the answer was made without the store and may be inaccurate. */
   readonly degraded: boolean;
-  /** How the lease stood that it was paid from, or would have been. */
+  /** The lease that paid, or would have paid, for the operation. */
   readonly lease?: LeaseView;
 }
 
-/** Quota that this node holds of a key's. */
+/** Quota that this process holds for a key. */
 export interface LeaseView {
-  /** Units held here. */
+  /** Units held by this process. */
   readonly held: number;
-  /** Units that the pool had left when it was last heard of. */
+  /** Units that the pool had left when it last replied. */
   readonly pool: number;
-  /** Which window of the pool it is of, counted by this node. */
+  /** The window of the pool, as counted by this process. */
   readonly epoch: number;
-  /** In how many milliseconds it is worth nothing. */
+  /** Milliseconds until the lease expires. */
   readonly deadlineMs: number;
 }
 
+/** Options of `Store.apply`. */
 export interface ApplyOptions {
   /**
-   * The same request under the same key, within five minutes, gets the very answers of the first and is
-   * charged once; another request under it is refused with HG_IDEMPOTENCY_CONFLICT. Each identity (the key of
-   * the first operation) has idempotency keys of its own.
+   * For five minutes, the same request with the same idempotency key receives the same answers and is charged once. A
+   * different request with it fails with HG_IDEMPOTENCY_CONFLICT. Idempotency keys are separate for each key of the
+   * first operation.
    */
   readonly idempotencyKey?: string;
   /**
-   * What else the request is about, such as an endpoint: a request about something else is another one, also if its
-   * operations are the same.
+   * What else identifies the request, such as an endpoint: requests with a different context are different requests.
    */
   readonly context?: string;
-  /** How long the answers are kept under the idempotency key, in microseconds, if not five minutes. */
+  /** How long answers are remembered under the idempotency key, in microseconds. Default: five minutes. */
   readonly rememberFor?: number;
-  /** From this time of the store's clock on, in microseconds, the request is void: it charges nothing, and fails with HG_STORE_TIMEOUT. */
+  /**
+   * From this time of the store's clock on, in microseconds, the request is void: it charges nothing and fails with
+   * HG_STORE_TIMEOUT.
+   */
   readonly voidFrom?: number;
-  /** Only the store itself may answer: where it cannot, the call fails, and nothing stands in for it. */
+  /** Only the store itself may answer. If it cannot, the call fails instead of using a fallback. */
   readonly storeOnly?: boolean;
 }
 
-/** The servers of a store that keeps keys on several of them. One that fails says nothing of the others. */
+/** The servers of a store that distributes keys over several of them. */
 export interface StoreNodes {
-  /** The server that has a key, as far as is known here; empty if that is not known. */
+  /** The server that holds a key, or an empty string if it is not known. */
   of(key: string): string;
-  /** All servers that have keys now; none if that is not known. */
+  /** All servers that hold keys; empty if they are not known. */
   all(): readonly string[];
 }
 
 /**
- * Keeps what was used, and makes each request one atomic step. Answers come in the order of the operations.
- * A store that fails throws, or rejects with, a StoreError.
+ * Keeps counters and makes each request atomic. Answers are in the order of the operations. A store that fails throws,
+ * or rejects with, a `StoreError`.
  */
 export interface Store {
-  /** The store's own time, as well as it is known here. */
+  /** The store's clock, as far as it is known in this process. */
   readonly clock?: Clock;
-  /** How its nodes tell each other what they have seen. */
+  /** Notifications between processes that share the store. */
   readonly bulletin?: Bulletin;
-  /** Where reservations are written down, so that those of a process that dies are released. A store that dies with the process needs none. */
+  /**
+   * Journal of reservations, from which those of a process that died are released. Not needed by stores that end with
+   * the process.
+   */
   readonly holds?: Holds;
-  /** Where keys are on several servers, which of them has a key. */
+  /** The servers that hold the keys, if there are several. */
   readonly nodes?: StoreNodes;
-  /** Is told of each rule before the first request under it; throws if the rule cannot be kept here. */
+  /**
+   * Called with each rule before its first request, and when its limit changes. Throws if the store cannot support the
+   * rule.
+   */
   open?(rule: Rule): void;
   apply(
     action: Action,

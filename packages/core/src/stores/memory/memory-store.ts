@@ -23,20 +23,30 @@ import { RuleRows } from "./rule-rows.ts";
 const DEFAULT_MAX_KEYS = 4_000_000;
 const DEFAULT_MAX_IDEMPOTENCY_KEYS = 250_000;
 
+/** Options of `MemoryStore`. */
 export interface MemoryStoreOptions {
-  /** How many keys of each rule are told apart (default 4,000,000). Keys beyond share one quota; none that is limited is forgotten. */
+  /**
+   * Maximum number of keys per rule. Keys that still count are never removed; new keys that find no room share one
+   * quota. Default 4,000,000.
+   */
   readonly maxKeys?: number | undefined;
-  /** How many requests are remembered by their idempotency keys (default 250,000). At the bound the oldest are forgotten, and counted. */
+  /**
+   * Maximum number of requests remembered for idempotent retries. When it is reached, the oldest are forgotten. Default
+   * 250,000.
+   */
   readonly maxIdempotencyKeys?: number | undefined;
-  /** Where the time comes from. Default: the system's clock. */
+  /** Source of time. Default: the system clock. */
   readonly clock?: Clock | undefined;
-  /** Whether to forget keys whose quota is full again (default true). Turn it off where times are not in order between keys. */
+  /**
+   * Remove keys whose quota is full again. Turn it off if requests of different keys are not in order of time. Default
+   * true.
+   */
   readonly sweep?: boolean | undefined;
 }
 
 const OPTIONS: ReadonlySet<string> = new Set(["maxKeys", "maxIdempotencyKeys", "clock", "sweep"]);
 
-/** Keeps what was used in this process. Every answer comes at once, without a promise. */
+/** Keeps counters in the memory of the process. Answers synchronously. */
 export class MemoryStore implements Store {
   readonly clock: Clock;
   private readonly maxKeys: number;
@@ -69,14 +79,14 @@ export class MemoryStore implements Store {
     this.answered = new AnsweredRequests(maxIdempotencyKeys, this.hash);
   }
 
-  /** For each rule, how many keys it holds, and how many checks found no room and shared a quota. */
+  /** For each rule, the number of keys, and the number of checks that found no room and used the shared quota. */
   get stats(): Record<string, { readonly keys: number; readonly overflowed: number }> {
     return Object.fromEntries(
       [...this.rows].map(([counter, all]) => [counter, { keys: sum(all, "keys"), overflowed: sum(all, "overflowed") }]),
     );
   }
 
-  /** How many requests are remembered by their idempotency keys, and how many were forgotten early, for want of room. */
+  /** Number of requests remembered for idempotent retries, and number of those forgotten early for lack of room. */
   get idempotency(): { readonly remembered: number; readonly forgotten: number } {
     const { size, forgotten } = this.answered;
     return { remembered: size, forgotten };
@@ -124,7 +134,7 @@ export class MemoryStore implements Store {
     return known;
   }
 
-  /** Forgets what every key of every rule has used. */
+  /** Forgets what all keys of all rules have used. */
   resetAll(): void {
     for (const counter of this.rows.keys()) this.rows.set(counter, []);
     this.version += 1;

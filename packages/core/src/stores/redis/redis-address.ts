@@ -1,14 +1,14 @@
 import { HeadgateError } from "../../errors.ts";
 
-/** Where a Redis is, as a URL names it: one server, a cluster, or a master that sentinels watch. */
+/** A parsed Redis URL: one server, a cluster, or a master behind sentinels. */
 export interface RedisAddress {
   readonly kind: "server" | "cluster" | "sentinel";
-  /** The server, nodes of the cluster to start from, or the sentinels. */
+  /** The server, nodes of the cluster, or the sentinels. */
   readonly hosts: readonly RedisHost[];
   readonly username: string | undefined;
   readonly password: string | undefined;
   readonly database: number;
-  /** The name under which sentinels know the master. */
+  /** The name of the master as configured in the sentinels. */
   readonly master: string | undefined;
   readonly sentinelUsername: string | undefined;
   readonly sentinelPassword: string | undefined;
@@ -39,8 +39,8 @@ const EXAMPLES =
   "redis://user:password@host:6379/2, redis://host:7000,redis://host:7001 or redis+cluster://host:7000,host:7001 for a cluster, or redis+sentinel://host:26379,host:26379/mymaster; with TLS, rediss";
 
 /**
- * Reads a URL, or URLs separated by commas, which are nodes of one cluster. Fails with a HeadgateError that names
- * `field` and never quotes the text, because that may hold a password.
+ * Parses a Redis URL, or several URLs of a cluster separated by commas. Throws a HeadgateError that names `field` and
+ * does not contain the URL, which may include a password.
  */
 export function parseRedisAddress(text: string, field = "server"): RedisAddress {
   const refuse = (problem: string): never => {
@@ -56,7 +56,7 @@ export function parseRedisAddress(text: string, field = "server"): RedisAddress 
   return { ...first, kind, hosts };
 }
 
-/** The text without its passwords, for people to read. */
+/** The URL with its passwords replaced, for logs. */
 export function redactRedisUrl(text: string, hidden = "***"): string {
   return text
     .split(BETWEEN_URLS)

@@ -5,6 +5,7 @@ import { HeadgateError, StoreError, shown } from "../../errors.ts";
 import type { RedisAddress } from "./redis-address.ts";
 import { isReadOnly, refusal } from "./redis-errors.ts";
 
+/** An ioredis client. */
 export type RedisClient = Redis | Cluster;
 
 /** Soon enough to be back within a second, and not so often that a server that starts is run over. */
@@ -13,9 +14,8 @@ function reconnectAfter(attempts: number): number {
 }
 
 /**
- * How a connection must be set for a limiter: what was sent is never sent again behind our back, for it may have
- * been charged; what cannot be sent fails at once; a server that has gone silent is left; and one that has become
- * a replica too.
+ * Connection settings that a `RedisStore` needs: commands are never sent twice, since they may have been charged;
+ * commands that cannot be sent fail immediately; and connections to frozen servers and to replicas are dropped.
  */
 export const redisOptions = {
   autoResendUnfulfilledCommands: false,
@@ -29,7 +29,9 @@ export const redisOptions = {
   reconnectOnError: (error: Error) => error.message.startsWith("READONLY"),
 } satisfies RedisOptions;
 
-/** The same for a cluster; ioredis would send what was under way to another node when a connection breaks. */
+/**
+ * `redisOptions` for a cluster. Also prevents ioredis from sending a command to another node when a connection breaks.
+ */
 export const clusterOptions = {
   enableOfflineQueue: false,
   // As above: what a cluster that is down says is told to each call.
@@ -47,7 +49,7 @@ export const clusterOptions = {
   },
 } satisfies ClusterOptions;
 
-/** Makes a client for an address. Whoever makes it closes it. */
+/** Creates a client for an address. The caller has to close it. */
 export function connect(address: RedisAddress): RedisClient {
   const { kind, hosts, username, password, database: db, tls: files } = address;
   const tls = files && tlsOptions(files);

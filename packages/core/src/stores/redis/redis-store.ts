@@ -16,14 +16,15 @@ import { RedisServers } from "./redis-servers.ts";
 import { Reply } from "./script-reply.ts";
 import { NO_TIMES, type Plan, Planner, planOf, type Request, type Times } from "./script-request.ts";
 
+/** Options of `RedisStore`. */
 export interface RedisStoreOptions {
-  /** What all keys begin with (default `rl`). */
+  /** Prefix of all keys. Default `rl`. */
   readonly prefix?: string | undefined;
-  /** How many requests of a tick go together in one call (default 64); 1 sends each on its own. */
+  /** Maximum number of requests per script call; 1 sends each request separately. Default 64. */
   readonly maxBatch?: number | undefined;
-  /** How long a call may take, in milliseconds (default 1000). `resilient` has a shorter deadline of its own. */
+  /** Maximum duration of a call in milliseconds. `resilient` has a shorter deadline. Default 1000. */
   readonly timeoutMs?: number | undefined;
-  /** For tests: decides by this clock, and not by the server's. */
+  /** For tests: use this clock instead of the server's. */
   readonly clock?: Clock | undefined;
 }
 
@@ -33,8 +34,8 @@ const RETRY_MS = 50;
 const OPTIONS: ReadonlySet<string> = new Set(["prefix", "maxBatch", "timeoutMs", "clock"]);
 
 /**
- * Keeps what was used in Redis or a Redis Cluster, for any number of processes. A request is one step of a
- * script, whatever number of limits it has; Redis's clock is the time; requests of the same tick travel together.
+ * Keeps counters in Redis, Valkey or a Redis Cluster, shared by any number of processes. Each request is atomic,
+ * however many limits it has. Redis's clock decides, and concurrent requests are sent in one call.
  */
 export class RedisStore implements Store {
   readonly clock: Clock;
@@ -49,9 +50,9 @@ export class RedisStore implements Store {
   private readonly deadlines: Deadlines;
 
   /**
-   * `server` is an ioredis client, which stays the caller's, or a URL: `redis://host:6379/2`; for a cluster several of
-   * them separated by commas, or `redis+cluster://host:7000,host:7001`; or `redis+sentinel://host:26379,host:26379/master`.
-   * The schemes with TLS are `rediss`, `rediss+cluster` and `rediss+sentinel`.
+   * `server` is a URL or an ioredis client, which the store does not close. URLs: `redis://host:6379/2`; for a cluster,
+   * several of them separated by commas, or `redis+cluster://host:7000,host:7001`; for Sentinel,
+   * `redis+sentinel://host:26379,host:26379/master`. With TLS: `rediss`, `rediss+cluster`, `rediss+sentinel`.
    */
   constructor(server: string | RedisClient, options: RedisStoreOptions = {}) {
     requireOptions(options, OPTIONS);
@@ -93,7 +94,7 @@ export class RedisStore implements Store {
     });
   }
 
-  /** Connects, loads the scripts and learns the server's time, so that the first checks need not. */
+  /** Connects and loads the scripts, so that the first checks do not have to. */
   async ready(): Promise<void> {
     const { servers } = this;
     await servers.connecting;
@@ -115,7 +116,7 @@ export class RedisStore implements Store {
     await server.call("script", "LOAD", SHORT.text).catch(() => {});
   }
 
-  /** Sends what waits, and closes the connections that were made here. */
+  /** Sends pending requests and closes the connections that the store opened. */
   async close(): Promise<void> {
     this.outbox.flush();
     this.bulletin.close();

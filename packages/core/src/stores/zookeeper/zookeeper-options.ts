@@ -2,18 +2,22 @@ import { type Clock, requireClock } from "../../clock/clock.ts";
 import { HeadgateError, shown } from "../../errors.ts";
 import { requireOptions } from "../../options.ts";
 
+/** Options of `ZooKeeperStore`. */
 export interface ZooKeeperStoreOptions {
-  /** The znode under which all others are (default `/headgate`); it is made if it is missing. */
+  /** Znode below which everything is stored. Created if missing. Default `/headgate`. */
   readonly root?: string | undefined;
-  /** How long a request may take, in milliseconds (default 1000). `resilient` has a shorter deadline of its own. */
+  /** Maximum duration of a request in milliseconds. `resilient` has a shorter deadline. Default 1000. */
   readonly timeoutMs?: number | undefined;
-  /** After how long without a sign of life ZooKeeper gives this client up, in milliseconds (default 10,000). */
+  /** Session timeout in milliseconds. Default 10,000. */
   readonly sessionTimeoutMs?: number | undefined;
-  /** How often this process looks for znodes that have expired, in milliseconds (default 60,000); of many processes one does. 0: never. */
+  /**
+   * How often expired znodes are looked for, in milliseconds; of several processes, one does it. 0 turns it off.
+   * Default 60,000.
+   */
   readonly purgeEveryMs?: number | undefined;
-  /** `user:password` of ZooKeeper's digest scheme. What is made is then for this user alone. */
+  /** `user:password` of ZooKeeper's digest scheme. Znodes are then accessible to this user only. */
   readonly auth?: string | undefined;
-  /** For tests: decides by this clock, and not by the ensemble's. */
+  /** For tests: use this clock instead of the ensemble's. */
   readonly clock?: Clock | undefined;
 }
 

@@ -30,17 +30,18 @@ const SILENCE_MS = 1_000;
 
 const NOTHING = Buffer.alloc(0);
 
+/** Statistics of a `ZooKeeperStore`. */
 export interface ZooKeeperStats {
-  /** How often ZooKeeper was asked for a znode, and how often it was told to change some. */
+  /** Number of reads, and of writes. */
   readonly reads: number;
   readonly writes: number;
-  /** How many of those writes another process was quicker than. */
+  /** Number of writes for which another process was faster. */
   readonly conflicts: number;
 }
 
 /**
- * Keeps what was used in ZooKeeper, for any number of processes: a znode for each key under each rule. A request is
- * one compare-and-set, whatever number of limits it has; the time is that of the server that leads the ensemble.
+ * Keeps counters in ZooKeeper, shared by any number of processes: one znode per rule and key. Each request is one
+ * compare-and-set, however many limits it has. The clock of the ensemble's leader decides.
  */
 export class ZooKeeperStore implements Store {
   readonly clock: Clock;
@@ -63,7 +64,7 @@ export class ZooKeeperStore implements Store {
   private asking: Promise<void> | undefined;
   private closing: Promise<void> | undefined;
 
-  /** `servers`: `zk1:2181,zk2:2181,zk3:2181`, or a list of such addresses. */
+  /** `servers` is `zk1:2181,zk2:2181,zk3:2181`, or an array of addresses. */
   constructor(servers: string | readonly string[], options: ZooKeeperStoreOptions = {}) {
     const settings = readOptions(servers, options);
     this.#settings = settings;
@@ -102,7 +103,7 @@ export class ZooKeeperStore implements Store {
     });
   }
 
-  /** Connects, makes the root and learns the time, so that the first checks need not. */
+  /** Connects, creates the root and reads the time, so that the first checks do not have to. */
   async ready(): Promise<void> {
     await this.connection.first;
     try {
@@ -112,7 +113,7 @@ export class ZooKeeperStore implements Store {
     }
   }
 
-  /** Deletes the znodes that have expired, which is done in the background too; answers how many those were. */
+  /** Deletes expired znodes, which also happens in the background. Resolves with their number. */
   async purge(): Promise<number> {
     await this.connection.first;
     try {
@@ -123,12 +124,12 @@ export class ZooKeeperStore implements Store {
     }
   }
 
-  /** Where a key is counted, to look at with zkCli. */
+  /** The path of the znode of a key, for example for zkCli. */
   pathOf(rule: Rule, key: string): string {
     return this.places.row(counterOf(rule), rule.limit.algorithm, key);
   }
 
-  /** Answers what was asked, and ends the session. */
+  /** Answers pending requests and ends the session. */
   close(): Promise<void> {
     this.closing ??= this.end();
     return this.closing;

@@ -2,27 +2,37 @@ import { type Clock, requireClock } from "../../clock/clock.ts";
 import { HeadgateError, shown } from "../../errors.ts";
 import { type Complete, requireOptions } from "../../options.ts";
 
+/** Options of `cached`. */
 export interface CachedOptions {
-  /** How long units wait until they are written to the store, all together (default 10). */
+  /** How long units wait until they are written to the store, in milliseconds. Default 10. */
   readonly flushMs?: number | undefined;
   /**
-   * How often a denial that is in use is verified with the store (default 1000): so long may one outlive a reset
-   * elsewhere. What the store said about a quota is trusted as long.
+   * How often a denial in use is verified with the store, and how long the store's answers are trusted, in
+   * milliseconds. A denial can outlive a reset elsewhere by this time. Default 1000.
    */
   readonly refreshMs?: number | undefined;
   /**
-   * Whether the store decides about a key that this process knows nothing about, or of which less than a fifth is left
-   * (default true): one round trip for those requests. With false every request is decided here, and in a burst over
-   * many keys each process lets in up to the whole limit.
+   * Let the store decide about unknown keys and keys with less than a fifth left, which costs these requests a round
+   * trip. With false, every request is decided locally, and in a burst over many keys each process may admit the whole
+   * limit. Default true.
    */
   readonly confirm?: boolean | undefined;
-  /** How many keys may wait to be written (default 10,000): so many are written at once. If the store is gone, the oldest are dropped. */
+  /**
+   * Maximum number of keys that wait to be written. When it is reached, they are written immediately; if the store is
+   * down, the oldest are dropped. Default 10,000.
+   */
   readonly maxPending?: number | undefined;
-  /** How many keys of each rule are remembered here (default 100,000). Keys beyond are let in until the store says otherwise. */
+  /**
+   * Maximum number of keys per rule that are remembered. The store decides about further keys; with `confirm: false`
+   * they are admitted until it says otherwise. Default 100,000.
+   */
   readonly maxKeys?: number | undefined;
-  /** Whether to look into the store before a request is let in (default false): one round trip, and less let in too many. */
+  /**
+   * Ask the store before each request that is not known to be over its limit: one round trip, and fewer requests in
+   * excess. Default false.
+   */
   readonly read?: boolean | undefined;
-  /** What stands in for the system's clock and timers. The time of a store that has its own clock comes from there. */
+  /** Clock and timers, for tests. Stores with their own clock provide the time. */
   readonly clock?: Clock | undefined;
 }
 

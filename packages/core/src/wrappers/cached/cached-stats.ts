@@ -1,30 +1,33 @@
 import type { DroppedUnits } from "./write-behind.ts";
 
-/** How a cached store stands. */
+/** Live statistics of a `cached` store. */
 export interface CachedStats {
-  /** Units let in here that the store has not confirmed yet. */
+  /** Units admitted locally that the store has not confirmed yet. */
   readonly pendingUnits: number;
-  /** Keys of which it is known here that they are limited. */
+  /** Keys known to be over their limit. */
   readonly limitedKeys: number;
-  /** Requests denied here, without the store. */
+  /** Requests denied locally, without the store. */
   readonly denied: number;
-  /** Requests that the store decided, since this process did not know enough to decide them. */
+  /** Requests decided by the store, because not enough was known locally. */
   readonly confirmed: number;
+  /** Writes to the store. */
   readonly flushes: number;
+  /** Writes that failed. */
   readonly failedFlushes: number;
-  /** How long the store took for its latest answer, takes on the whole, and took at worst in the last seconds. */
+  /** Round trip to the store: latest, moving average, and the worst of the last seconds. */
   readonly roundTripMs: number;
   readonly meanRoundTripMs: number;
   readonly worstRoundTripMs: number;
-  /** By how much the timer of the latest flush fired late, and of those of the last seconds at worst. */
+  /** Delay of the latest flush timer, and the worst of the last seconds. */
   readonly timerLagMs: number;
   readonly worstTimerLagMs: number;
-  /** Units asked for here each second, by a moving mean. */
+  /** Units requested per second, a moving average. */
   readonly arrivalsPerSecond: number;
   /**
-   * What this process may let in over a limit, in units: what is asked for and answered here while a flush waits, is
-   * late and travels, with the lag and the round trip that were measured.
+   * Units that this process may currently admit in excess: what arrives and is decided locally during a flush and a
+   * round trip, with the measured delays.
    */
   readonly overAdmissionBound: number;
+  /** Units that were admitted and will not be written, by reason. */
   readonly droppedUnits: DroppedUnits;
 }

@@ -32,9 +32,9 @@ const UNKNOWABLE = Number.POSITIVE_INFINITY;
 const TIMER_EARLINESS = 1_000;
 
 /**
- * Answers most requests without a round trip: a request is decided by what this process knows, and the store is told a
- * little later, in batches. The store decides about keys that this process knows nothing about and about those near
- * their limit, and a key that it denies is denied here until its time has come.
+ * Wraps a store so that most requests are decided without a round trip: the store is updated a few milliseconds later,
+ * in batches. The store decides about unknown keys and keys near their limit. Several processes together can admit
+ * slightly more than the limit.
  */
 export function cached(store: Store, options: CachedOptions = {}): CachedStore {
   if (typeof store?.apply !== "function") {
@@ -43,6 +43,7 @@ export function cached(store: Store, options: CachedOptions = {}): CachedStore {
   return new CachedStore(store, options);
 }
 
+/** A store made by `cached`. */
 export class CachedStore implements Store {
   readonly clock: Clock;
   /** Denials and delays go by this process's time: the store's may be corrected, and what was told must hold. */
@@ -127,7 +128,7 @@ export class CachedStore implements Store {
     return this.take(operations, options, now);
   }
 
-  /** Writes what is pending, and closes the store if it can be closed. */
+  /** Writes what is pending and closes the inner store. */
   async close(): Promise<void> {
     await this.writeBehind.end();
     if ("close" in this.store && typeof this.store.close === "function") await this.store.close();

@@ -25,17 +25,17 @@ export interface DeltaHome {
   readonly inFlight: Map<string, number>;
 }
 
-/** Units that were let in and will not be written, by reason. */
+/** Units that were admitted and will not be written to the store, by reason. */
 export interface DroppedUnits {
   /** Their window closed before they could be written. */
   readonly closed: number;
-  /** Their write got no answer: it may have been charged. Sent again, it might be charged twice. */
+  /** Their write got no reply. It may have been charged, so it is not sent again. */
   readonly unconfirmed: number;
-  /** More than `maxPending` waited for a store that was gone. */
+  /** More than `maxPending` keys were waiting while the store was down. */
   readonly overflow: number;
-  /** The store would not have them, and that was no failure of its own. */
+  /** The store rejected them for a reason other than a failure. */
   readonly refused: number;
-  /** They were left when the store was closed, and could not be written. */
+  /** They could not be written when the store was closed. */
   readonly unwritten: number;
 }
 

@@ -3,30 +3,40 @@ import { MonotonicClock } from "../../clock/monotonic-clock.ts";
 import { HeadgateError, shown } from "../../errors.ts";
 import { requireOptions } from "../../options.ts";
 
+/** Options of `leased`. */
 export interface LeasedOptions {
-  /** The rules to lease for; the others go to the store (default: all, which must then be of a kind that can be leased). */
+  /** Rules to lease for; the others go to the store. Default: all, which must then be leasable. */
   readonly rules?: readonly string[] | undefined;
-  /** How many processes share the store at most (default 8). Only buckets, and over-provisioning, go by it. */
+  /** Maximum number of processes that share the store. Used for token buckets, GCRA and `overProvision`. Default 8. */
   readonly nodes?: number | undefined;
-  /** Units to take at a time. By default as many as suit the traffic and what the pool has left. */
+  /** Units to take at a time. Default: adapts to the traffic and to what the pool has left. */
   readonly base?: number | undefined;
-  /** The next batch is fetched when this part of the last one is left (default 0.2). */
+  /** Remaining share of a batch at which the next one is fetched. Default 0.2. */
   readonly prefetchAt?: number | undefined;
-  /** After so many requests of a key within a second or two it is leased for (default 8). */
+  /** Number of requests on a key within a second or two after which quota is leased for it. Default 8. */
   readonly promoteAfter?: number | undefined;
-  /** A key that was asked for no more for so long gives back all it holds (default 1000). */
+  /** A key without requests for this many milliseconds returns all it holds. Default 1000. */
   readonly idleMs?: number | undefined;
-  /** How often what is held beyond two batches is given back (default 15,000). */
+  /** How often quota beyond two batches is returned, in milliseconds. Default 15,000. */
   readonly giveBackEveryMs?: number | undefined;
-  /** How long a lease of a bucket lasts (default 10,000). Of a window it lasts to the window's end. */
+  /**
+   * Duration of a lease on a token bucket, in milliseconds. A lease on a window lasts until the window ends. Default
+   * 10,000.
+   */
   readonly leaseMs?: number | undefined;
-  /** Units to let in, for each key and window, while the pool is being asked (default 0). Those it then refuses are over the limit. */
+  /**
+   * Units to admit per key and window while the pool is being asked. They exceed the limit if the pool denies them.
+   * Default 0.
+   */
   readonly admitWhileAsking?: number | undefined;
-  /** Whether the pool holds `nodes × base` more than the limit, so that none of the limit is missing while others hold some (default false). */
+  /**
+   * Add `nodes × base` units to the pool, so that the whole limit can be used while other processes hold some. Exceeds
+   * the limit. Default false.
+   */
   readonly overProvision?: boolean | undefined;
-  /** How many keys are leased for at once (default 100,000). Keys beyond go to the store. */
+  /** Maximum number of leased keys. Further keys go to the store. Default 100,000. */
   readonly maxLeases?: number | undefined;
-  /** What leases live by, and timers. Default: a clock that nobody sets. */
+  /** Clock and timers of leases. Default: a monotonic clock. */
   readonly clock?: Clock | undefined;
 }
 

@@ -1,25 +1,26 @@
-/** What a leased store has done. At every moment granted = spent + held + returning + returned + burnt, in units. */
+/** Statistics of a `leased` store, in units. At any time, granted = spent + held + returning + returned + burnt. */
 export interface LeasedStats {
-  /** Taken from pools. */
+  /** Units taken from pools. */
   readonly granted: number;
-  /** Let in, and paid from what was granted. */
+  /** Units admitted and paid for from what was granted. */
   readonly spent: number;
-  /** Held here now, for requests to come. */
+  /** Units held now. */
   readonly held: number;
-  /** On their way back to their pools. */
+  /** Units on their way back to their pools. */
   readonly returning: number;
+  /** Units returned to their pools. */
   readonly returned: number;
-  /** Worth nothing any more when their window ended, or lost on the way back. */
+  /** Units that expired with their window, or were lost on the way back. */
   readonly burnt: number;
-  /** Let in while a pool was asked, and not paid: over the limit if the pool refuses. */
+  /** Units admitted while a pool was being asked, and not paid for. They exceed the limit if the pool denies them. */
   readonly lent: number;
-  /** Requests denied here, because their pool was known to have too little. */
+  /** Requests denied locally, because their pool was known to have too little. */
   readonly denied: number;
-  /** Requests that went to the store, past all leases. */
+  /** Requests that went to the store without a lease. */
   readonly straight: number;
-  /** Calls to the store: grants, returns and straight requests. */
+  /** Calls to the store: grants, returns and requests without a lease. */
   readonly roundTrips: number;
-  /** Keys that are leased for. */
+  /** Leased keys. */
   readonly leases: number;
 }
 

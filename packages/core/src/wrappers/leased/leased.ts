@@ -31,8 +31,8 @@ interface Closable {
 }
 
 /**
- * Makes of any store one that takes quota in batches and spends it in this process: keys that come often are
- * decided at once, without a round trip, and a window still admits no more than its total.
+ * Wraps a store so that quota is taken in batches and spent locally. Busy keys are decided without a round trip, and a
+ * window still admits no more than its limit.
  */
 export function leased(store: Store & Closable, options: LeasedOptions = {}): LeasedStore {
   if (typeof store?.apply !== "function") {
@@ -41,8 +41,9 @@ export function leased(store: Store & Closable, options: LeasedOptions = {}): Le
   return new LeasedStore(store, options);
 }
 
+/** A store made by `leased`. */
 export class LeasedStore implements Store {
-  /** The time of the store inside, if it tells one. */
+  /** The clock of the inner store, if it has one. */
   readonly clock?: Clock;
   readonly holds?: Holds;
   private readonly store: Store & Closable;
@@ -75,7 +76,7 @@ export class LeasedStore implements Store {
     return { ...this.counts };
   }
 
-  /** What this node holds of a key's quota; undefined if it is not leased for. */
+  /** The lease that this process holds for a key, if any. */
   leaseOf(rule: string, key: string): LeaseView | undefined {
     return this.counters.named(rule)?.leases.get(key)?.view(this.time.now());
   }
@@ -107,7 +108,7 @@ export class LeasedStore implements Store {
     return answer === undefined ? lease.wait(cost).then(alone) : [answer];
   }
 
-  /** Gives back all that is held, and closes the store if it can be closed. */
+  /** Returns all held quota and closes the inner store. */
   async close(): Promise<void> {
     this.isClosed = true;
     this.stopTending?.abort();

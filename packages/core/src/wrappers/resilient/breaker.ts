@@ -1,11 +1,14 @@
 import type { Clock } from "../../clock/clock.ts";
 
-/** The store is given up, and what it failed with last; or it is back, and how long it was away. */
+/**
+ * A change of the circuit breaker: the store is considered down, with the last error, or it is back, with the length of
+ * the outage.
+ */
 export type DegradedChange = (
   | { readonly degraded: true; readonly cause: unknown }
   | { readonly degraded: false; readonly afterMs: number }
 ) & {
-  /** Which server of the store it is, where only its keys are affected: a node of a Redis Cluster, as `host:port`. */
+  /** The affected server, if only its keys are affected: a node of a Redis Cluster, as `host:port`. */
   readonly node?: string;
 };
 

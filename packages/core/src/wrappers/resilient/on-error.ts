@@ -3,14 +3,14 @@ import { requireOptions } from "../../options.ts";
 import type { Operation, Rule } from "../../stores/store.ts";
 
 /**
- * What holds while the store fails.
- * - `local`: this process enforces its share of the limit, by its own memory.
- * - `allow`: everything passes that the limit could ever let pass, except for keys that the store has just denied.
- * - `deny`: nothing passes.
+ * What to do while the store fails:
+ * - `local`: this process enforces its share of the limit in memory.
+ * - `allow`: requests are admitted, except for keys that the store has denied and costs that the limit can never hold.
+ * - `deny`: requests are denied.
  */
 export type Policy = "local" | "allow" | "deny";
 
-/** One policy for all rules, or by the name of the rule, or what a function says of a rule when it is needed. */
+/** One policy for all rules, a policy per rule name, or a function that returns the policy of a rule. */
 export type OnError =
   | Policy
   | { readonly default?: Policy; readonly rules?: Readonly<Record<string, Policy>> }

@@ -6,31 +6,39 @@ import type { DegradedChange } from "./breaker.ts";
 import { type OnError, Policies } from "./on-error.ts";
 import type { Failure } from "./store-failure.ts";
 
+/** Options of `resilient`. */
 export interface ResilientOptions {
-  /** No call takes longer than this (default 250). A busy but healthy store must be able to meet it. */
+  /**
+   * Maximum time to wait for the store, in milliseconds. A busy but healthy store must be able to meet it. Default 250.
+   */
   readonly deadlineMs?: number | undefined;
-  /** What holds while the store fails, for all rules or by rule. Default: `"local"`. */
+  /** Policy while the store fails, for all rules or by rule. Default `"local"`. */
   readonly onError?: OnError | undefined;
-  /** How many processes share the limits (default 1): under `local`, each enforces its share. */
+  /** Number of processes that share the limits. With `local`, each enforces its share. Default 1. */
   readonly nodes?: number | undefined;
   /**
-   * Of how many keys, over all rules, to remember what the store last said (default 100,000), so that the fallback
-   * goes on from there. Each takes about 100 bytes.
+   * Number of keys, over all rules, for which the store's last answer is remembered, so that the fallback continues
+   * from there. About 100 bytes each. Default 100,000.
    */
   readonly maxKeys?: number | undefined;
+  /** When to stop calling a failing store, and how often to test it. */
   readonly breaker?: BreakerOptions | undefined;
-  /** Told once when the store is given up, and once when it is back. Default: a warning of the process when it is given up. */
+  /**
+   * Called once when the store is considered down, and once when it is back. Default: a process warning when it goes
+   * down.
+   */
   readonly onDegraded?: ((change: DegradedChange) => void) | undefined;
-  /** Told of each call that the store did not answer: the code of the error, or `other`, and the error. */
+  /** Called for each call that the store did not answer, with the code of the error, or `other`, and the error. */
   readonly onFailure?: ((failure: Failure, cause: unknown) => void) | undefined;
-  /** What deadlines, the breaker and local shares go by. Default: the system's clock. */
+  /** Clock for deadlines, the breaker and the local shares. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
+/** The circuit breaker of `resilient`. */
 export interface BreakerOptions {
-  /** After so many failures in a row the store is not asked any more (default 5). */
+  /** Number of consecutive failures after which the store is considered down. Default 5. */
   readonly failures?: number | undefined;
-  /** Then one call each so many milliseconds is sent to see whether it is back (default 250). */
+  /** While the store is down, one call per this many milliseconds tests whether it is back. Default 250. */
   readonly retryMs?: number | undefined;
 }
 

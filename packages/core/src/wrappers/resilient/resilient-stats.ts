@@ -4,24 +4,25 @@ import type { StandIn } from "./fallback.ts";
 import type { Policy } from "./on-error.ts";
 import type { Failure } from "./store-failure.ts";
 
-/** What a resilient store has seen so far. It is live: the numbers grow. */
+/** Live statistics of a `resilient` store. */
 export interface ResilientStats {
+  /** Calls to this store. */
   readonly calls: number;
-  /** Calls that the store did not answer, by the code of the error; `other` is what was no StoreError. */
+  /** Calls that the inner store did not answer, by error code; `other` for errors that are not a `StoreError`. */
   readonly failures: Readonly<Record<Failure, number>>;
-  /** Calls that were answered in the store's place, by the policy that held. */
+  /** Calls answered by the fallback, by policy. */
   readonly fallbacks: Readonly<Record<Policy, number>>;
-  /** The same by rule; a call counts for each of its rules. */
+  /** Calls answered by the fallback, by rule. A call counts for each of its rules. */
   readonly fallbacksByRule: Readonly<Record<string, number>>;
-  /** Of the fallbacks, those for calls during which the store answered others: the deadline may be too short for it. */
+  /** Fallbacks for calls during which the store answered others. If this grows, the deadline may be too short. */
   readonly fallbacksWhileAnswering: number;
-  /** About how many keys it is known what the store last said; never more than `maxKeys`. */
+  /** Number of keys for which the store's last answer is remembered, at most `maxKeys`. */
   readonly knownKeys: number;
-  /** `open` while the store is given up, or one of its servers is. */
+  /** `open` while the store, or one of its servers, is considered down. */
   readonly breaker: "closed" | "open";
-  /** The servers that are given up; `""` stands for the whole store. */
+  /** Servers that are considered down; `""` stands for the whole store. */
   readonly openNodes: readonly string[];
-  /** Since when the breaker is so, in milliseconds since the epoch. */
+  /** Since when the breaker is in this state, in milliseconds since the epoch. */
   readonly sinceMs: number;
 }
 

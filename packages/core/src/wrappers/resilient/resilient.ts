@@ -13,7 +13,10 @@ import { type ResilientOptions, readOptions } from "./resilient-options.ts";
 import { Counters, type ResilientStats } from "./resilient-stats.ts";
 import { type Failure, failureOf } from "./store-failure.ts";
 
-/** Makes of any store one that answers within a deadline, also when the store fails. */
+/**
+ * Wraps a store so that every call is answered within a deadline. When the store fails, the policy of each rule
+ * decides.
+ */
 export function resilient(store: Store & Closable, options: ResilientOptions = {}): ResilientStore {
   return new ResilientStore(store, options);
 }
@@ -24,9 +27,9 @@ interface Closable {
 
 type Answers = readonly Answer[];
 
-/** A store that has what stands in for it. Each call is answered by one of the two, and in time. */
+/** A store made by `resilient`. Each call is answered in time, by the store or by the fallback. */
 export class ResilientStore implements Store {
-  /** The time of the store inside, if it tells one. */
+  /** The clock of the inner store, if it has one. */
   readonly clock?: Clock;
   readonly bulletin?: Bulletin;
   /** Those of the store inside. Nothing stands in for them: whoever writes there does not wait for it. */
@@ -103,7 +106,7 @@ export class ResilientStore implements Store {
     return answers;
   }
 
-  /** Closes the store inside. Whoever waits even then is answered at once. */
+  /** Closes the inner store. Pending calls are answered by the fallback. */
   async close(): Promise<void> {
     try {
       await this.store.close?.();

@@ -5,7 +5,7 @@ import { tagOf } from "../../stores/redis/key-names.ts";
 import { storeError } from "../../stores/redis/redis-errors.ts";
 import type { Place } from "./replica-share.ts";
 
-/** What is asked of a client: a `Redis` or a `Cluster` of ioredis. */
+/** The client that `split` needs: an ioredis `Redis` or `Cluster`. */
 export interface SplitClient {
   eval(script: string, numberOfKeys: number, ...args: (string | number)[]): Promise<unknown>;
   hdel(key: string, field: string): Promise<unknown>;

@@ -16,31 +16,33 @@ import { queueRoom } from "../resilient/node-share.ts";
 import { Membership, type SplitClient } from "./membership.ts";
 import { type Place, shareOf } from "./replica-share.ts";
 
+/** Options of `split`. */
 export interface SplitOptions {
-  /** The name of the replicas that share the limits. Those of one group must have the same rules, and the same `leaseMs`. */
+  /** Name of the replicas that share limits. All of them must have the same rules and the same `leaseMs`. */
   readonly group: string;
-  /** What this replica is called in Redis. Default: a random name. */
+  /** Name of this replica in Redis. Default: random. */
   readonly id?: string | undefined;
-  /** How often it tells that it is there (default 150). */
+  /** Interval of the heartbeat in milliseconds. Default 150. */
   readonly beatMs?: number | undefined;
-  /** How long its share is its own after a beat (default 600); at least three beats. */
+  /** How long a share is valid after a heartbeat, in milliseconds: at least three heartbeats. Default 600. */
   readonly leaseMs?: number | undefined;
-  /** How many keys of each rule are told apart, as for a `MemoryStore`. */
+  /** Maximum number of keys per rule, as for a `MemoryStore`. */
   readonly maxKeys?: number | undefined;
-  /** Where the time comes from; it must not run backwards. Default: the system's clock. */
+  /** Source of time. Must not run backwards. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
+/** Live statistics of a `split` store. */
 export interface SplitStats {
-  /** How many replicas there are, by the latest beat that was answered. */
+  /** Number of replicas, as of the last answered heartbeat. */
   readonly replicas: number;
-  /** This replica's rank among them, from 0 on; undefined while it has no share. */
+  /** Rank of this replica, from 0; undefined while it has no share. */
   readonly rank: number | undefined;
-  /** For each rule that was asked for, what this replica enforces; 0 while it has no share. */
+  /** The limit and burst that this replica enforces for each rule in use; 0 while it has no share. */
   readonly shares: Readonly<Record<string, { readonly limit: number; readonly burst: number }>>;
-  /** When the latest beat that was answered had been sent, in milliseconds since the epoch. */
+  /** When the last answered heartbeat was sent, in milliseconds since the epoch. */
   readonly lastBeatMs: number | undefined;
-  /** How often the share lapsed because no beat was answered within the lease. */
+  /** How often the share lapsed because no heartbeat was answered in time. */
   readonly lapses: number;
 }
 
@@ -49,14 +51,14 @@ const LONGEST_MS = 86_400_000;
 const FEWEST_BEATS = 3;
 
 /**
- * Enforces this replica's share of each limit in its own memory, for traffic that is dealt out evenly. The shares
- * follow the number of replicas that are alive, and never sum to more than the limit. The client stays the caller's.
+ * A store that enforces this replica's share of each limit in memory, for evenly distributed traffic. The shares follow
+ * the number of live replicas and never add up to more than the limit. The client is not closed.
  */
 export function split(client: SplitClient, options: SplitOptions): Split {
   return new Split(client, options);
 }
 
-/** Its source is "lease": it decides alone, by what Redis has lent it for a while, and that is no lesser answer. */
+/** A store made by `split`. Its decisions have the source "lease" and are not degraded. */
 export class Split implements Store {
   readonly clock: Clock;
   readonly #membership: Membership;
@@ -98,12 +100,15 @@ export class Split implements Store {
     };
   }
 
-  /** Resolves when this replica has its share: the first ones of a group wait for a lease, later ones for a few beats. */
+  /**
+   * Resolves when this replica has its share: for the first replicas of a group after one lease, for later ones after a
+   * few heartbeats.
+   */
   ready(): Promise<void> {
     return this.#membership.ready();
   }
 
-  /** Gives the share back: the others have it with their next beat. */
+  /** Returns the share; the others have it with their next heartbeat. */
   close(): Promise<void> {
     return this.#membership.close();
   }
