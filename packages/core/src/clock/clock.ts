@@ -1,10 +1,10 @@
 import { HeadgateError, shown } from "../errors.ts";
 
-/** The only source of time. */
+/** A source of time. */
 export interface Clock {
-  /** Whole microseconds since the epoch. */
+  /** The time in whole microseconds since the epoch. */
   now(): number;
-  /** Resolves after `ms`; rejects with the signal's reason if that aborts first. */
+  /** Resolves after `ms` milliseconds. Rejects with the reason of the signal if it is aborted first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 

@@ -6,7 +6,7 @@ import { HeadgateError, shown } from "../errors.ts";
  */
 const MICROSECONDS_PER_SECOND = 1_000_000;
 
-/** Decimal seconds to the nearest microsecond. */
+/** Converts seconds since the epoch to microseconds, rounded to the nearest one. */
 export function timeFromSeconds(seconds: unknown, field = "time"): number {
   const time = typeof seconds === "number" ? Math.round(seconds * MICROSECONDS_PER_SECOND) : Number.NaN;
   if (!Number.isSafeInteger(time)) {

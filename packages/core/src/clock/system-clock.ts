@@ -18,14 +18,9 @@ const WALL_LEAD = 100_000;
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 /**
- * The monotonic clock, set to the wall clock at the start. When the wall clock is put forward (or the
- * machine slept) it follows; when that is put back it does not, so quota is neither minted nor withheld.
- *
- * Reading the clock costs more than a check. So within one synchronous run of code that checks in a
- * tight loop, one reading serves up to 64 checks. It is dropped by a microtask: only what was queued
- * before that, next ticks among it, may still see it; timers and events start from a fresh one. It is
- * 50 µs old at the most, but for the one moment when such a run turns slow: then up to 63 checks may
- * still see the time at which it did.
+ * The default clock. It is monotonic: it follows the wall clock forward (also after the machine was suspended), but not
+ * back, so a clock that is set back neither creates nor withholds quota. In a tight synchronous loop, the time is read
+ * once per up to 64 checks.
  */
 export class SystemClock implements Clock {
   private time = 0;
