@@ -3,37 +3,37 @@ import type { Verdict } from "../limiter/verdict.ts";
 import type { HeaderField } from "./headers/response-headers.ts";
 import type { Ending } from "./refund-on.ts";
 
-/** The decision about one limit, or the verdict about several. */
+/** The decision of one rule, or the verdict of several. */
 export type Outcome = Decision | Verdict;
 
-/** What the gate says to a request. */
+/** The result of the middleware's check. */
 export type Admission = Passed | Refused;
 
-/** The request goes on. */
+/** The result of the middleware's check for a request that is allowed. */
 export interface Passed {
   readonly allowed: true;
-  /** To be set on the response, whatever becomes of it. */
+  /** Headers for the response. */
   readonly headers: readonly HeaderField[];
-  /** Nothing if the request was skipped or the store failed. */
+  /** The decision, or the verdict of several rules. Undefined if the request was skipped or the store failed. */
   readonly decided: Outcome | undefined;
   /**
-   * Tells the real cost of a request for which some was reserved, by this gate or by those before it. Can be told
-   * again, as more is known; `decided` stays what it was. Rejects if nothing was to be reserved.
+   * Replaces a reservation by the real cost, for this middleware and those before it. Can be called again when more is
+   * known; `decided` does not change. Rejects if no rule reserves.
    */
   settle(cost: number): Promise<void>;
-  /** To be called when the response has ended, if the gate `watches`. It never fails. */
+  /** Called by the middleware when the response has ended. Never fails. */
   ended(ending: Ending): Promise<void>;
 }
 
-/** The request ends here, with this response unless the program has one of its own. */
+/** The result of the middleware's check for a request that is denied. */
 export interface Refused {
   readonly allowed: false;
   readonly status: 429 | 503;
   readonly headers: readonly HeaderField[];
-  /** `application/problem+json`. */
+  /** The default body, of type `application/problem+json`. */
   readonly body: string;
-  /** Nothing if the store failed. */
+  /** The decision, or the verdict of several rules. Undefined if the store failed. */
   readonly decided: Outcome | undefined;
-  /** The rules that refused. */
+  /** The rules that denied the request. */
   readonly violated: readonly string[];
 }

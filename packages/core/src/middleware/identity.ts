@@ -5,7 +5,10 @@ import type { ClientAddress } from "./address/client-address.ts";
 import type { Notices } from "./notices.ts";
 import type { Face } from "./request-adapter.ts";
 
-/** The client's address, the authenticated user, a header such as an API key, or what a function says. */
+/**
+ * Whose quota is charged: the client's address, the authenticated user, a header such as an API key, or the result of a
+ * function.
+ */
 type KeyPart<Request> =
   | "ip"
   | "user"
@@ -13,8 +16,8 @@ type KeyPart<Request> =
   | ((request: Request) => Eventually<string | undefined>);
 
 /**
- * By whom requests are counted: by one of these, or by several together, as `["ip", (request) => request.body.name]`.
- * The address stands in for a user, a header or an answer that a request does not have.
+ * Whose quota is charged: one key, or several combined, such as `["ip", (request) => request.body.name]`. If a request
+ * has no such user, header or value, its address is used instead.
  */
 export type By<Request> = KeyPart<Request> | readonly KeyPart<Request>[];
 

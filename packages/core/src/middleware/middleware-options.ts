@@ -11,46 +11,53 @@ import type { By } from "./identity.ts";
 import type { Notice } from "./notices.ts";
 import type { RefundOn } from "./refund-on.ts";
 
-/** How much a request takes: a whole number, or a function of the request that says it. */
+/** Units that a request costs: a whole number, or a function of the request that returns one. */
 export type Cost<Request> = number | ((request: Request) => Eventually<number>);
 
-/** One limit of a gate, with what differs from the gate's own options. */
+/** A rule of the middleware, with options of its own. */
 export interface GateLimit<Name extends string, Request> {
   readonly rule: Name;
-  /** Default: that of the gate. */
+  /** Default: that of the middleware. */
   readonly by?: By<Request> | undefined;
-  /** Default: that of the gate. */
+  /** Default: that of the middleware. */
   readonly cost?: Cost<Request> | undefined;
-  /** Instead of `cost`: an estimate, until `settle` tells the real cost. Given back if the request fails before any of a response is sent. */
+  /**
+   * An estimate that is charged instead of `cost`, until `settle` replaces it by the real cost. Refunded if the request
+   * fails before any of the response is sent.
+   */
   readonly reserve?: Cost<Request> | undefined;
 }
 
+/** Options of every middleware. */
 export interface GateOptions<Name extends string, Request> extends AddressOptions {
-  /** The limits of each request; charged to all of them or, if any refuses, to none. */
+  /** The rules of each request. If one of them denies it, none is charged. */
   readonly rules: Name | GateLimit<Name, Request> | readonly (Name | GateLimit<Name, Request>)[];
-  /** By whom requests are counted. Default `ip`. */
+  /** Whose quota is charged. Default `"ip"`. */
   readonly by?: By<Request> | undefined;
-  /** Default 1. */
+  /** Units that a request costs. Default 1. */
   readonly cost?: Cost<Request> | undefined;
-  /** Requests that are not limited, nor counted. */
+  /** Requests for which this returns true are neither limited nor counted. */
   readonly skip?: ((request: Request) => Eventually<boolean>) | undefined;
-  /** How limits are told. Default `draft`; false tells nothing but `Retry-After`. */
+  /** Format of the rate limit headers. Default `"draft"`; with false, only `Retry-After` is sent. */
   readonly headers?: HeaderForm | readonly HeaderForm[] | false | undefined;
-  /** When to warn by the header `Headgate-State`. Default: over 80 % used, until below 70 %; false for never. */
+  /** When to send the `Headgate-State` header. Default: above 80 % usage, until it is below 70 %. With false, never. */
   readonly warn?: WarnOptions | false | undefined;
-  /** When a request is given back what it was charged. Default: never. */
+  /** Responses after which the charge is refunded. Default: never. */
   readonly refundOn?: RefundOn | undefined;
-  /** How long a reservation outlives a process that dies, in milliseconds. Default 60,000. For stores that outlive it themselves. */
+  /** How long a reservation survives a process that dies, in milliseconds. Default 60,000. */
   readonly reserveForMs?: number | undefined;
-  /** What holds if the store fails and does not say so itself: pass unlimited (the default, with a notice), or refuse with 503. */
+  /**
+   * What to do when the store fails and is not wrapped in `resilient`: let requests pass unlimited (`"allow"`, the
+   * default, with a warning), or deny them with 503.
+   */
   readonly onStoreFailure?: "allow" | "deny" | undefined;
-  /** Hears of each kind of trouble once. Default: a warning of the process. */
+  /** Receives each kind of warning once. Default: a process warning. */
   readonly onNotice?: ((notice: Notice) => void) | undefined;
-  /** Where the time of headers and warnings comes from. Default: the system's clock. */
+  /** Clock for headers and usage states. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
-/** What a gate is given: its options, with those of the framework's `Own`, or just the names of its rules. */
+/** Arguments of a middleware: its options, or just the names of its rules. */
 export type Asked<Name extends string, Request, Own extends object = object> =
   | Name
   | readonly Name[]

@@ -1,6 +1,6 @@
 import { warn } from "../warning.ts";
 
-/** What Headgate warns of while requests go on, each with what it means and what to do. */
+/** Warnings of the middleware, each with what it means and what to do. */
 export const noticeCodes = {
   HG_PROXY_NOT_TRUSTED:
     "its sender is not trusted as a proxy, and counts as the client: if it is one, all its clients share one quota. " +
@@ -26,13 +26,14 @@ export const noticeCodes = {
 
 export type NoticeCode = keyof typeof noticeCodes;
 
+/** A warning of the middleware. */
 export interface Notice {
   readonly code: NoticeCode;
   readonly message: string;
   readonly cause?: unknown;
 }
 
-/** Says each thing once, however often it happens. */
+/** Gives each notice once, however often its occasion arises. */
 export class Notices {
   private readonly given = new Set<NoticeCode>();
   private readonly tell: (notice: Notice) => void;
@@ -48,5 +49,5 @@ export class Notices {
   }
 }
 
-/** Those of the whole process, unless somebody wants to hear them himself. */
+/** The notices of the process, unless `onNotice` receives them. */
 export const processNotices = new Notices(({ code, message, cause }) => warn(code, message, cause));

@@ -2,15 +2,18 @@ import { HeadgateError, shown } from "../errors.ts";
 
 /** How a request ended. */
 export interface Ending {
-  /** The status that was sent, if one was. */
+  /** The status that was sent, if any. */
   readonly status: number | undefined;
-  /** Whether the client left before the response was complete. */
+  /** Whether the client disconnected before the response was complete. */
   readonly aborted: boolean;
 }
 
 type RefundCase = number | "2xx" | "3xx" | "4xx" | "5xx" | "aborted";
 
-/** When a request is given back what it was charged: by status, if the client left before any response, or by a function. */
+/**
+ * When a charge is refunded: by status, if the client disconnected before any of the response was sent, or by a
+ * function.
+ */
 export type RefundOn = RefundCase | readonly RefundCase[] | ((ending: Ending) => boolean);
 
 export function requireRefundOn(refundOn: unknown, field = "refundOn"): (ending: Ending) => boolean {

@@ -6,12 +6,13 @@ import { type ForwardedHeader, hops, parseNode } from "./forwarded.ts";
 import { addressText, type IpAddress } from "./ip-address.ts";
 import { type Proxies, requireTrust, type Trust } from "./trusted-proxies.ts";
 
+/** How the client's address is found. */
 export interface AddressOptions {
-  /** Which proxies stand before this server. Default: none, and a warning if a request looks as if there were one. */
+  /** Trusted proxies in front of this server. Default: none, with a warning if a request seems to come through one. */
   readonly proxies?: Proxies | undefined;
-  /** The one header that these proxies write; a client can send the other. Default `x-forwarded-for`. */
+  /** The header that these proxies write. Other forwarding headers are ignored. Default `x-forwarded-for`. */
   readonly forwardedHeader?: ForwardedHeader | undefined;
-  /** How many bits of an IPv6 address stand for one client. Default 64: what a household or a server is given. */
+  /** Leading bits of an IPv6 address that identify a client. Default 64. */
   readonly ipv6Prefix?: number | undefined;
 }
 

@@ -2,10 +2,10 @@ import { HeadgateError, shown } from "../../errors.ts";
 import { type IpAddress, isIpv4, masked, parseAddress } from "./ip-address.ts";
 
 /**
- * Whose word about the client is taken:
- * - a number: so many proxies, one behind the other, stand before this server; 0 means none.
- * - addresses, networks (`10.0.0.0/8`) and the names below: only these are proxies.
- * - a function of the address (none, over a Unix socket) and of how many hops away it is, 0 being the peer.
+ * Trusted proxies:
+ * - a number: requests pass through this many proxies; 0 means none.
+ * - addresses, networks (`10.0.0.0/8`) and the names `loopback`, `linklocal`, `uniquelocal` and `unix`.
+ * - a function of the address (undefined on a Unix socket) and of the number of hops, 0 being the peer.
  */
 export type Proxies = number | readonly string[] | ProxyTest;
 

@@ -1,45 +1,45 @@
 import { type BareItem, type Item, LARGEST_INTEGER, parseDictionary, parseList } from "./structured-field.ts";
 
-/** Headers as fetch has them, or as Node has them. Names may be in any case. */
+/** Headers of a `fetch` response or of Node. Names can be in any case. */
 export type HeaderSource =
   | { get(name: string): string | null }
   | Readonly<Record<string, string | number | readonly string[] | undefined>>;
 
-/** A quota that a server states. */
+/** A policy reported by a server. */
 export interface StatedPolicy {
-  /** Older forms have no names. */
+  /** Undefined in older formats. */
   readonly name?: string;
   readonly quota: number;
   readonly windowMs?: number;
   /** What is counted. Default `requests`. */
   readonly unit: string;
-  /** Whose share it is, in base64. */
+  /** Partition key, in base64. */
   readonly partition?: string;
 }
 
-/** How a quota stands. */
+/** The state of a limit reported by a server. */
 export interface StatedLimit {
   readonly name?: string;
   readonly remaining: number;
-  /** Until more is there: no more than `remaining` should be used before. */
+  /** Milliseconds until more is available. At most `remaining` should be used until then. */
   readonly resetAfterMs?: number;
   readonly partition?: string;
 }
 
-/** What a response says about limits. */
+/** The rate limits reported by a response. */
 export interface RateLimitInfo {
   readonly policies: readonly StatedPolicy[];
   readonly limits: readonly StatedLimit[];
-  /** When to come again; it comes before what the limits say. */
+  /** Milliseconds until the request can be retried. Takes precedence over the limits. */
   readonly retryAfterMs?: number;
-  /** Headgate's own word on how near a limit is: `warning` or `throttled`, and by which policy. */
+  /** Usage states reported by a Headgate server: `warning` or `throttled`, with the policy. */
   readonly states: readonly { readonly state: string; readonly policy?: string }[];
 }
 
 /**
- * Reads the rate limits of a response in any of the forms that are in use: the IETF draft from its newest version
- * back to the sixth, and `X-RateLimit-*`. What is malformed is ignored, as the draft asks. `nowMs` is the time of
- * the response, for those that tell a moment rather than a duration; the server's own `Date` comes before it.
+ * Parses the rate limit headers of a response: the IETF draft from its current version back to the sixth, and
+ * `X-RateLimit-*`. Malformed values are ignored, as the draft requires. `nowMs` is the time of the response, used if it
+ * has no `Date` header.
  */
 export function parseRateLimitHeaders(headers: HeaderSource, nowMs: number = Date.now()): RateLimitInfo {
   const header = reader(headers);

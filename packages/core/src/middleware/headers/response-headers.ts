@@ -11,9 +11,9 @@ export interface HeaderField {
 }
 
 /**
- * How limits are told:
- * - `draft`: the newest IETF draft (11), `RateLimit-Policy` and `RateLimit` as lists with every limit.
- * - `draft-7`, `draft-6`: what older clients read; only the limit that decided.
+ * Format of the rate limit headers:
+ * - `draft`: the current IETF draft (11), `RateLimit-Policy` and `RateLimit` with an entry for each rule.
+ * - `draft-7`, `draft-6`: older drafts, which describe only the limit that decided.
  * - `legacy-seconds`, `legacy-epoch`: `X-RateLimit-*`, with the reset in seconds from now or as a Unix time.
  */
 export type HeaderForm = "draft" | "draft-7" | "draft-6" | "legacy-seconds" | "legacy-epoch";

@@ -3,13 +3,14 @@ import { requireOptions } from "../../options.ts";
 import type { Policy } from "./policy.ts";
 import { type HeaderField, listField } from "./response-headers.ts";
 
-/** How near a key is to its limit: far, near, or at it. */
+/** How close a key is to its limit: below the warning threshold, above it, or at the limit. */
 export type UsageState = "normal" | "warning" | "throttled";
 
+/** When to send the `Headgate-State` header. */
 export interface WarnOptions {
-  /** Warn when more than this share of the quota is in use. Default 0.8. */
+  /** Warn when more than this share of the quota is used. Default 0.8. */
   readonly above?: number | undefined;
-  /** And until less than this share is. Default 0.7. */
+  /** Stop warning when less than this share is used. Default 0.7. */
   readonly below?: number | undefined;
 }
 
