@@ -16,8 +16,8 @@ export type { AddressOptions } from "./address/client-address.ts";
 export type { Passed, Refused } from "./admission.ts";
 
 /**
- * The address of the client as a key: IPv4 as it is, IPv6 by its network (`2001:db8:1:2::/64`); `undefined` if it is
- * not known. Takes the address options of `rateLimit`; give the same object with each call.
+ * The client's address as a key: an IPv4 address, or the network of an IPv6 address (`2001:db8:1:2::/64`). `undefined`
+ * if it is unknown. Takes the address options of `rateLimit`; pass the same object to each call.
  */
 export const clientAddress: (request: IncomingMessage, options?: AddressOptions) => string | undefined =
   clientAddressOf(({ proxies }) => (proxies === undefined ? asExpressSees : asItCame));
@@ -25,13 +25,13 @@ export const clientAddress: (request: IncomingMessage, options?: AddressOptions)
 declare global {
   namespace Express {
     interface Request {
-      /** What the gate before this handler has said; of several, the last. */
+      /** The result of the rate limit middleware; if there are several, of the last one. */
       rateLimit?: Passed;
     }
   }
 }
 
-/** Goes on, or to the error handler. */
+/** Continues, or passes an error to the error handler. */
 export type Next = (error?: unknown) => void;
 
 /** Asks for less than it is given: then Express still tells other handlers which parameters their route has. */
@@ -39,10 +39,11 @@ export type Middleware = (request: IncomingMessage, response: ServerResponse, ne
 
 /** What Express has beside the options of every gate. */
 interface Own<Req, Res> {
-  /** Answers those who are refused. Status and headers are set, but for the type of the body. */
+  /** Sends a response to a denied request. Status and headers except `Content-Type` are already set. */
   readonly onDenied?: ((refused: Refused, request: Req, response: Res, next: Next) => unknown) | undefined;
 }
 
+/** Options of `rateLimit` in Express. */
 export type RateLimitOptions<
   Name extends string,
   Req extends IncomingMessage = Request,
@@ -51,7 +52,7 @@ export type RateLimitOptions<
 
 const OWN = ["onDenied"] as const;
 
-/** Middleware for Express, and for whatever else calls `(request, response, next)` with those of `node:http`. */
+/** Middleware for Express, Connect and plain `node:http` servers. */
 export function rateLimit<
   R extends Rules,
   Req extends IncomingMessage = Request,

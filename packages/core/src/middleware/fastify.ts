@@ -16,8 +16,8 @@ export type { AddressOptions } from "./address/client-address.ts";
 export type { Passed, Refused } from "./admission.ts";
 
 /**
- * The address of the client as a key: IPv4 as it is, IPv6 by its network (`2001:db8:1:2::/64`); `undefined` if it is
- * not known. Takes the address options of `rateLimit`; give the same object with each call.
+ * The client's address as a key: an IPv4 address, or the network of an IPv6 address (`2001:db8:1:2::/64`). `undefined`
+ * if it is unknown. Takes the address options of `rateLimit`; pass the same object to each call.
  */
 export const clientAddress: (request: FastifyRequest, options?: AddressOptions) => string | undefined = clientAddressOf(
   ({ proxies }) => (proxies === undefined ? asFastifySees : asItCame),
@@ -25,28 +25,29 @@ export const clientAddress: (request: FastifyRequest, options?: AddressOptions) 
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** What the gate before this handler has said; of several, the last. */
+    /** The result of the rate limit hook; if there are several, of the last one. */
     rateLimit?: Passed;
   }
 }
 
 /** What Fastify has beside the options of every gate. */
 interface Own {
-  /** Answers those who are refused: it sends the reply or, as handlers do, returns what is to be sent. Status and headers are set, but for the type of the body. */
+  /**
+   * Sends a response to a denied request. Sends the reply, or returns the payload. Status and headers except `Content-
+   * Type` are already set.
+   */
   readonly onDenied?: ((refused: Refused, request: FastifyRequest, reply: FastifyReply) => unknown) | undefined;
 }
 
+/** Options of `rateLimit` and `rateLimitPlugin` in Fastify. */
 export type RateLimitOptions<Name extends string> = GateOptions<Name, FastifyRequest> & Own;
 
-/** A hook with a callback, for `onRequest` or, where the body must be known, `preHandler`. */
+/** A hook for `onRequest` or, if the body is needed, `preHandler`. */
 export type RateLimitHook = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => void;
 
 const OWN = ["onDenied"] as const;
 
-/**
- * A plugin for all routes of the instance that it is registered in, and of those inside it; also for requests that
- * no route matches.
- */
+/** A plugin that limits all routes of the instance and of nested instances, and requests that match no route. */
 export function rateLimitPlugin<R extends Rules>(
   limiter: Limiter<R> | MemoryLimiter<R>,
   asked: Asked<NoInfer<RuleName<R>>, FastifyRequest, Own>,
@@ -62,7 +63,7 @@ export function rateLimitPlugin<R extends Rules>(
 /** What fastify-plugin does: without it, a hook would hold inside the plugin only. */
 const OF_THE_PARENT = { [Symbol.for("skip-override")]: true, [Symbol.for("fastify.display-name")]: "headgate" };
 
-/** A hook for one route (`{ onRequest: rateLimit(limiter, "login") }`) or, by `addHook`, for many. */
+/** A hook for one route, `{ onRequest: rateLimit(limiter, "login") }`, or with `addHook` for several. */
 export function rateLimit<R extends Rules>(
   limiter: Limiter<R> | MemoryLimiter<R>,
   asked: Asked<NoInfer<RuleName<R>>, FastifyRequest, Own>,

@@ -18,24 +18,25 @@ export { clientAddress } from "./hono/hono-client-address.ts";
 
 declare module "hono" {
   interface ContextVariableMap {
-    /** What the gate before this handler has said; of several, the last. */
+    /** The result of the rate limit middleware; if there are several, of the last one. */
     rateLimit: Passed | undefined;
   }
 }
 
 /** What Hono has beside the options of every gate. */
 interface Own {
-  /** The address at the other end of the connection. Default: as Node, Bun, Deno and Cloudflare tell it. */
+  /** The address of the peer of the connection. Default: as reported by Node, Bun, Deno or Cloudflare Workers. */
   readonly peer?: (c: Context) => string | null | undefined;
-  /** Answers those who are refused. The status is set, and the headers are added, but for the type of the body. */
+  /** Sends a response to a denied request. The status is set, and headers except `Content-Type` are added. */
   readonly onDenied?: ((refused: Refused, c: Context) => Response | Promise<Response>) | undefined;
 }
 
+/** Options of `rateLimit` in Hono. */
 export type RateLimitOptions<Name extends string> = GateOptions<Name, Context> & Own;
 
 const OWN = ["peer", "onDenied"] as const;
 
-/** Middleware for Hono. Handlers find the admission by `c.get("rateLimit")`. */
+/** Middleware for Hono. Handlers find the result with `c.get("rateLimit")`. */
 export function rateLimit<R extends Rules>(
   limiter: Limiter<R> | MemoryLimiter<R>,
   asked: Asked<NoInfer<RuleName<R>>, Context, Own>,

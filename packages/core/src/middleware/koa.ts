@@ -16,17 +16,18 @@ export type { Passed, Refused } from "./admission.ts";
 
 declare module "koa" {
   interface DefaultState {
-    /** What the gate before this handler has said; of several, the last. */
+    /** The result of the rate limit middleware; if there are several, of the last one. */
     rateLimit?: Passed;
   }
 }
 
 /** What Koa has beside the options of every gate. */
 interface Own {
-  /** Answers those who are refused. Status and headers are set, but for the type of the body. */
+  /** Sends a response to a denied request. Status and headers except `Content-Type` are already set. */
   readonly onDenied?: ((refused: Refused, ctx: Context, next: Next) => unknown) | undefined;
 }
 
+/** Options of `rateLimit` in Koa. */
 export type RateLimitOptions<Name extends string> = GateOptions<Name, Context> & Own;
 
 const OWN = ["onDenied"] as const;
@@ -45,14 +46,14 @@ const face: Face<Context> = {
 };
 
 /**
- * The address of the client as a key: IPv4 as it is, IPv6 by its network (`2001:db8:1:2::/64`); `undefined` if it is
- * not known. Takes the address options of `rateLimit`; give the same object with each call.
+ * The client's address as a key: an IPv4 address, or the network of an IPv6 address (`2001:db8:1:2::/64`). `undefined`
+ * if it is unknown. Takes the address options of `rateLimit`; pass the same object to each call.
  */
 export const clientAddress: (ctx: Context, options?: AddressOptions) => string | undefined = clientAddressOf(
   () => face,
 );
 
-/** Middleware for Koa. Handlers find the admission in `ctx.state.rateLimit`. */
+/** Middleware for Koa. Handlers find the result in `ctx.state.rateLimit`. */
 export function rateLimit<R extends Rules>(
   limiter: Limiter<R> | MemoryLimiter<R>,
   asked: Asked<NoInfer<RuleName<R>>, Context, Own>,

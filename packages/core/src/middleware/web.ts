@@ -20,24 +20,28 @@ export { clientAddress } from "./web/web-client-address.ts";
  * to its handlers, such as Bun's server; it is `never` so that functions may give it the type that it has there.
  */
 interface Own<Req extends Request> {
-  /** The address at the other end of the connection. Default: as Bun, Deno, Cloudflare and `@hono/node-server` tell it. */
+  /**
+   * The address of the peer of the connection. Default: as reported by Bun, Deno, Cloudflare Workers or `@hono/node-
+   * server`.
+   */
   readonly peer?: (request: Req, ...platform: never[]) => string | null | undefined;
-  /** Answers those who are refused. The headers are added, but for the type of the body. */
+  /** Returns the response to a denied request. Headers except `Content-Type` are added. */
   readonly onDenied?:
     | ((refused: Refused, request: Req, ...platform: never[]) => Response | Promise<Response>)
     | undefined;
 }
 
+/** Options of `rateLimit` for Request/Response handlers. */
 export type RateLimitOptions<Name extends string, Req extends Request = Request> = GateOptions<Name, Req> & Own<Req>;
 
-/** Puts a gate before a handler, to which the admission comes as its second argument. */
+/** Limits a handler, which receives the result of the check as its second argument. */
 export type Limit<Req extends Request> = <Incoming extends Req, Platform extends readonly unknown[]>(
   handler: (request: Incoming, admission: Passed, ...platform: Platform) => Response | Promise<Response>,
 ) => (request: Incoming, ...platform: Platform) => Promise<Response>;
 
 const OWN = ["peer", "onDenied"] as const;
 
-/** For handlers of the kind `Request → Response`, wherever they run: `rateLimit(limiter, "api")(handler)`. */
+/** Limits handlers that take a `Request` and return a `Response`: `rateLimit(limiter, "api")(handler)`. */
 export function rateLimit<R extends Rules, Req extends Request = Request>(
   limiter: Limiter<R> | MemoryLimiter<R>,
   asked: Asked<NoInfer<RuleName<R>>, Req, Own<Req>>,

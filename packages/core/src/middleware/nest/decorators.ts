@@ -22,8 +22,8 @@ import type { NestRequest } from "./nest-http.ts";
 const DECORATED = Symbol("headgate:decorated");
 
 /**
- * Limits the routes of a controller, or one of them: `@RateLimit("api")`, `@RateLimit(["burst", "day"], { by: "user" })`.
- * A method's takes the place of its controller's, and a controller's that of the module's.
+ * Limits the routes of a controller, or one route: `@RateLimit("api")`, `@RateLimit(["burst", "day"], { by: "user" })`.
+ * Rules on a method replace those on the controller, and rules on a controller replace those of the module.
  */
 export function RateLimit<Request extends NestRequest = NestRequest>(
   rules: GuardRules<Request>,
@@ -38,12 +38,12 @@ export function RateLimit<Request extends NestRequest = NestRequest>(
   };
 }
 
-/** Frees a controller, or one of its routes, from the limits of what lies around it. */
+/** Exempts a controller, or one route, from inherited limits. */
 export function SkipRateLimit(): ClassDecorator & MethodDecorator {
   return SetMetadata(DECORATED, true);
 }
 
-/** A parameter of a handler: what the guard said to the request. */
+/** Injects the result of the check into a parameter of a handler. */
 export const Admitted: () => ParameterDecorator = createParamDecorator(
   (_: unknown, context: ExecutionContext): Passed | undefined => context.switchToHttp().getRequest<Limited>().rateLimit,
 );

@@ -3,7 +3,9 @@ import type { Refused } from "../admission.ts";
 import { PROBLEM_TYPE } from "../headers/problem.ts";
 import { end, type NestResponse, rawOf } from "./nest-http.ts";
 
-/** A request that was refused. Status and headers of the response are set; the body is the problem. */
+/**
+ * Thrown for a denied request. Status and headers of the response are already set; the body is the problem document.
+ */
 export class RateLimitException extends HttpException {
   readonly refused: Refused;
 

@@ -11,13 +11,14 @@ import { isAbandoned, setHeaders, tellEnd } from "../shared/node-response.ts";
 import { RateLimitException } from "./denied-exception.ts";
 import { faceOf, type NestRequest, type NestResponse, rawOf } from "./nest-http.ts";
 
-/** The limits of one guard. */
+/** The rules of a guard. */
 export type GuardRules<Request> = GateOptions<string, Request>["rules"];
 
+/** Options of `@RateLimit`. */
 export interface RateLimitOptions<Request = NestRequest> extends Omit<GateOptions<string, Request>, "rules"> {
   /**
-   * Hears of each refusal, and may answer it: by what it throws, or by the response of the context, whose status and
-   * headers are set, but for the type of the body. Else the answer is the problem.
+   * Called for each denied request. It can throw an exception of its own, or send a response with the context, whose
+   * status and headers except `Content-Type` are already set. Otherwise the default response is sent.
    */
   readonly onDenied?: ((refused: Refused, context: ExecutionContext) => unknown) | undefined;
 }

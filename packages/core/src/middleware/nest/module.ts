@@ -18,15 +18,16 @@ import { GateGuard, type RateLimitOptions } from "./guard.ts";
 import { COMMON, type Common } from "./nest-common.ts";
 import type { NestRequest } from "./nest-http.ts";
 
-/** The limiter of the program, and the options of all guards that do not have their own. */
+/** The limiter, and default options for all decorators. */
 export interface RateLimitModuleOptions<R extends Rules = Rules, Request = NestRequest>
   extends RateLimitOptions<Request> {
+  /** A limiter created by `rateLimiter`. */
   readonly limiter: Limiter<R>;
-  /** The limits of every route without a decoration. Default: none. */
+  /** Rules of all routes without a decorator. Default: none. */
   readonly rules?: GateOptions<NoInfer<RuleName<R>>, Request>["rules"] | undefined;
 }
 
-/** Options that come from other providers, such as a configuration or a client of Redis. */
+/** Options that depend on other providers, such as a configuration or a Redis client. */
 export interface RateLimitModuleAsyncOptions<R extends Rules = Rules, Request = NestRequest>
   extends Pick<ModuleMetadata, "imports"> {
   readonly inject?: FactoryProvider["inject"] | undefined;
@@ -37,7 +38,7 @@ export interface RateLimitModuleAsyncOptions<R extends Rules = Rules, Request = 
 const APP_GUARD = "APP_GUARD";
 const APP_FILTER = "APP_FILTER";
 
-/** To be imported once, in the module of the program. */
+/** Import it once, in the root module, with `forRoot` or `forRootAsync`. */
 // biome-ignore lint/complexity/noStaticOnlyClass: Nest knows modules by their classes
 export class RateLimitModule {
   static forRoot<R extends Rules, Request extends NestRequest = NestRequest>(

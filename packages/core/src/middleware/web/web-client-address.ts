@@ -10,9 +10,9 @@ const addressOf = clientAddressOf<Request>(() => ({
 }));
 
 /**
- * The address of the client as a key: IPv4 as it is, IPv6 by its network (`2001:db8:1:2::/64`); `undefined` if it is
- * not known. Takes the address options of `rateLimit`; give the same object with each call.
- * Before `rateLimit` has seen a request, it also needs what the platform gives to handlers, such as Bun's server.
+ * The client's address as a key: an IPv4 address, or the network of an IPv6 address (`2001:db8:1:2::/64`). `undefined`
+ * if it is unknown. Takes the address options of `rateLimit`; pass the same object to each call. Before `rateLimit` has
+ * seen a request, also pass what the platform gives to handlers, such as Bun's server.
  */
 export function clientAddress(
   request: Request,
