@@ -3,30 +3,33 @@ import { SystemClock } from "../clock/system-clock.ts";
 import { HeadgateError, shown } from "../errors.ts";
 import { type Complete, requireOptions } from "../options.ts";
 
+/** Options of `pacedFetch`. */
 export interface FetchOptions {
-  /** What sends requests. Default: the global `fetch`. */
+  /** Function that sends the requests. Default: the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
-  /** How often a refused request is sent again. Default 3. */
+  /** Maximum number of retries of a denied request. Default 3. */
   readonly maxRetries?: number | undefined;
-  /** How long one call may wait in all, for its turn and between tries. Default a minute. */
+  /**
+   * Maximum total time that a call may wait, before it is sent and between retries, in milliseconds. Default 60,000.
+   */
   readonly maxWaitMs?: number | undefined;
-  /** Whether to keep within what the server has told, and not only to heed its refusals. Default true. */
+  /** Slow down before the limit is exhausted. With false, only denials are handled. Default true. */
   readonly pace?: boolean | undefined;
-  /** Which requests share their limits. Default: those to one origin. */
+  /** Groups requests that share limits. Default: by origin. */
   readonly groupOf?: ((url: string) => string) | undefined;
-  /** Hears of each wait before a request is sent again. */
+  /** Called before each retry. */
   readonly onRetry?: ((retry: Retry) => void) | undefined;
-  /** Where the time comes from. Default: the system's clock. */
+  /** Source of time. Default: the system clock. */
   readonly clock?: Clock | undefined;
-  /** Where chance comes from: a number from 0 to 1. Default `Math.random`. */
+  /** Source of randomness from 0 to 1. Default `Math.random`. */
   readonly random?: (() => number) | undefined;
 }
 
-/** A request that will be sent again. */
+/** A request that will be retried. */
 export interface Retry {
   readonly url: string;
   readonly status: number;
-  /** 1 for the first time that it is sent again. */
+  /** Number of the retry, from 1. */
   readonly attempt: number;
   readonly waitMs: number;
 }

@@ -7,9 +7,9 @@ import { isRefusal, maySendAgain, Outgoing, waitBefore } from "./retry.ts";
 const MOST_GROUPS = 1_000;
 
 /**
- * A `fetch` that heeds rate limits, in any form that a server tells them in: it keeps within what it was told,
- * waits when it is refused, and sends again what may be. Where that would take longer than `maxWaitMs`, or was
- * tried often enough, the refusal is the answer; it never becomes an exception.
+ * Creates a `fetch` that follows the rate limits a server reports, in any format: it slows down before a limit is
+ * exhausted, and retries denied requests when the server asks. If the retries or `maxWaitMs` are used up, the denied
+ * response is returned; it never throws because of a limit.
  */
 export function pacedFetch(options: FetchOptions = {}): typeof fetch {
   const { fetch: send, maxRetries, maxWaitMs, pace: paces, groupOf, onRetry, clock, random } = readOptions(options);

@@ -8,12 +8,13 @@ import { ManualClock } from "./manual-clock.ts";
 
 export { ManualClock } from "./manual-clock.ts";
 
+/** Options of `testLimiter`. */
 export interface TestLimiterOptions extends Omit<MemoryStoreOptions, "clock">, LimiterOptions {
-  /** When the clock starts, in milliseconds since the epoch. Default 0. */
+  /** Initial time in milliseconds since the epoch. Default 0. */
   readonly startMs?: number | undefined;
 }
 
-/** A limiter whose time passes only when the test says so. */
+/** Creates a limiter with a clock that only moves when the test says so. */
 export function testLimiter<const R extends Rules>(
   rules: R,
   options: TestLimiterOptions = {},

@@ -6,12 +6,12 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** A clock that stands still until it is moved. */
+/** A clock that only moves when told to. */
 export class ManualClock implements Clock {
   private time: number;
   private sleepers: Sleeper[] = [];
 
-  /** Starts at `ms` since the epoch; 0 by default. */
+  /** Starts at `ms` milliseconds since the epoch, by default 0. */
   constructor(ms = 0) {
     this.time = timeFromMilliseconds(ms);
   }
@@ -38,12 +38,15 @@ export class ManualClock implements Clock {
     });
   }
 
-  /** Sets the time, back as well as forth; wakes nobody. */
+  /** Sets the time, forward or back. Does not end pending waits. */
   set(ms: number): void {
     this.time = timeFromMilliseconds(ms);
   }
 
-  /** Lets time pass. Everyone whose sleep ends on the way wakes at that very moment, in order, and runs on before time does. */
+  /**
+   * Moves time forward. Each wait ends at its exact time, in order, and code that waited for it runs before time moves
+   * on.
+   */
   async advance(ms: number): Promise<void> {
     const end = this.time + timeFromMilliseconds(ms);
     await settled();
