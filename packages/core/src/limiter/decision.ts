@@ -27,7 +27,7 @@ export class Decision<Name extends string = string> {
   readonly resetAfterMs: number;
   /** What decided: the store, a lease, a cache, or a fallback while the store failed. */
   readonly source: Source;
-  /** Whether the decision was made without the store and may be inaccurate. */
+  /** Whether the store could not be asked, so that the decision may be inaccurate. */
   readonly degraded: boolean;
   /** The rules that denied the request. Empty if it was allowed. */
   readonly violated: readonly Name[];

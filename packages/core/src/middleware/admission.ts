@@ -17,7 +17,7 @@ export interface Passed {
   /** The decision, or the verdict of several rules. Undefined if the request was skipped or the store failed. */
   readonly decided: Outcome | undefined;
   /**
-   * Replaces a reservation by the real cost, for this middleware and those before it. Can be called again when more is
+   * Replaces a reservation with the real cost, for this middleware and those before it. Can be called again when more is
    * known; `decided` does not change. Rejects if no rule reserves.
    */
   settle(cost: number): Promise<void>;

@@ -22,7 +22,7 @@ export interface GateLimit<Name extends string, Request> {
   /** Default: that of the middleware. */
   readonly cost?: Cost<Request> | undefined;
   /**
-   * An estimate that is charged instead of `cost`, until `settle` replaces it by the real cost. Refunded if the request
+   * An estimate that is charged instead of `cost`, until `settle` replaces it with the real cost. Refunded if the request
    * fails before any of the response is sent.
    */
   readonly reserve?: Cost<Request> | undefined;

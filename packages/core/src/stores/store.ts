@@ -63,7 +63,7 @@ export interface Answer {
   /** Time until the full quota is available again. */
   readonly resetAfter: number;
   readonly source: Source;
-  /** Whether the answer was made without the store and may be inaccurate. */
+  /** Whether the store could not be asked, so that the answer may be inaccurate. */
   readonly degraded: boolean;
   /** The lease that paid, or would have paid, for the operation. */
   readonly lease?: LeaseView;
