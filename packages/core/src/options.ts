@@ -22,7 +22,7 @@ export function requireOptions(
   }
   for (const name in options) {
     if (!known.has(name)) {
-      throw new HeadgateError(code, `${at}${name}`, `is not known here${knownText(known)}`);
+      throw new HeadgateError(code, `${at}${name}`, `is unknown${knownText(known)}`);
     }
   }
 }

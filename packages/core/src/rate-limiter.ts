@@ -54,7 +54,7 @@ export function rateLimiter<const R extends Rules>(
   options: (MemoryStoreOptions & LimiterOptions) | SharedOptions | MemoryOptions = {},
 ): Limiter<R> {
   if (isStore(options)) {
-    throw new HeadgateError("HG_BAD_OPTION", "options", "is a store: give it as { store }");
+    throw new HeadgateError("HG_BAD_OPTION", "options", "is a store: pass it as { store }");
   }
   requireOptions(options, OPTIONS);
   const onDecision = options.onDecision === undefined ? undefined : requireOnDecision(options.onDecision);

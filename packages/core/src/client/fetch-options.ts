@@ -52,14 +52,14 @@ export function readOptions(options: FetchOptions): Complete<FetchOptions> {
     throw new HeadgateError(
       "HG_BAD_OPTION",
       "maxRetries",
-      `must be a whole number from 0 on, got ${shown(maxRetries)}`,
+      `must be a whole number of at least 0, got ${shown(maxRetries)}`,
     );
   }
   if (typeof maxWaitMs !== "number" || !(maxWaitMs >= 0)) {
     throw new HeadgateError(
       "HG_BAD_OPTION",
       "maxWaitMs",
-      `must be a number of milliseconds from 0 on, got ${shown(maxWaitMs)}`,
+      `must be a number of milliseconds of at least 0, got ${shown(maxWaitMs)}`,
     );
   }
   if (typeof pace !== "boolean") {

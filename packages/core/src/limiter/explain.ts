@@ -34,8 +34,8 @@ export function explain(decision: Decided, limit: Limit): Explanation {
   const { rule, cost, allowed, remaining, retryAfterMs, resetAfterMs } = decision;
   const size = limit.burst;
   const text = [
-    `${rule} (${limit.algorithm}, ${limit.limit} each ${duration(limit.window / 1000)}${size === limit.limit ? "" : `, burst ${size}`})`,
-    `${allowed ? "allowed" : "refused"} a cost of ${cost}`,
+    `${rule} (${limit.algorithm}, ${limit.limit} per ${duration(limit.window / 1000)}${size === limit.limit ? "" : `, burst ${size}`})`,
+    `${allowed ? "allowed" : "denied"} a cost of ${cost}`,
     `${rounded(remaining)} of ${size} left`,
     allowed ? undefined : passing(retryAfterMs),
     resetAfterMs > 0 ? `full again in ${duration(resetAfterMs)}` : "full",
@@ -65,8 +65,8 @@ export function withLease(explanation: Explanation, lease: LeaseView): Explanati
 
 function passing(retryAfterMs: number): string {
   return Number.isFinite(retryAfterMs)
-    ? `passes in ${duration(retryAfterMs)}`
-    : "never passes: it costs more than the limit holds";
+    ? `would be allowed in ${duration(retryAfterMs)}`
+    : "can never be allowed: it costs more than the limit holds";
 }
 
 function duration(ms: number): string {

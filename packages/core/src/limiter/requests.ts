@@ -35,7 +35,7 @@ const CHECK_FIELDS: ReadonlySet<string> = new Set(["rule", "key", "cost", "limit
 
 export function requireKey(key: unknown, field = "key"): asserts key is string {
   if (typeof key !== "string") {
-    throw new HeadgateError("HG_BAD_KEY", field, `must be a string that says who is asking, got ${shown(key)}`);
+    throw new HeadgateError("HG_BAD_KEY", field, `must be a string that identifies the client, got ${shown(key)}`);
   }
 }
 
@@ -72,7 +72,7 @@ export function requireDistinct(checks: readonly Check[]): void {
     throw new HeadgateError("HG_BAD_CHECKS", "checks", "must have at least one check");
   }
   if (checks.length > MOST_TOGETHER) {
-    const problem = `must be at most ${MOST_TOGETHER}, which one request is charged to together, got ${checks.length}`;
+    const problem = `must be at most ${MOST_TOGETHER} checks per request, got ${checks.length}`;
     throw new HeadgateError("HG_BAD_CHECKS", "checks", problem);
   }
   for (let i = 1; i < checks.length; i += 1) {
@@ -81,7 +81,7 @@ export function requireDistinct(checks: readonly Check[]): void {
       throw new HeadgateError(
         "HG_BAD_CHECKS",
         `checks[${i}]`,
-        `repeats rule ${shown(rule)} and key ${shown(key)}: give one check with the summed cost`,
+        `repeats rule ${shown(rule)} and key ${shown(key)}: use one check with the summed cost`,
       );
     }
   }

@@ -36,7 +36,7 @@ export async function waitForTurn<Name extends string>(
     throw new HeadgateError(
       "HG_BAD_OPTION",
       "maxWaitMs",
-      `must be a number of milliseconds from 0 on, got ${shown(maxWaitMs)}`,
+      `must be a number of milliseconds of at least 0, got ${shown(maxWaitMs)}`,
     );
   }
   if (signal !== undefined && !(signal instanceof AbortSignal)) {

@@ -56,7 +56,7 @@ describe.each(everyBuilder)("%s", (_name, build) => {
   it("refuses an option that it does not know, by name", () => {
     const { field, message } = refusal(() => build("100/m", { bursts: 5 }));
     expect(field).toBe("bursts");
-    expect(message).toMatch(/^bursts: is not known here/);
+    expect(message).toMatch(/^bursts: is unknown/);
   });
 });
 

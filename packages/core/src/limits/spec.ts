@@ -40,16 +40,12 @@ export function limitFromSpec(spec: unknown, at = ""): Limit {
   }
   if (algorithm === "token_bucket" && !fields.has("limit") && !fields.has("window")) {
     if (fields.has("burst"))
-      throw new HeadgateError("HG_BAD_LIMIT", `${path}burst`, "goes with limit and window, not with capacity");
+      throw new HeadgateError("HG_BAD_LIMIT", `${path}burst`, "is used with limit and window, not with capacity");
     return makeCapacityLimit(fields.get("capacity"), fields.get("refill_rate"), path);
   }
   for (const name of ["capacity", "refill_rate"]) {
     if (fields.has(name))
-      throw new HeadgateError(
-        "HG_BAD_LIMIT",
-        `${path}${name}`,
-        "states the same as limit and window: give one or the other",
-      );
+      throw new HeadgateError("HG_BAD_LIMIT", `${path}${name}`, "cannot be combined with limit and window");
   }
   const isDefault = algorithm === "bucketed_window" && !fields.has("window");
   const window = microseconds(isDefault ? DEFAULT_BUCKETED_WINDOW : fields.get("window"), SECOND, `${path}window`);

@@ -202,6 +202,6 @@ function requireString(key: unknown): string {
   throw new HeadgateError(
     "HG_BAD_KEY",
     "keyGenerator",
-    `must tell a string that says who is asking, got ${shown(key)}`,
+    `must return a string that identifies the client, got ${shown(key)}`,
   );
 }

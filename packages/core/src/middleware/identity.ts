@@ -66,7 +66,7 @@ function requirePart<Request>(
   let latestKey = "ip:unknown";
   const byAddress = (request: Request): string => {
     const client = address.of(request);
-    if (client === undefined) notices.give("HG_NO_CLIENT_ADDRESS", "a request has no address of its client");
+    if (client === undefined) notices.give("HG_NO_CLIENT_ADDRESS", "a request has no client address");
     if (client !== latest) {
       latest = client;
       latestKey = `ip:${client ?? "unknown"}`;
@@ -76,7 +76,7 @@ function requirePart<Request>(
   const named = (prefix: string, id: unknown, request: Request): string => {
     if (id === undefined || id === "") return byAddress(request);
     if (typeof id === "string") return prefix + id;
-    throw new HeadgateError("HG_BAD_KEY", field, `must tell a string that says who is asking, got ${shown(id)}`);
+    throw new HeadgateError("HG_BAD_KEY", field, `must return a string that identifies the client, got ${shown(id)}`);
   };
   if (by === "ip") return byAddress;
   if (by === "user") {
@@ -88,7 +88,7 @@ function requirePart<Request>(
         return named("user:", id, request);
       };
     }
-    throw new HeadgateError("HG_BAD_OPTION", field, "this framework has no user of its own: give a function");
+    throw new HeadgateError("HG_BAD_OPTION", field, "this framework has no user: use a function");
   }
   if (typeof by === "function") return (request) => after(by(request), (id) => named("id:", id, request));
   const name = headerName(by, field);

@@ -111,7 +111,7 @@ export function requireLimits<Name extends string, Request>(
     requireOptions(limit, LIMIT_OPTIONS, { at: `${at}.` });
     const { cost, reserve } = limit as GateLimit<Name, Request>;
     if (cost !== undefined && reserve !== undefined) {
-      throw new HeadgateError("HG_BAD_OPTION", `${at}.reserve`, "stands in the place of cost: give one of them");
+      throw new HeadgateError("HG_BAD_OPTION", `${at}.reserve`, "cannot be combined with cost");
     }
     return limit as GateLimit<Name, Request>;
   });
@@ -121,7 +121,7 @@ export function requireLimits<Name extends string, Request>(
     throw new HeadgateError(
       "HG_BAD_OPTION",
       `rules[${repeated}]`,
-      `repeats the rule ${shown(names[repeated])}: what is counted by another key needs a rule of its own`,
+      `repeats the rule ${shown(names[repeated])}: define another rule to count by another key`,
     );
   }
   return limits;
@@ -135,7 +135,7 @@ export function requireCostOf<Request>(cost: Cost<Request>, field: string): (req
       throw new HeadgateError(
         "HG_BAD_COST",
         field,
-        `must be a function that says a whole number from 0 to 2^53 - 1, it said ${shown(said)}`,
+        `must be a function that returns a whole number from 0 to 2^53 - 1, it returned ${shown(said)}`,
       );
     };
     return (request) => after(cost(request), requireSaid);

@@ -246,7 +246,7 @@ export class Gate<R extends Rules, Request extends object> {
       await this.correct(charge, ending);
     } catch (error) {
       // The response is on its way: there is nobody left to tell.
-      this.notices.give("HG_REFUND_LOST", "what to do at the end of a request could not be found out", error);
+      this.notices.give("HG_REFUND_LOST", "refundOn failed", error);
     }
   }
 

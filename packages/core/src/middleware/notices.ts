@@ -3,25 +3,24 @@ import { warn } from "../warning.ts";
 /** Warnings of the middleware, each with what it means and what to do. */
 export const noticeCodes = {
   HG_PROXY_NOT_TRUSTED:
-    "its sender is not trusted as a proxy, and counts as the client: if it is one, all its clients share one quota. " +
-    "Say how many proxies there are (proxies: 1) or which; say proxies: 0 if there is none. See docs/guide/proxies.md#warnings",
+    "but its sender is not a trusted proxy and counts as the client. If it is a proxy, all of its clients share one quota. " +
+    "Set proxies to the number of proxies or to their addresses, or to 0 if there is none. See docs/guide/proxies.md#warnings",
   HG_EVERYBODY_TRUSTED:
-    "each client can choose its address, and with it its quota. Say how many proxies there are, or which. " +
+    "clients can choose their own address, and with it their quota. Set the number of proxies or their addresses. " +
     "See docs/guide/proxies.md#warnings",
   HG_NO_CLIENT_ADDRESS:
-    "such requests share one quota. Behind a proxy on a Unix socket, say proxies: 1; else choose by whom to limit. " +
+    "all such requests share one quota. Behind a proxy on a Unix socket, set proxies: 1; otherwise set by. " +
     "See docs/guide/clients.md#requests-without-an-address",
   HG_NO_USER:
-    'by: "user" counts such requests by the address of the client. Authenticate before the rate limit; if requests ' +
-    "without a user are expected, give a function instead. See docs/guide/clients.md#users",
+    'by: "user" counts such requests by client address. Authenticate before the rate limit; if requests ' +
+    "without a user are expected, use a function instead. See docs/guide/clients.md#users",
   HG_STORE_IGNORED:
-    'the store failed, and requests pass unlimited. Wrap the store in resilient, or say onStoreFailure: "deny". ' +
+    'the store failed, and requests pass unlimited. Wrap the store in resilient, or set onStoreFailure: "deny". ' +
     "See docs/frameworks/options.md#when-the-store-fails",
   HG_HOLDS_FAILED:
-    "what a process reserves and does not settle before it dies may flow back only with its window. " +
+    "what a process has reserved when it dies may be returned only when its window ends. " +
     "See docs/guide/reservations.md#if-the-process-dies",
-  HG_REFUND_LOST:
-    "what was to be given back stays charged until its window is over. See docs/guide/reservations.md#refunds",
+  HG_REFUND_LOST: "the charge stays until its window ends. See docs/guide/reservations.md#refunds",
 } as const;
 
 export type NoticeCode = keyof typeof noticeCodes;

@@ -35,7 +35,7 @@ async function nothingReserved(): Promise<void> {
   throw new HeadgateError(
     "HG_NOT_RESERVED",
     "settle",
-    "nothing was reserved for this request: let its gate reserve, as in { rules: { rule, reserve: 100 } }",
+    "nothing was reserved for this request: use reserve in the middleware, as in { rules: { rule, reserve: 100 } }",
   );
 }
 

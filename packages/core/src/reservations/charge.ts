@@ -95,7 +95,7 @@ export class Charge<R extends Rules> {
       await Promise.all(changes);
     } catch (error) {
       if (failureOf(error) === undefined) throw error;
-      this.notices.give("HG_REFUND_LOST", "a request could not be corrected", error);
+      this.notices.give("HG_REFUND_LOST", "a charge could not be corrected", error);
     }
   }
 

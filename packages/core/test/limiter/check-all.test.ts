@@ -112,6 +112,6 @@ describe("checkAll", () => {
       ])
       .explain();
     expect(explanation).toMatchObject({ rule: "second", algorithm: "gcra", allowed: false, passesInMs: 500 });
-    expect(String(explanation)).toMatch(/^second \(gcra, 2 each 1 s\); refused/);
+    expect(String(explanation)).toMatch(/^second \(gcra, 2 per 1 s\); denied/);
   });
 });

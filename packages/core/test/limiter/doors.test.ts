@@ -24,7 +24,7 @@ describe("the options of a limiter", () => {
   });
 
   it("of a store refuse what they do not know", () => {
-    expect(() => new MemoryStore({ maxkeys: 5 } as never)).toThrow("options.maxkeys: is not known here");
+    expect(() => new MemoryStore({ maxkeys: 5 } as never)).toThrow("options.maxkeys: is unknown");
   });
 
   it("of a test limiter are those of a store, and when its clock starts", () => {
@@ -38,7 +38,7 @@ describe("the options of a limiter", () => {
 
   it("of waiting name all that there are", async () => {
     const { limiter } = testLimiter(rules);
-    const known = "options.maxwait: is not known here (known: cost, limit, signal, maxWaitMs";
+    const known = "options.maxwait: is unknown (known: cost, limit, signal, maxWaitMs";
     await expect(limiter.wait("api", "k", { maxwait: 3 } as never)).rejects.toThrow(`${known})`);
     const scheduled = limiter.schedule("mail", "k", () => 1, { maxwait: 3 } as never);
     await expect(scheduled).rejects.toThrow(`${known}, whenFull)`);

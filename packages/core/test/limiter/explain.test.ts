@@ -54,63 +54,63 @@ describe("explain", () => {
       "api",
       0,
       2,
-      "api (gcra, 10 each 1 s, burst 5); allowed a cost of 2; 3 of 5 left; full again in 200 ms",
+      "api (gcra, 10 per 1 s, burst 5); allowed a cost of 2; 3 of 5 left; full again in 200 ms",
     ],
     [
       "a refused one",
       "api",
       4,
       3,
-      "api (gcra, 10 each 1 s, burst 5); refused a cost of 3; 1 of 5 left; passes in 200 ms; full again in 400 ms",
+      "api (gcra, 10 per 1 s, burst 5); denied a cost of 3; 1 of 5 left; would be allowed in 200 ms; full again in 400 ms",
     ],
     [
       "one that never passes",
       "api",
       0,
       6,
-      "api (gcra, 10 each 1 s, burst 5); refused a cost of 6; 5 of 5 left; never passes: it costs more than the limit holds; full",
+      "api (gcra, 10 per 1 s, burst 5); denied a cost of 6; 5 of 5 left; can never be allowed: it costs more than the limit holds; full",
     ],
     [
       "a look without a cost",
       "day",
       0,
       0,
-      "day (fixed_window, 1000 each 24 h); allowed a cost of 0; 1000 of 1000 left; full",
+      "day (fixed_window, 1000 per 24 h); allowed a cost of 0; 1000 of 1000 left; full",
     ],
     [
       "minutes",
       "login",
       0,
       1,
-      "login (sliding_window_counter, 5 each 15 min); allowed a cost of 1; 4 of 5 left; full again in 30 min",
+      "login (sliding_window_counter, 5 per 15 min); allowed a cost of 1; 4 of 5 left; full again in 30 min",
     ],
     [
       "hours",
       "day",
       0,
       1,
-      "day (fixed_window, 1000 each 24 h); allowed a cost of 1; 999 of 1000 left; full again in 24 h",
+      "day (fixed_window, 1000 per 24 h); allowed a cost of 1; 999 of 1000 left; full again in 24 h",
     ],
     [
       "days",
       "month",
       0,
       1,
-      "month (fixed_window, 10 each 30 days); allowed a cost of 1; 9 of 10 left; full again in 30 days",
+      "month (fixed_window, 10 per 30 days); allowed a cost of 1; 9 of 10 left; full again in 30 days",
     ],
     [
       "half minutes",
       "mail",
       0,
       1,
-      "mail (leaky_bucket, 2 each 60 s); allowed a cost of 1; 1 of 2 left; full again in 30 s",
+      "mail (leaky_bucket, 2 per 60 s); allowed a cost of 1; 1 of 2 left; full again in 30 s",
     ],
     [
       "milliseconds",
       "burst",
       0,
       1,
-      "burst (bucketed_window, 10 each 250 ms); allowed a cost of 1; 9 of 10 left; full again in 250 ms",
+      "burst (bucketed_window, 10 per 250 ms); allowed a cost of 1; 9 of 10 left; full again in 250 ms",
     ],
   ])("says it in a sentence: %s", (_what, rule, before, cost, sentence) => {
     const { limiter } = testLimiter(rules);
@@ -123,7 +123,7 @@ describe("explain", () => {
     limiter.checkSync("file", "k", { cost: 3 });
     await clock.advance(100.1);
     expect(String(limiter.peekSync("file", "k").explain())).toBe(
-      "file (token_bucket, 3 each 1 s); refused a cost of 1; 0.3 of 3 left; passes in 233.234 ms; full again in 899.9 ms",
+      "file (token_bucket, 3 per 1 s); denied a cost of 1; 0.3 of 3 left; would be allowed in 233.234 ms; full again in 899.9 ms",
     );
   });
 });

@@ -122,7 +122,8 @@ function expectWorks(printed: string): void {
     redis: Object.keys(redis).sort(),
     testing: Object.keys(testing).sort(),
     decisions: [true, false, 30_000, 0],
-    sentence: "api (token_bucket, 2 each 60 s); refused a cost of 1; 0 of 2 left; passes in 30 s; full again in 60 s",
+    sentence:
+      "api (token_bucket, 2 per 60 s); denied a cost of 1; 0 of 2 left; would be allowed in 30 s; full again in 60 s",
     system: [true, false],
     caught: [true, "HG_UNKNOWN_RULE"],
   });

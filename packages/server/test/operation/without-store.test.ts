@@ -43,7 +43,7 @@ describe("a node whose store of counters is gone", () => {
         level: "error",
         code: "HG_STORE_UNREACHABLE",
         msg: expect.stringMatching(/^started without the store/),
-        err: expect.objectContaining({ message: expect.stringMatching(/look at the address.*ECONNREFUSED/) }),
+        err: expect.objectContaining({ message: expect.stringMatching(/check the address.*ECONNREFUSED/) }),
       }),
     );
     expect(node.log).toContainEqual(expect.objectContaining({ msg: "ready", store: "unreachable" }));
@@ -117,8 +117,8 @@ describe("a node whose store of counters is there, and wrong", () => {
     const redis = await redisOn(await freePort(), { password: "the-right-one" });
     const at = `127.0.0.1:${redis.port}`;
     const cases: [string, RegExp][] = [
-      [`redis://:the-wrong-one@${at}`, /^headgate: store: the password or the user's name is wrong .*WRONGPASS/],
-      [`redis://${at}`, /^headgate: store: the server asks for a password/],
+      [`redis://:the-wrong-one@${at}`, /^headgate: store: the user name or password is wrong .*WRONGPASS/],
+      [`redis://${at}`, /^headgate: store: the server requires a password/],
       [`${redis.url}/99`, /^headgate: store: .*DB index/],
     ];
     for (const [url, message] of cases) {

@@ -40,7 +40,7 @@ export function requireTrust(proxies: unknown, field = "proxies"): Trust {
 
 function trustHops(hops: number, field: string): Trust {
   if (!Number.isSafeInteger(hops) || hops < 0) {
-    throw new HeadgateError("HG_BAD_OPTION", field, `must be a whole number from 0 on, got ${shown(hops)}`);
+    throw new HeadgateError("HG_BAD_OPTION", field, `must be a whole number of at least 0, got ${shown(hops)}`);
   }
   return (_address, _text, hop) => hop < hops;
 }

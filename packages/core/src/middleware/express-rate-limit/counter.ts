@@ -117,7 +117,7 @@ export class StoreCounter implements Counter {
   async hit(key: string): Promise<Hit> {
     const { totalHits, resetTime } = await this.store.increment(key);
     if (!(totalHits >= 1)) {
-      throw new StoreError("HG_STORE_REFUSED", `told no number of requests but ${shown(totalHits)}`);
+      throw new StoreError("HG_STORE_REFUSED", `must return a number of requests, got ${shown(totalHits)}`);
     }
     // Some stores go on with the object.
     return { totalHits, resetTime: resetTime && new Date(resetTime), charged: true };

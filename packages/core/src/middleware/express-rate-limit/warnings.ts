@@ -10,16 +10,16 @@ type Finding = readonly [code: string, problem: string] | undefined;
 const OF_REQUESTS: Readonly<Record<string, (request: Request) => Finding>> = {
   ip({ ip }) {
     if (ip === undefined) {
-      return ["ERR_ERL_UNDEFINED_IP_ADDRESS", "a request has no address: all that have none share one quota"];
+      return ["ERR_ERL_UNDEFINED_IP_ADDRESS", "a request has no address: all such requests share one quota"];
     }
     if (isIP(ip) === 0) {
-      return ["ERR_ERL_INVALID_IP_ADDRESS", `request.ip is no address but ${ip}: give a keyGenerator`];
+      return ["ERR_ERL_INVALID_IP_ADDRESS", `request.ip is not an address but ${ip}: set a keyGenerator`];
     }
     return undefined;
   },
   trustProxy: ({ app }) =>
     app.get("trust proxy") === true
-      ? ["ERR_ERL_PERMISSIVE_TRUST_PROXY", "trust proxy is true: each client can choose its address"]
+      ? ["ERR_ERL_PERMISSIVE_TRUST_PROXY", "trust proxy is true: clients can choose their own address"]
       : undefined,
   xForwardedForHeader: ({ app, headers }) =>
     headers["x-forwarded-for"] !== undefined && app.get("trust proxy") === false
@@ -32,7 +32,7 @@ const OF_REQUESTS: Readonly<Record<string, (request: Request) => Finding>> = {
     headers.forwarded !== undefined && ip === socket.remoteAddress
       ? [
           "ERR_ERL_FORWARDED_HEADER",
-          "a request has the header Forwarded, which Express does not read: give a keyGenerator",
+          "a request has the header Forwarded, which Express does not read: set a keyGenerator",
         ]
       : undefined,
 };
@@ -41,12 +41,15 @@ const OF_OPTIONS: Readonly<Record<string, (options: GivenOptions) => Finding>> =
   keyGeneratorIpFallback({ keyGenerator }) {
     const source = String(keyGenerator ?? "");
     return /\breq(?:uest)?\.ip\b/.test(source) && !source.includes("ipKeyGenerator")
-      ? ["ERR_ERL_KEY_GEN_IPV6", "keyGenerator takes request.ip as it is: give it to ipKeyGenerator, for IPv6"]
+      ? ["ERR_ERL_KEY_GEN_IPV6", "keyGenerator uses request.ip directly: pass it to ipKeyGenerator, for IPv6"]
       : undefined;
   },
   ipv6SubnetOrKeyGenerator: ({ ipv6Subnet, keyGenerator }) =>
     ipv6Subnet !== undefined && keyGenerator !== undefined
-      ? ["ERR_ERL_IPV6SUBNET_OR_KEYGENERATOR", "ipv6Subnet is for requests without a key by keyGenerator only"]
+      ? [
+          "ERR_ERL_IPV6SUBNET_OR_KEYGENERATOR",
+          "ipv6Subnet only applies to requests for which keyGenerator returns no key",
+        ]
       : undefined,
   ipv6Subnet({ ipv6Subnet = false }) {
     if (ipv6Subnet === false || typeof ipv6Subnet === "function") return undefined;
@@ -63,7 +66,10 @@ const OF_OPTIONS: Readonly<Record<string, (options: GivenOptions) => Finding>> =
         ],
   creationStack: () =>
     /Layer\.handle/.test(new Error().stack ?? "")
-      ? ["ERR_ERL_CREATED_IN_REQUEST_HANDLER", "rateLimit was called for a request: call it once, at the start"]
+      ? [
+          "ERR_ERL_CREATED_IN_REQUEST_HANDLER",
+          "rateLimit was called while handling a request: call it once, at startup",
+        ]
       : undefined,
 };
 

@@ -11,7 +11,7 @@ export function userId(user: unknown): string | undefined {
   throw new HeadgateError(
     "HG_BAD_KEY",
     "by",
-    `"user" needs a user that is a string, or has an id or a sub that is one, got ${shown(user)}: give a function`,
+    `"user" needs a user that is a string or a number, or has such an id or sub, got ${shown(user)}: use a function`,
   );
 }
 

@@ -56,7 +56,7 @@ export class AnsweredRequests {
       throw new HeadgateError(
         "HG_IDEMPOTENCY_CONFLICT",
         "idempotencyKey",
-        `${shown(idempotencyKey)} was used for another request within the last 5 minutes: make a new one for each request`,
+        `${shown(idempotencyKey)} was used for another request within the last 5 minutes: create a new one for each request`,
       );
     }
     return known.answers;

@@ -101,7 +101,7 @@ export class MemoryStore implements Store {
       throw new HeadgateError(
         "HG_BAD_RULES",
         `rules.${rule.name}`,
-        "is kept in this store under another limit: limiters that share a store must agree on it, or use another name",
+        "has a different limit in this store: limiters that share a store must define the same limit, or use another name",
       );
     }
   }
@@ -168,7 +168,7 @@ export class MemoryStore implements Store {
     options: ApplyOptions,
   ): readonly Answer[] {
     const { idempotencyKey, voidFrom = Number.POSITIVE_INFINITY } = options;
-    if (now >= voidFrom) throw new StoreError("HG_STORE_TIMEOUT", "was asked too late: the request's time is over");
+    if (now >= voidFrom) throw new StoreError("HG_STORE_TIMEOUT", "received the request after its deadline");
     if (idempotencyKey === undefined) return this.decide(action, operations, now);
     const { rememberFor = IDEMPOTENCY_WINDOW, context } = options;
     const request = fingerprint(action, operations, context);

@@ -2,20 +2,21 @@ import { StoreError } from "../../errors.ts";
 
 /** What to do about the errors that a server answers with, by the word that they begin with. */
 const advice: Readonly<Record<string, string>> = {
-  READONLY: "this server is a replica, and replicas do not decide: give the address of the master",
+  READONLY: "this server is a replica, and replicas never decide: use the address of the master",
   LOADING: "the server is still loading its data",
-  BUSY: "the server is busy with a script of somebody's",
-  OOM: "the server has no memory left: raise maxmemory, or give counters a server of their own",
-  MISCONF: "the server cannot save its data, and takes no writes",
-  NOAUTH: "the server asks for a password: put it in the URL or the client's options",
-  WRONGPASS: "the password or the user's name is wrong",
-  NOPERM: "allow EVAL, EVALSHA and what the script does (docs/stores/redis.md) to this user, on the store's prefix",
-  WRONGTYPE: "the key holds something else: give the store a prefix of its own",
+  BUSY: "the server is busy running another script",
+  OOM: "the server has no memory left: raise maxmemory, or use a separate server for counters",
+  MISCONF: "the server cannot save its data and rejects writes",
+  NOAUTH: "the server requires a password: put it in the URL or the client's options",
+  WRONGPASS: "the user name or password is wrong",
+  NOPERM:
+    "this user needs EVAL, EVALSHA and the commands that the script uses (docs/stores/redis.md), on the store's prefix",
+  WRONGTYPE: "the key has a value of another type: use another prefix for the store",
   CLUSTERDOWN:
     "the cluster has no master for some slots; set cluster-require-full-coverage to no, so that it keeps serving the others",
   MASTERDOWN: "the server is a replica without its master",
-  CROSSSLOT: "this is a node of a Redis Cluster: hand in a Cluster client made with clusterOptions",
-  MOVED: "this is a node of a Redis Cluster: hand in a Cluster client made with clusterOptions",
+  CROSSSLOT: "this is a node of a Redis Cluster: pass a Cluster client made with clusterOptions",
+  MOVED: "this is a node of a Redis Cluster: pass a Cluster client made with clusterOptions",
 };
 
 /** What a script is told that touches a key while the cluster is down, in the place of CLUSTERDOWN. */
@@ -28,7 +29,7 @@ export function refusal(message: string, scope: StoreError["scope"] = "call"): S
   const said = message.includes(DOWN) && !message.startsWith("CLUSTERDOWN") ? `CLUSTERDOWN ${message}` : message;
   const word = said.includes("can't run this command") ? "NOPERM" : said.split(" ", 1)[0];
   const what = said.includes("cluster support disabled")
-    ? "this server is not a node of a Redis Cluster: give its URL alone, as in redis://host:6379"
+    ? "this server is not a node of a Redis Cluster: use its URL alone, as in redis://host:6379"
     : said.includes("SELECT is not allowed")
       ? "this is a node of a Redis Cluster, which has only database 0: leave the database out of the URL"
       : advice[word.replace(/^-/, "")];
@@ -46,7 +47,7 @@ export function storeError(error: unknown, trouble?: Error): StoreError {
     return new StoreError("HG_STORE_TIMEOUT", `Redis does not answer (${message})`, OF_CALL);
   // What ioredis says of its own settings would lead to changing those that keep requests from being charged twice.
   const said = /enableOfflineQueue|maxRetriesPerRequest/.test(message) ? "" : ` (${message})`;
-  const what = "there is no connection to Redis, or it broke: look at the address, and whether the server runs";
+  const what = "there is no connection to Redis, or it was lost: check the address and whether the server is running";
   return new StoreError("HG_STORE_UNREACHABLE", `${what}${said}`, OF_CALL);
 }
 

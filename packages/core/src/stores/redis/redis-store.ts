@@ -268,7 +268,7 @@ export class RedisStore implements Store {
 }
 
 function tooLate(): StoreError {
-  return new StoreError("HG_STORE_TIMEOUT", "Redis could not be asked in time, and charged nothing");
+  return new StoreError("HG_STORE_TIMEOUT", "the request could not be sent to Redis in time; nothing was charged");
 }
 
 function unanswered(timeoutMs: number): StoreError {
@@ -276,7 +276,7 @@ function unanswered(timeoutMs: number): StoreError {
 }
 
 function closed(): StoreError {
-  return new StoreError("HG_STORE_UNREACHABLE", "this store was closed: make a new one");
+  return new StoreError("HG_STORE_UNREACHABLE", "this store is closed: create a new one");
 }
 
 /** A batch under way. */

@@ -12,7 +12,7 @@ export function warnOfServer(client: RedisClient, unsafe: readonly string[]): vo
     warned.add(client);
     warn(
       "HG_UNSAFE_CLIENT",
-      `this ioredis client may charge a request twice or keep one waiting: ${unsafe.join("; ")}. Make it with redisOptions (clusterOptions) of headgate/redis`,
+      `this ioredis client may charge a request twice or keep one waiting: ${unsafe.join("; ")}. Create it with redisOptions (clusterOptions) of headgate/redis`,
     );
   }
   if (looking.has(client)) return;
@@ -23,7 +23,7 @@ export function warnOfServer(client: RedisClient, unsafe: readonly string[]): vo
       if (policy === undefined) return;
       warn(
         "HG_EVICTION",
-        `this Redis has the maxmemory-policy ${policy}: when memory runs out it drops counters, and who is limited becomes free. Set noeviction, or give counters a server of their own`,
+        `this Redis has the maxmemory-policy ${policy}: when memory runs out, it drops counters, which lifts limits. Set noeviction, or use a separate server for counters`,
       );
     });
   });

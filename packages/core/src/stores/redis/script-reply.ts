@@ -36,12 +36,12 @@ export class Reply {
     if (status === DECIDED) return this.answers(this.time, request.operations.length);
     if (status === REPEATED) return this.answers(this.number(), request.operations.length);
     if (status === VOID)
-      return new StoreError("HG_STORE_TIMEOUT", "Redis came to this request too late, and charged nothing");
+      return new StoreError("HG_STORE_TIMEOUT", "Redis received this request too late and charged nothing");
     if (status === CONFLICT) {
       return new HeadgateError(
         "HG_IDEMPOTENCY_CONFLICT",
         "idempotencyKey",
-        "was used for another request in the last five minutes: make a new one for each request",
+        "was used for another request in the last five minutes: create a new one for each request",
       );
     }
     return refusal(this.problems.shift() ?? "the script failed", "key");

@@ -137,7 +137,7 @@ class DraftRow implements Row {
     if (text.length > LONGEST_TEXT) {
       throw refusalOf(
         path,
-        `would take ${text.length} bytes, and ZooKeeper takes a million: use an algorithm with short rows`,
+        `would take ${text.length} bytes, more than the million that ZooKeeper accepts: use an algorithm with short rows`,
       );
     }
     return { text, contents: { row: cells, expires }, undone: { row: before, expires } };
@@ -148,6 +148,6 @@ function conflict(): HeadgateError {
   return new HeadgateError(
     "HG_IDEMPOTENCY_CONFLICT",
     "idempotencyKey",
-    "was used for another request in the last five minutes: make a new one for each request",
+    "was used for another request in the last five minutes: create a new one for each request",
   );
 }

@@ -79,7 +79,7 @@ export function contentsOf(path: string, data: Buffer | undefined, stat: Stat, t
   const text = parsed(data);
   // The client takes version 0 for any, so nothing of ours has it.
   if (text === undefined || stat.version === 0)
-    throw refusalOf(path, "holds something else: give the store a root of its own");
+    throw refusalOf(path, "has foreign content: use another root for the store");
   const { grave, expires_us, void_from_us, request, time_us, answers, row, undo } = text;
   if (typeof grave === "string") return { grave, expires: Number.NEGATIVE_INFINITY };
   if (typeof expires_us !== "number") throw refusalOf(path, "does not say how long it is worth something");

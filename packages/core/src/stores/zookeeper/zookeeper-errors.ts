@@ -17,16 +17,17 @@ export function isMissing(error: unknown): boolean {
 }
 
 export function unreachable(reason: string): StoreError {
-  const what = "there is no connection to ZooKeeper, or it broke: look at the addresses, and whether the servers run";
+  const what =
+    "there is no connection to ZooKeeper, or it was lost: check the addresses and whether the servers are running";
   return new StoreError("HG_STORE_UNREACHABLE", `${what} (${reason})`, { scope: "call" });
 }
 
 export function closed(): StoreError {
-  return new StoreError("HG_STORE_UNREACHABLE", "this store was closed: make a new one");
+  return new StoreError("HG_STORE_UNREACHABLE", "this store is closed: create a new one");
 }
 
 export function tooLate(): StoreError {
-  return new StoreError("HG_STORE_TIMEOUT", "ZooKeeper could not be asked in time, and charged nothing");
+  return new StoreError("HG_STORE_TIMEOUT", "the request could not be sent to ZooKeeper in time; nothing was charged");
 }
 
 /** A znode that cannot be used: that of one key, which says nothing of the others. */
@@ -42,6 +43,6 @@ export function storeError(error: unknown): HeadgateError {
   if (code === Exception.CONNECTION_LOSS || code === Exception.SESSION_EXPIRED) return unreachable(message);
   const isForbidden = code === Exception.NO_AUTH || code === Exception.AUTH_FAILED;
   const advice =
-    "this user may not create, read, write and delete under the store's root: look at its ACL, and at auth";
+    "this user may not create, read, write and delete under the store's root: check its ACL and the option auth";
   return new StoreError("HG_STORE_REFUSED", isForbidden ? `${advice} (${message})` : message, { scope: "call" });
 }

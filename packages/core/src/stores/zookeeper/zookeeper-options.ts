@@ -60,7 +60,7 @@ export function readOptions(servers: unknown, options: ZooKeeperStoreOptions): S
   requireMilliseconds(purgeEveryMs, "purgeEveryMs", 0);
   if (auth !== undefined && (typeof auth !== "string" || !/^[^:]+:/.test(auth))) {
     // It is not shown: it holds a password.
-    throw new HeadgateError("HG_BAD_OPTION", "auth", "must be a user and a password with a colon between them");
+    throw new HeadgateError("HG_BAD_OPTION", "auth", "must be a user and a password separated by a colon");
   }
   if (clock !== undefined) requireClock(clock);
   return { servers: serversIn(servers), root, timeoutMs, sessionTimeoutMs, purgeEveryMs, auth, clock };

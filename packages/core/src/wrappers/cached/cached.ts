@@ -142,7 +142,7 @@ export class CachedStore implements Store {
     isWritten = true,
   ): readonly Answer[] {
     if (options?.voidFrom !== undefined && now >= options.voidFrom) {
-      throw new StoreError("HG_STORE_TIMEOUT", "was asked too late: the time that the request had is over");
+      throw new StoreError("HG_STORE_TIMEOUT", "received the request after its deadline");
     }
     for (const { cost } of operations) {
       this.arrivals.add(cost);

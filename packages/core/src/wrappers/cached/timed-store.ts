@@ -62,7 +62,7 @@ export class StoreLink {
   fail(action: Action, error: unknown): void {
     if (this.failed === undefined) {
       process.emitWarning(
-        `the store behind cached() fails: this process decides by what it knows, and writes when the store is back (${error})`,
+        `the store of cached() is failing: this process decides locally and writes when the store is back (${error})`,
         { type: "HeadgateWarning", code: "HG_DEGRADED" },
       );
     }

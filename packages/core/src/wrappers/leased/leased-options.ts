@@ -77,7 +77,7 @@ export function readLeasedOptions(options: LeasedOptions): Settings {
   const { giveBackEveryMs = 15_000, leaseMs = 10_000, admitWhileAsking = 0, overProvision = false } = options;
   const { maxLeases = 100_000, clock = new MonotonicClock() } = options;
   if (rules !== undefined && !(Array.isArray(rules) && rules.every((name) => typeof name === "string"))) {
-    throw new HeadgateError("HG_BAD_OPTION", "rules", `must be a list of names of rules, got ${shown(rules)}`);
+    throw new HeadgateError("HG_BAD_OPTION", "rules", `must be an array of rule names, got ${shown(rules)}`);
   }
   requireWhole(nodes, "nodes", 1);
   if (base !== undefined) requireWhole(base, "base", 1);
@@ -85,7 +85,7 @@ export function readLeasedOptions(options: LeasedOptions): Settings {
   requireWhole(admitWhileAsking, "admitWhileAsking", 0);
   requireWhole(maxLeases, "maxLeases", 1);
   if (typeof prefetchAt !== "number" || !(prefetchAt >= 0 && prefetchAt < 1)) {
-    throw new HeadgateError("HG_BAD_OPTION", "prefetchAt", `must be a part from 0 up to 1, got ${shown(prefetchAt)}`);
+    throw new HeadgateError("HG_BAD_OPTION", "prefetchAt", `must be at least 0 and below 1, got ${shown(prefetchAt)}`);
   }
   if (typeof overProvision !== "boolean") {
     throw new HeadgateError("HG_BAD_OPTION", "overProvision", `must be true or false, got ${shown(overProvision)}`);

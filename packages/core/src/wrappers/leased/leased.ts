@@ -92,7 +92,7 @@ export class LeasedStore implements Store {
   }
 
   apply(action: Action, operations: readonly Operation[], options?: ApplyOptions): Answers | Promise<Answers> {
-    if (this.isClosed) throw new StoreError("HG_STORE_UNREACHABLE", "this store was closed: make a new one");
+    if (this.isClosed) throw new StoreError("HG_STORE_UNREACHABLE", "this store is closed: create a new one");
     if (action !== "take") return this.correct(action, operations, options);
     // Only the store remembers requests by their idempotency keys.
     if (options?.idempotencyKey !== undefined) return this.straight("take", operations, options);

@@ -63,6 +63,6 @@ export function requireLeasable(name: string, limit: Limit): void {
   throw new HeadgateError(
     "HG_BAD_RULES",
     `rules.${name}`,
-    `is a ${limit.algorithm}, of which no quota can be held in advance: use a fixedWindow, tokenBucket or gcra, or name the rules to lease for`,
+    `is a ${limit.algorithm}, which cannot be leased: use a fixedWindow, tokenBucket or gcra, or list the rules to lease for`,
   );
 }

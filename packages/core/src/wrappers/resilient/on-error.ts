@@ -45,7 +45,7 @@ export class Policies {
       throw new HeadgateError(
         "HG_BAD_OPTION",
         "onError.rules",
-        `must be policies by the name of the rule, got ${shown(rules)}`,
+        `must be an object of policies by rule name, got ${shown(rules)}`,
       );
     }
     for (const [name, policy] of Object.entries(rules)) requirePolicy(policy, `onError.rules.${name}`);

@@ -113,7 +113,7 @@ function warn(change: DegradedChange): void {
   if (!change.degraded) return;
   const cause = change.cause instanceof Error ? change.cause.message : shown(change.cause);
   const what = change.node === undefined ? "The store" : `The store's server ${change.node}`;
-  process.emitWarning(`${what} fails (${cause}); until it is back, rules fall back as onError says.`, {
+  process.emitWarning(`${what} fails (${cause}); until it recovers, rules use their onError policy.`, {
     type: "HeadgateWarning",
     code: "HG_DEGRADED",
   });

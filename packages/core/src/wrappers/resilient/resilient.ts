@@ -191,7 +191,8 @@ export class ResilientStore implements Store {
     if (this.clock !== undefined && this.clock.now() >= voidFrom) {
       throw new StoreError("HG_STORE_TIMEOUT", "did not answer before the request was void");
     }
-    if (options?.storeOnly) throw new StoreError("HG_STORE_UNREACHABLE", "fails, and nothing may stand in for it here");
+    if (options?.storeOnly)
+      throw new StoreError("HG_STORE_UNREACHABLE", "failed, and this call does not allow a fallback");
     const policy = this.policies.strictest(operations);
     this.counters.fellBack(policy, operations);
     return this.standIn.answer(policy, action, operations, breaker.patience);

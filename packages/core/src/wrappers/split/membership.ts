@@ -78,7 +78,7 @@ export class Membership {
   /** Why there is no place. */
   absence(): HeadgateError {
     if (this.#closing.signal.aborted)
-      return new StoreError("HG_STORE_UNREACHABLE", "this replica's share was given back by close()");
+      return new StoreError("HG_STORE_UNREACHABLE", "this replica's share was returned by close()");
     // Beats that do not agree are a mistake, and not for a fallback to cover.
     if (this.#failure !== undefined && !(this.#failure instanceof StoreError)) return this.#failure;
     const problem =
@@ -180,7 +180,7 @@ function readAnswer(reply: unknown): BeatAnswer {
   // A client may be set to tell numbers as strings.
   const numbers = Array.isArray(reply) ? reply.map(Number) : [];
   if (numbers.length !== 4 || !numbers.every(Number.isSafeInteger)) {
-    throw new StoreError("HG_STORE_REFUSED", "the server answered a beat with something else");
+    throw new StoreError("HG_STORE_REFUSED", "the server sent an unexpected reply to a heartbeat");
   }
   const [rank, of, replicas, leaseMs] = numbers;
   return { place: of === 0 ? undefined : { rank, of }, replicas, leaseMs };

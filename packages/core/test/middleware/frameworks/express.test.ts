@@ -104,7 +104,7 @@ describe("Express that trusts a proxy", () => {
     const url = await serve(app);
     await fetch(url);
     await fetch(url, from("6.6.6.6"));
-    expect(notices).toMatchObject([{ code: "HG_EVERYBODY_TRUSTED", message: expect.stringContaining("its quota") }]);
+    expect(notices).toMatchObject([{ code: "HG_EVERYBODY_TRUSTED", message: expect.stringContaining("their quota") }]);
   });
 
   it.each([

@@ -129,7 +129,7 @@ describe("a URL of a cluster", () => {
     close.push(() => server.stop());
     expect(await take(storeAt(`redis+cluster://127.0.0.1:${server.port}`), "a")).toMatchObject({
       as: "HG_STORE_REFUSED",
-      message: expect.stringMatching(/not a node of a Redis Cluster: give its URL alone/),
+      message: expect.stringMatching(/not a node of a Redis Cluster: use its URL alone/),
     });
   });
 });

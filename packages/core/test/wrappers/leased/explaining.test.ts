@@ -16,7 +16,7 @@ describe("a decision by leased quota", () => {
     const explanation = decision.explain();
     expect(explanation.lease).toEqual({ held: 9, pool: 89, epoch: 1, deadlineMs: 59_940 });
     expect(String(explanation)).toBe(
-      "api (fixed_window, 100 each 60 s); allowed a cost of 1; 98 of 100 left; full again in 60 s; 9 held here until 59.94 s from now (epoch 1), 89 in the pool",
+      "api (fixed_window, 100 per 60 s); allowed a cost of 1; 98 of 100 left; full again in 60 s; 9 held here until 59.94 s from now (epoch 1), 89 in the pool",
     );
   });
 });

@@ -339,7 +339,7 @@ describe("close", () => {
     await world.pass(BEAT);
     expect(enforced(second, [ten])).toEqual([10]);
     expect(await redis.hlen("rl:{split:web}")).toBe(2);
-    expect(failure(() => peek(first.store)).message).toMatch(/given back by close/);
+    expect(failure(() => peek(first.store)).message).toMatch(/returned by close/);
     await expect(first.store.ready()).rejects.toBeInstanceOf(StoreError);
     await first.store.close();
   });
@@ -357,7 +357,7 @@ describe("close", () => {
     await world.pass(BEAT);
     await first.store.close();
     await world.release(first);
-    expect(failure(() => peek(first.store)).message).toMatch(/given back by close/);
+    expect(failure(() => peek(first.store)).message).toMatch(/returned by close/);
     await world.pass(4 * BEAT);
     expect(await redis.hlen("rl:{split:web}")).toBe(1);
   });
@@ -370,7 +370,7 @@ describe("close", () => {
     await store.close();
     answers[0]([0, 1, 1, LEASE]);
     await clock.advance(0);
-    expect(failure(() => peek(store)).message).toMatch(/given back by close/);
+    expect(failure(() => peek(store)).message).toMatch(/returned by close/);
   });
 
   it("waits no longer than a lease for a server that does not answer", async () => {

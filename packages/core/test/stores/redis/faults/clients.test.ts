@@ -120,6 +120,6 @@ describe("a key of another type that comes twice in one tick", () => {
 describe("a limiter that is given a store as its options", () => {
   it("says how to give it", () => {
     const store = new RedisStore(clientWith({}));
-    expect(() => rateLimiter({ ten: ten.limit }, store as never)).toThrow(/give it as \{ store \}/);
+    expect(() => rateLimiter({ ten: ten.limit }, store as never)).toThrow(/pass it as \{ store \}/);
   });
 });

@@ -59,7 +59,7 @@ describe("a key that holds what Headgate has not put there", () => {
         ended(() => ask(store, "peek", rule, key)),
         take(store, rule, `${key}-three`),
       ]);
-      const refused = { as: "HG_STORE_REFUSED", message: expect.stringMatching(/prefix of its own.*WRONGTYPE/) };
+      const refused = { as: "HG_STORE_REFUSED", message: expect.stringMatching(/another prefix.*WRONGTYPE/) };
       const allowed = { as: "allowed" };
       expect(ends).toMatchObject([allowed, refused, allowed, refused, refused, allowed]);
       for (const other of ["one", "two", "three"]) expect(await remaining(store, rule, `${key}-${other}`)).toBe(99);

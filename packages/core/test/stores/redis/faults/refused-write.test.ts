@@ -77,7 +77,7 @@ async function refusedAlone(
   expect(refused.reason).toBeInstanceOf(StoreError);
   expect(refused.reason).toMatchObject({
     code: "HG_STORE_REFUSED",
-    message: expect.stringMatching(/allow EVAL, EVALSHA/),
+    message: expect.stringMatching(/needs EVAL, EVALSHA/),
   });
   expect(await charges(of, key)).toEqual(before);
 }

@@ -113,7 +113,7 @@ describe("a Redis that refuses", () => {
     await eventually("it is busy", async () => (await take(store, "a")).as === "HG_STORE_REFUSED");
     const ends = await Promise.all(Array.from({ length: 10 }, () => take(store, "b")));
     expect(counts(ends)).toEqual({ HG_STORE_REFUSED: 10 });
-    expect(ends[0].message).toMatch(/busy with a script.*BUSY/);
+    expect(ends[0].message).toMatch(/busy running another script.*BUSY/);
     await server.ask("SCRIPT", "KILL");
     expect(await endless).toMatch(/killed/i);
     expect((await take(store, "b")).as).toBe("allowed");
@@ -127,7 +127,7 @@ describe("a Redis that refuses", () => {
     stores.push(store);
     expect(await take(store, "a")).toMatchObject({
       as: "HG_STORE_REFUSED",
-      message: expect.stringMatching(/allow EVAL, EVALSHA.*NOPERM/),
+      message: expect.stringMatching(/needs EVAL, EVALSHA.*NOPERM/),
     });
   });
 
