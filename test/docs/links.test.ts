@@ -1,0 +1,34 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { expect, it } from "vitest";
+import { pages, root } from "./pages.ts";
+
+/** The anchors that GitHub and VitePress give to the headings of a page. */
+function anchorsOf(text: string): Set<string> {
+  const headings = withoutCode(text).matchAll(/^#+ (.+)$/gm);
+  return new Set(
+    [...headings].map(([, title]) =>
+      title
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+        .trim()
+        .replace(/\s/g, "-"),
+    ),
+  );
+}
+
+function withoutCode(text: string): string {
+  return text.replace(/^```[\s\S]*?^```$/gm, "");
+}
+
+it.each(pages().map(({ path, text }) => ({ path, text })))("every link of $path leads somewhere", ({ path, text }) => {
+  const dead: string[] = [];
+  for (const [, link] of withoutCode(text).matchAll(/\]\(([^)\s]+)\)/g)) {
+    if (/^[a-z]+:/.test(link)) continue;
+    const [target, anchor] = link.split("#");
+    const file = target === "" ? path : relative(".", join(dirname(path), target));
+    if (!existsSync(root + file)) dead.push(link);
+    else if (anchor !== undefined && !anchorsOf(readFileSync(root + file, "utf8")).has(anchor)) dead.push(link);
+  }
+  expect(dead).toEqual([]);
+});
