@@ -6,8 +6,11 @@ const target = new URL("lua.generated.ts", source);
 
 export function embedLua() {
   const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".lua"));
-  const entries = files.sort().map((file) => `  ${JSON.stringify(file)}: ${JSON.stringify(text(file))},\n`);
-  const module = `// Made from the .lua files by scripts/embed-lua.mjs.\nexport const lua = {\n${entries.join("")}} as const;\n`;
+  const names = files.sort().map((file) => JSON.stringify(file));
+  const entries = files.map((file, index) => `  ${names[index]}: ${JSON.stringify(text(file))},\n`);
+  // The type names the files only: a type of the texts would put every script into the published declarations.
+  const type = `Readonly<Record<\n  | ${names.join("\n  | ")},\n  string\n>>`;
+  const module = `// Made from the .lua files by scripts/embed-lua.mjs.\nexport const lua: ${type} = {\n${entries.join("")}};\n`;
   // Only when it changed: a new file would be compiled anew.
   if (current() !== module) writeFileSync(target, module);
 }

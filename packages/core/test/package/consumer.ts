@@ -7,7 +7,7 @@ import { repository } from "./workspaces.ts";
 
 const run = promisify(execFile);
 
-/** A project of somebody else's, in a temporary folder, that has installed what `npm pack` makes of the library. */
+/** A project in a temporary folder that has the packed library installed, as it goes to the registry. */
 export class Consumer {
   readonly folder = mkdtempSync(join(tmpdir(), "headgate-consumer-"));
 
@@ -15,8 +15,7 @@ export class Consumer {
   async install(...peers: readonly string[]): Promise<void> {
     const modules = join(this.folder, "node_modules");
     mkdirSync(modules);
-    await run("npm", ["pack", "--pack-destination", this.folder], {
-      cwd: join(repository, "packages/core"),
+    await run(process.execPath, [join(repository, "scripts/pack.mjs"), this.folder, "packages/core"], {
       env: environment(),
     });
     const [packed] = readdirSync(this.folder).filter((file) => file.endsWith(".tgz"));
