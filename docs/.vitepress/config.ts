@@ -23,7 +23,7 @@ export default defineConfig({
       text: title,
       link: addressOf(page),
       collapsed: false,
-      items: pagesOf(folder).map((item) => ({ text: titleOf(item), link: addressOf(item) })),
+      items: pagesOf(folder).map((item) => ({ text: titleOf(item).split(": ")[0], link: addressOf(item) })),
     })),
     socialLinks: [{ icon: "github", link: homepage }],
     editLink: { pattern: `${homepage}/edit/main/docs/:path` },

@@ -19,7 +19,7 @@ describe("every package.json", () => {
     });
   });
 
-  it("is the only kind of file that names another repository than the root's homepage: none does", () => {
+  it("and every page and template names the same repository", () => {
     const [name] = home.split("/").slice(-1);
     const others = trackedFiles("*.md", "*.yml", "*.yaml", "*.json", "*.service").flatMap((file) =>
       [...text(file).matchAll(new RegExp(`github\\.com[/:][\\w.-]+/${name}\\b`, "g"))]
