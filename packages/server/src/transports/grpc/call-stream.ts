@@ -21,8 +21,9 @@ const TRAILERS_MS = 1_000;
  */
 export function endStream(stream: ServerHttp2Stream, isTrailersOnly: boolean): void {
   if (stream.closed || stream.destroyed) return;
-  // The client is told to stop (RFC 9113, section 8.1), after the status.
-  if (isTrailersOnly) stream.close(constants.NGHTTP2_NO_ERROR);
+  // The client is told to stop (RFC 9113, section 8.1), after the status. Closed in the same tick, Node 26 would drop
+  // the status; by the time of an immediate it has been sent.
+  if (isTrailersOnly) setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR));
   // Node would send that before the trailers.
   else setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), TRAILERS_MS).unref();
 }
