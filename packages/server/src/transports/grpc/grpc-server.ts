@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { HealthImplementation } from "grpc-health-check";
 import type { Address, Settings } from "../../config/settings.ts";
@@ -53,10 +54,15 @@ export async function startGrpc({ settings, onError = warn, ...options }: GrpcOp
   addReflection(server);
   // The sockets are ours, TLS included: what grpc-js is given is ready for HTTP/2.
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
+  const inUse = new Set<Socket>();
   const listener = new Listener({
     tls: tls && tlsOptions(tls),
     admit: (socket) => connections.admit(socket),
-    onConnection: (socket) => injector.injectConnection(socket),
+    onConnection: (socket) => {
+      inUse.add(socket);
+      socket.once("close", () => inUse.delete(socket));
+      injector.injectConnection(socket);
+    },
     handshakeTimeoutMs: grpcMessageTimeoutMs,
   });
   const bound = await listener.listen({ host, port });
@@ -69,21 +75,27 @@ export async function startGrpc({ settings, onError = warn, ...options }: GrpcOp
       for (const name of ["", SERVICE]) health.setStatus(name, "NOT_SERVING");
       handlers.endStreams();
       listener.close();
-      await drained(server, graceMs);
+      await drained(server, inUse, graceMs);
       // Those that never came as far as HTTP/2.
       connections.closeAll();
     },
   };
 }
 
-function drained(server: Server, graceMs: number): Promise<void> {
+/**
+ * Resolves when all calls have ended and their connections are closed, at the latest after the grace period. Since
+ * Node 24, grpc-js does not wait for the calls of connections that it was given, so the connections are watched here.
+ */
+function drained(server: Server, inUse: ReadonlySet<Socket>, graceMs: number): Promise<void> {
+  const closed = [...inUse].map((socket) => new Promise((resolve) => socket.once("close", resolve)));
   return new Promise((resolve) => {
     const timer = setTimeout(() => {
       server.forceShutdown();
       // Calls that are cut off do not report their end.
       resolve();
     }, graceMs);
-    server.tryShutdown(() => {
+    const shutDown = new Promise<unknown>((resolve) => server.tryShutdown(resolve));
+    void Promise.all([shutDown, ...closed]).then(() => {
       clearTimeout(timer);
       resolve();
     });
