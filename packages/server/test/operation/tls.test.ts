@@ -15,7 +15,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 it("listens for others with TLS, for REST and gRPC, and wants certificates of clients if told to", async () => {
   const [cert, key] = [join(folder, "cert.pem"), join(folder, "key.pem")];
   const made = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"];
-  const subject = ["-subj", "/CN=headgate", "-addext", "subjectAltName=IP:127.0.0.1"];
+  const subject = ["-subj", "/CN=headgate", "-addext", "subjectAltName=IP:127.0.0.1,DNS:headgate"];
   execFileSync(OPENSSL, [...made, "-keyout", key, "-out", cert, ...subject], { stdio: "ignore" });
   const tls = ["--tls-cert", cert, "--tls-key", key, "--tls-client-ca", cert];
   const node = await startNode({ flags: ["--http", "0.0.0.0:0", "--grpc", "0.0.0.0:0", ...tls] });
@@ -25,7 +25,9 @@ it("listens for others with TLS, for REST and gRPC, and wants certificates of cl
     expect(await status(`${node.url}/readyz`, { ca, cert: ca, key: ourKey })).toBe(200);
     await expect(status(`${node.url}/readyz`, { ca })).rejects.toThrow();
 
-    const client = new RateLimiterClient(node.grpcAddress, credentials.createSsl(ca, ourKey, ca));
+    // grpc-js would name the address as the server, which Node 26 does not allow.
+    const named = { "grpc.ssl_target_name_override": "headgate" };
+    const client = new RateLimiterClient(node.grpcAddress, credentials.createSsl(ca, ourKey, ca), named);
     const metadata = new Metadata();
     metadata.set("authorization", `Bearer ${node.key}`);
     const asked = {
