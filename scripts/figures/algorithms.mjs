@@ -1,14 +1,6 @@
 // The seven algorithms on the same traffic, decided by the library itself on a manual clock.
-import {
-  bucketedWindow,
-  fixedWindow,
-  gcra,
-  leakyBucket,
-  slidingWindow,
-  slidingWindowLog,
-  tokenBucket,
-} from "../../packages/core/dist/esm/index.js";
-import { testLimiter } from "../../packages/core/dist/esm/testing/index.js";
+import { bucketedWindow, fixedWindow, gcra, leakyBucket, slidingWindow, slidingWindowLog, tokenBucket } from "headgate";
+import { testLimiter } from "headgate/testing";
 import { crosses, dots, path, polyline, rect, strokes, svg, text } from "./svg.mjs";
 
 const LIMIT = 6;

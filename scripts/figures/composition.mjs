@@ -1,8 +1,8 @@
 // How stores and wrappers compose. The stores are those that the library exports, and each stack is built and asked.
-import * as headgate from "../../packages/core/dist/esm/index.js";
-import * as redis from "../../packages/core/dist/esm/redis.js";
-import { ManualClock } from "../../packages/core/dist/esm/testing/index.js";
-import * as zookeeper from "../../packages/core/dist/esm/zookeeper.js";
+import * as headgate from "headgate";
+import * as redis from "headgate/redis";
+import { ManualClock } from "headgate/testing";
+import * as zookeeper from "headgate/zookeeper";
 import { path, rect, svg, text } from "./svg.mjs";
 
 const { cached, fixedWindow, leased, MemoryStore, rateLimiter, resilient, StoreError } = headgate;

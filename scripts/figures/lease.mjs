@@ -1,6 +1,6 @@
 // The life of a lease: one key, leased from a pool by the library itself on a manual clock.
-import { fixedWindow, leased, MemoryStore, rateLimiter } from "../../packages/core/dist/esm/index.js";
-import { ManualClock } from "../../packages/core/dist/esm/testing/index.js";
+import { fixedWindow, leased, MemoryStore, rateLimiter } from "headgate";
+import { ManualClock } from "headgate/testing";
 import { mark, path, polyline, rect, svg, text } from "./svg.mjs";
 
 const TOTAL = 1000;
