@@ -14,18 +14,19 @@ const { HEADGATE_RUNS = "1" } = process.env;
  */
 const together = [
   "packages/*/src/**/*.test.ts",
-  "packages/core/test/{algorithms,client,frameworks,http,limiter}/**/*.test.ts",
-  "packages/core/test/stores/{cached,resilient}/**/*.test.ts",
-  "packages/server/test/{access,check,grpc,metrics,node,rest,rules}/**/*.test.ts",
+  "packages/core/test/{algorithms,client,middleware,limiter}/**/*.test.ts",
+  "packages/core/test/wrappers/{cached,resilient}/**/*.test.ts",
+  "packages/core/test/wrappers/*.test.ts",
+  "packages/server/test/{access,checks,metrics,runtime,rules,transports}/**/*.test.ts",
   "bench/src/**/*.test.ts",
 ];
 
 /** Tests that replace modules (`vi.mock`), watch the memory of their process, or start servers under load. */
 const alone = [
   "packages/core/src/stores/memory/release.test.ts",
-  "packages/core/test/frameworks/{express-4,koa-2,nest-10,platform}.test.ts",
-  "packages/core/test/stores/{cached,resilient}/real-*.test.ts",
-  "packages/server/test/rest/large-replacement.test.ts",
+  "packages/core/test/middleware/frameworks/{express-4,koa-2,nest-10,platform}.test.ts",
+  "packages/core/test/wrappers/{cached,resilient}/real-*.test.ts",
+  "packages/server/test/transports/rest/large-replacement.test.ts",
 ];
 
 /** Runs the tests that start servers first, so that the run does not end with one worker waiting for another. */

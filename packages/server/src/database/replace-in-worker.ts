@@ -1,6 +1,7 @@
 import { HeadgateError } from "headgate";
 import { inTurns } from "../rules/cooperative-work.ts";
 import { ofJsonParts, toJsonParts } from "../rules/json-chunks.ts";
+import { askThread } from "../rules/worker-call.ts";
 import type { Actor, RuleTable } from "./database.ts";
 import { DatabaseError, type DatabaseErrorCode } from "./database-error.ts";
 import type { DatabaseOptions } from "./open-database.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
-import * as threads from "./worker-call.ts";
 import { parseAside } from "./parse-in-worker.ts";
 import { parseRules, RulesFileError } from "./rules-file.ts";
+import * as threads from "./worker-call.ts";
 
 vi.mock(import("./worker-call.ts"), { spy: true });
 

@@ -3,8 +3,8 @@ import { type Document, isMap, isNode, LineCounter, parseDocument, stringify, vi
 import { z } from "zod";
 import type { RuleInput } from "./rule.ts";
 import { ruleInput } from "./rule-input.ts";
-import { furtherIssues, furtherProblems } from "./rule-problems.ts";
-import { partsOfList, partsOfList } from "./yaml-list.ts";
+import { furtherProblems } from "./rule-problems.ts";
+import { partsOfList } from "./yaml-list.ts";
 
 /** What a YAML file of rules holds. */
 export const rulesFile = z.strictObject(

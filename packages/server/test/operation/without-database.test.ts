@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { eventually } from "../../../core/test/servers/eventually.ts";
 import { freePort } from "../../../core/test/servers/free-port.ts";
-import { startPostgres } from "../servers/postgres-server.ts";
+import { type PostgresServer, startPostgres } from "../servers/postgres-server.ts";
 import { type NodeOptions, NodeProcess } from "./node-process.ts";
 
 const ended: (() => Promise<unknown>)[] = [];
@@ -45,8 +45,8 @@ describe("a node whose PostgreSQL is not there when it starts", () => {
   });
 
   it("answers health checks while it waits, and tells everybody else to retry", async () => {
-    const { server, url } = await postgres();
-    await server.kill();
+    const url = await server.database();
+    await server.shutDown();
     const address = `127.0.0.1:${await freePort()}`;
     const node = begun({ flags: ["--postgres", url, "--http", address] });
     await eventually("it says that it waits", async () => node.log.length > 0);

@@ -1,7 +1,7 @@
 import type { Work } from "../../rules/cooperative-work.ts";
 import { isAmong } from "../../rules/merge-sort.ts";
 import { parseUserInput } from "../../rules/user-input.ts";
-import type { UserInput, UserInput } from "../../rules/user-limits.ts";
+import type { UserInput } from "../../rules/user-limits.ts";
 import { type FieldProblem, Problem } from "./problem.ts";
 import { type KnownNames, unknownTierProblem } from "./rule-names.ts";
 

@@ -9,8 +9,8 @@ import { principalOf } from "../authorize.ts";
 import { etagOf, expectedVersion, requireDone } from "../etag.ts";
 import { checkImport } from "../import-users.ts";
 import { fieldProblem } from "../problem.ts";
-import type { RestParts, RestParts } from "../rest-dependencies.ts";
-import { namesIn, unknownTierProblem, unknownTierProblem } from "../rule-names.ts";
+import type { RestParts } from "../rest-dependencies.ts";
+import { unknownTierProblem } from "../rule-names.ts";
 import {
   changedStanding,
   customBody,
