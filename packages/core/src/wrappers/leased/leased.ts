@@ -81,13 +81,13 @@ export class LeasedStore implements Store {
     return this.counters.named(rule)?.leases.get(key)?.view(this.time.now());
   }
 
-  /** Refuses a rule of which no quota can be held, before the first request. What is held of other windows is of no use now. */
+  /** Refuses a rule of which no quota can be held, before the first request, and ends the leases of a limit it had before. */
   open(rule: Rule): void {
     const counter = this.counters.of(rule);
     if (counter === undefined) return;
     requireLeasable(rule.name, rule.limit);
-    for (const [key, { limit }] of counter.leases) {
-      if (!sameWindows(limit, rule.limit)) this.letGo(counter, key)?.drop();
+    for (const [key, lease] of counter.leases) {
+      if (!sameLimit(lease.limit, rule.limit)) this.retire(counter, key, lease, rule.limit);
     }
   }
 
@@ -128,9 +128,7 @@ export class LeasedStore implements Store {
     if (counter === undefined || this.counters.poolOf(operation.rule, limit).most === 0) return undefined;
     if (lease !== undefined) {
       if (!lease.isReplacedBy(limit)) return undefined;
-      this.letGo(counter, key);
-      if (sameWindows(lease.limit, limit)) void lease.end();
-      else lease.drop();
+      this.retire(counter, key, lease, limit);
     } else if (this.counts.leases >= this.settings.maxLeases || !counter.heat.feel(key, now)) {
       return undefined;
     }
@@ -156,6 +154,13 @@ export class LeasedStore implements Store {
     this.news.follow(counter.name, key, pool.limit, lease);
     if (this.stopTending === undefined) void this.tend();
     return lease;
+  }
+
+  /** Ends a lease because the limit is another by now. What it holds goes back, if it is of use there. */
+  private retire(counter: LeasedCounter, key: string, lease: Lease, limit: Limit): void {
+    this.letGo(counter, key);
+    if (sameWindows(lease.limit, limit)) void lease.end();
+    else lease.drop();
   }
 
   private letGo({ name, leases }: LeasedCounter, key: string): Lease | undefined {

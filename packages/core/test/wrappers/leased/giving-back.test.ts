@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { fixedWindow } from "../../../src/limits/builders.ts";
+import { limitText } from "../../../src/limits/limit.ts";
 import type { Rule } from "../../../src/stores/store.ts";
 import { KEY, LeasedNode } from "./leased-node.ts";
 
@@ -148,5 +149,5 @@ describe("a leased store, giving back", () => {
 
 /** What another node posts that was refused one unit. */
 function shutNews({ limit }: Rule, now: number, forMs: number): string {
-  return JSON.stringify({ shut: [1, now + 1_000 * forMs, now], under: JSON.stringify(limit) });
+  return JSON.stringify({ shut: [1, now + 1_000 * forMs, now], under: limitText(limit) });
 }
