@@ -250,13 +250,14 @@ export class WriteBehind {
       this.options.onAnswer(delta, answer);
     } catch (error) {
       land(delta);
-      await this.notWritten(delta, error, this.options.onFailure(delta));
+      await this.notWritten(delta, error);
     }
   }
 
-  private async notWritten(delta: Delta, error: unknown, isWhole: boolean): Promise<void> {
+  private async notWritten(delta: Delta, error: unknown): Promise<void> {
     const { units } = delta;
     const code = error instanceof StoreError ? error.code : undefined;
+    // A write that came too late says nothing about the store.
     if (code === "HG_STORE_TIMEOUT" && this.clock.now() >= delta.closes) {
       this.dropped.closed += units;
       // The writes came too late, or the store is gone: one peek tells for all.
@@ -266,6 +267,7 @@ export class WriteBehind {
       await this.probing;
       return;
     }
+    const isWhole = this.options.onFailure(delta);
     if (error instanceof StoreError && error.scope === "key") {
       this.dropped.refused += units;
       return;

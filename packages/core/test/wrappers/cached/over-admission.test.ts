@@ -42,6 +42,14 @@ const answerFromBeforeAWrite: Run = {
   traffic: [0, 2, 0, 0, 0, 0].map((pauseMs, i) => ({ node: 0, pauseMs, units: i === 4 ? 3 : 1 })),
 };
 
+/** A write reaches the store when its window has closed, just before the next window fills up. */
+const writeAtTheEndOfAWindow: Run = {
+  ...{ nodes: 1, limit: 10, flushMs: 0, roundTripMs: 2, confirm: true, read: false },
+  traffic: [180, 122, 39, 196, 160, 196, 92, 14, 1, 0, 0, 4].map((pauseMs, i) => {
+    return { node: 0, pauseMs, units: i === 8 || i === 9 ? 5 : 1 };
+  }),
+};
+
 /** What N nodes over one store let in. */
 async function simulate({ nodes, limit, flushMs, roundTripMs, confirm, read, traffic }: Run): Promise<Admission[]> {
   const clock = new ManualClock(START_MS);
@@ -92,6 +100,6 @@ it("one process alone lets in nobody too many", async () => {
       const letIn = await simulate({ ...run, nodes: 1 });
       for (const window of byWindow(letIn, WINDOW_MS).values()) expect(unitsOf(window)).toBeLessThanOrEqual(run.limit);
     }),
-    { numRuns: 50, examples: [[answerFromBeforeAWrite]] },
+    { numRuns: 50, examples: [[answerFromBeforeAWrite], [writeAtTheEndOfAWindow]] },
   );
 });
