@@ -13,7 +13,7 @@ export interface CheckRequest {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** How a key stands with a limit: seed 002's state machine, with hysteresis. */
+/** The usage of a key under a limit, with hysteresis. */
 export type UsageState = "normal" | "warning" | "throttled";
 
 /** One limit's part in an answer. */

@@ -14,7 +14,7 @@ const SECOND = 1_000_000;
 
 /**
  * Every kind of limit, with what it must say about 10 units each 10 seconds when a key is first used
- * at the very start of a clock-aligned window. Worked out by hand from ALGORITHMS.md; microseconds.
+ * at the very start of a clock-aligned window. Worked out by hand from the definition of each algorithm; microseconds.
  */
 export interface Subject {
   readonly name: string;
