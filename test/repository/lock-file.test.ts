@@ -22,7 +22,7 @@ describe("package-lock.json", () => {
     const wrong = missing.filter(([, { dev, optional, cpu }]) => !(dev && optional && cpu));
     expect(
       wrong.map(([path]) => path),
-      "add them with npm run lock:integrity",
+      "add them with npm run lock:complete",
     ).toEqual([]);
   });
 
