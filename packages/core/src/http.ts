@@ -1,6 +1,6 @@
 // What servers of other kinds than the frameworks here need to speak of limits in the same words.
 
-export { after, all, type Eventually, isPromise } from "./limiter/maybe-promise.ts";
+export { after, all, isPromise, type MaybePromise } from "./limiter/maybe-promise.ts";
 export { addressText, type IpAddress, parseAddress } from "./middleware/address/ip-address.ts";
 export { type Proxies, requireTrust, type Trust } from "./middleware/address/trusted-proxies.ts";
 export { Policy } from "./middleware/headers/policy.ts";

@@ -31,9 +31,9 @@ export type { AlgorithmName, Anchor, Limit } from "./limits/limit.ts";
 export type { Rate } from "./limits/rate.ts";
 export { limitFromSpec } from "./limits/spec.ts";
 export { rateLimiter, type SharedOptions } from "./rate-limiter.ts";
-export type { Hold, Holds } from "./reservations/journal.ts";
+export type { JournalEntry, ReservationJournal } from "./reservations/journal.ts";
 export { MemoryStore, type MemoryStoreOptions } from "./stores/memory/memory-store.ts";
-export type { Bulletin } from "./stores/notifications.ts";
+export type { Notifications } from "./stores/notifications.ts";
 export type {
   Action,
   Answer,

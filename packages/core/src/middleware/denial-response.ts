@@ -6,7 +6,7 @@ import type { HeaderField } from "./headers/response-headers.ts";
 const PROBLEM_HEADER: HeaderField = { name: "Content-Type", value: PROBLEM_TYPE };
 
 /** Writes what those are answered who are refused. Each body is made once: an attack shall not cost more than it must. */
-export class Refusals {
+export class DenialResponses {
   /** The names that headers give to the rules. */
   private readonly names: ReadonlyMap<string, string>;
   private readonly bodies = new Map<string, string>();

@@ -7,8 +7,8 @@ import type { RuleName, Rules } from "../limiter/rules.ts";
 import { type AddressOptions, clientAddressOf } from "./address/client-address.ts";
 import type { Admission, Passed, Refused } from "./admission.ts";
 import { asExpressSees, asItCame } from "./express/express-adapter.ts";
-import { Gate } from "./middleware.ts";
-import { type Asked, type GateOptions, requireFunction, requireGateOptions } from "./middleware-options.ts";
+import { RateLimitMiddleware } from "./middleware.ts";
+import { type Asked, type MiddlewareOptions, requireFunction, requireMiddlewareOptions } from "./middleware-options.ts";
 import { isAbandoned, setHeaders, tellEnd } from "./shared/node-response.ts";
 import { errorOf } from "./thrown-error.ts";
 
@@ -48,7 +48,7 @@ export type RateLimitOptions<
   Name extends string,
   Req extends IncomingMessage = Request,
   Res extends ServerResponse = Response,
-> = GateOptions<Name, Req> & Own<Req, Res>;
+> = MiddlewareOptions<Name, Req> & Own<Req, Res>;
 
 const OWN = ["onDenied"] as const;
 
@@ -58,10 +58,15 @@ export function rateLimit<
   Req extends IncomingMessage = Request,
   Res extends ServerResponse = Response,
 >(limiter: Limiter<R> | MemoryLimiter<R>, asked: Asked<NoInfer<RuleName<R>>, Req, Own<Req, Res>>): Middleware {
-  const options = requireGateOptions<RuleName<R>, Req, Own<Req, Res>>(asked, OWN);
+  const options = requireMiddlewareOptions<RuleName<R>, Req, Own<Req, Res>>(asked, OWN);
   const { onDenied } = options;
   requireFunction(onDenied, "onDenied");
-  const gate = new Gate<R, Req>(limiter, options, options.proxies === undefined ? asExpressSees : asItCame, OWN);
+  const gate = new RateLimitMiddleware<R, Req>(
+    limiter,
+    options,
+    options.proxies === undefined ? asExpressSees : asItCame,
+    OWN,
+  );
 
   const pass = (admission: Passed, request: Req, response: Res, next: Next): void => {
     (request as { rateLimit?: Passed }).rateLimit = admission;

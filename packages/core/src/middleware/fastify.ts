@@ -7,8 +7,8 @@ import { type AddressOptions, clientAddressOf } from "./address/client-address.t
 import type { Admission, Passed, Refused } from "./admission.ts";
 import { asFastifySees, asItCame } from "./fastify/fastify-adapter.ts";
 import type { HeaderField } from "./headers/response-headers.ts";
-import { Gate } from "./middleware.ts";
-import { type Asked, type GateOptions, requireFunction, requireGateOptions } from "./middleware-options.ts";
+import { RateLimitMiddleware } from "./middleware.ts";
+import { type Asked, type MiddlewareOptions, requireFunction, requireMiddlewareOptions } from "./middleware-options.ts";
 import { isAbandoned, tellEnd } from "./shared/node-response.ts";
 import { errorOf } from "./thrown-error.ts";
 
@@ -40,7 +40,7 @@ interface Own {
 }
 
 /** Options of `rateLimit` and `rateLimitPlugin` in Fastify. */
-export type RateLimitOptions<Name extends string> = GateOptions<Name, FastifyRequest> & Own;
+export type RateLimitOptions<Name extends string> = MiddlewareOptions<Name, FastifyRequest> & Own;
 
 /** A hook for `onRequest` or, if the body is needed, `preHandler`. */
 export type RateLimitHook = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => void;
@@ -68,11 +68,11 @@ export function rateLimit<R extends Rules>(
   limiter: Limiter<R> | MemoryLimiter<R>,
   asked: Asked<NoInfer<RuleName<R>>, FastifyRequest, Own>,
 ): RateLimitHook {
-  const options = requireGateOptions<RuleName<R>, FastifyRequest, Own>(asked, OWN);
+  const options = requireMiddlewareOptions<RuleName<R>, FastifyRequest, Own>(asked, OWN);
   const { onDenied } = options;
   requireFunction(onDenied, "onDenied");
   const face = options.proxies === undefined ? asFastifySees : asItCame;
-  const gate = new Gate<R, FastifyRequest>(limiter, options, face, OWN);
+  const gate = new RateLimitMiddleware<R, FastifyRequest>(limiter, options, face, OWN);
 
   const pass = (
     admission: Passed,

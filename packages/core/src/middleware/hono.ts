@@ -4,9 +4,9 @@ import { isPromise } from "../limiter/maybe-promise.ts";
 import type { MemoryLimiter } from "../limiter/memory-limiter.ts";
 import type { RuleName, Rules } from "../limiter/rules.ts";
 import type { Passed, Refused } from "./admission.ts";
-import { Gate } from "./middleware.ts";
-import { type Asked, type GateOptions, requireFunction, requireGateOptions } from "./middleware-options.ts";
-import type { Face } from "./request-adapter.ts";
+import { RateLimitMiddleware } from "./middleware.ts";
+import { type Asked, type MiddlewareOptions, requireFunction, requireMiddlewareOptions } from "./middleware-options.ts";
+import type { RequestAdapter } from "./request-adapter.ts";
 import { userId } from "./shared/authenticated-user.ts";
 import { answerToNobody, besideBody, headersOf, withHeaders } from "./shared/fetch-response.ts";
 import { FetchEnd } from "./shared/fetch-response-end.ts";
@@ -32,7 +32,7 @@ interface Own {
 }
 
 /** Options of `rateLimit` in Hono. */
-export type RateLimitOptions<Name extends string> = GateOptions<Name, Context> & Own;
+export type RateLimitOptions<Name extends string> = MiddlewareOptions<Name, Context> & Own;
 
 const OWN = ["peer", "onDenied"] as const;
 
@@ -41,16 +41,16 @@ export function rateLimit<R extends Rules>(
   limiter: Limiter<R> | MemoryLimiter<R>,
   asked: Asked<NoInfer<RuleName<R>>, Context, Own>,
 ): MiddlewareHandler {
-  const options = requireGateOptions<RuleName<R>, Context, Own>(asked, OWN);
+  const options = requireMiddlewareOptions<RuleName<R>, Context, Own>(asked, OWN);
   const { peer = (c: Context) => platformPeer(c.req.raw, c.env), onDenied } = options;
   requireFunction(peer, "peer");
   requireFunction(onDenied, "onDenied");
-  const face: Face<Context> = {
+  const face: RequestAdapter<Context> = {
     peer: (c) => peer(c) ?? undefined,
     header: (c, name) => c.req.header(name),
     user: (c) => userId(c.get("user")),
   };
-  const gate = new Gate<R, Context>(limiter, options, face, OWN);
+  const gate = new RateLimitMiddleware<R, Context>(limiter, options, face, OWN);
 
   const refuse = async (refused: Refused, c: Context): Promise<Response> => {
     if (onDenied === undefined) return c.body(refused.body, refused.status, headersOf(refused));

@@ -1,9 +1,9 @@
 import { HeadgateError, shown } from "../errors.ts";
-import { after, type Eventually, each } from "../limiter/maybe-promise.ts";
+import { after, each, type MaybePromise } from "../limiter/maybe-promise.ts";
 import { requireOptions } from "../options.ts";
 import type { ClientAddress } from "./address/client-address.ts";
 import type { Notices } from "./notices.ts";
-import type { Face } from "./request-adapter.ts";
+import type { RequestAdapter } from "./request-adapter.ts";
 
 /**
  * Whose quota is charged: the client's address, the authenticated user, a header such as an API key, or the result of a
@@ -13,7 +13,7 @@ type KeyPart<Request> =
   | "ip"
   | "user"
   | { readonly header: string }
-  | ((request: Request) => Eventually<string | undefined>);
+  | ((request: Request) => MaybePromise<string | undefined>);
 
 /**
  * Whose quota is charged: one key, or several combined, such as `["ip", (request) => request.body.name]`. If a request
@@ -22,7 +22,7 @@ type KeyPart<Request> =
 export type By<Request> = KeyPart<Request> | readonly KeyPart<Request>[];
 
 /** Tells whose quota a request takes from. */
-export type Identify<Request> = (request: Request) => Eventually<string>;
+export type Identify<Request> = (request: Request) => MaybePromise<string>;
 
 const HEADER_OPTIONS: ReadonlySet<string> = new Set(["header"]);
 const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
@@ -30,7 +30,7 @@ const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 /** Reads the option `by`. A key of several parts is a JSON array of them, so no two lists make the same key. */
 export function requireBy<Request>(
   by: By<Request>,
-  face: Face<Request>,
+  face: RequestAdapter<Request>,
   address: ClientAddress<Request>,
   notices: Notices,
   field: string,
@@ -56,7 +56,7 @@ function isList<Request>(by: By<Request>): by is readonly KeyPart<Request>[] {
  */
 function requirePart<Request>(
   by: KeyPart<Request>,
-  face: Face<Request>,
+  face: RequestAdapter<Request>,
   address: ClientAddress<Request>,
   notices: Notices,
   field: string,

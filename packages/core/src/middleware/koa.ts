@@ -5,9 +5,9 @@ import type { MemoryLimiter } from "../limiter/memory-limiter.ts";
 import type { RuleName, Rules } from "../limiter/rules.ts";
 import { type AddressOptions, clientAddressOf } from "./address/client-address.ts";
 import type { Passed, Refused } from "./admission.ts";
-import { Gate } from "./middleware.ts";
-import { type Asked, type GateOptions, requireFunction, requireGateOptions } from "./middleware-options.ts";
-import type { Face } from "./request-adapter.ts";
+import { RateLimitMiddleware } from "./middleware.ts";
+import { type Asked, type MiddlewareOptions, requireFunction, requireMiddlewareOptions } from "./middleware-options.ts";
+import type { RequestAdapter } from "./request-adapter.ts";
 import { userId } from "./shared/authenticated-user.ts";
 import { isAbandoned, setHeaders, tellEnd } from "./shared/node-response.ts";
 
@@ -28,7 +28,7 @@ interface Own {
 }
 
 /** Options of `rateLimit` in Koa. */
-export type RateLimitOptions<Name extends string> = GateOptions<Name, Context> & Own;
+export type RateLimitOptions<Name extends string> = MiddlewareOptions<Name, Context> & Own;
 
 const OWN = ["onDenied"] as const;
 
@@ -36,7 +36,7 @@ const OWN = ["onDenied"] as const;
  * The connection as it is. Koa's own `app.proxy` is not heeded: unless `maxIpsCount` is right, its `ctx.ip` is
  * whatever the client has written.
  */
-const face: Face<Context> = {
+const face: RequestAdapter<Context> = {
   peer: ({ req }) => req.socket.remoteAddress,
   header(ctx, name) {
     const value = ctx.req.headers[name];
@@ -58,10 +58,10 @@ export function rateLimit<R extends Rules>(
   limiter: Limiter<R> | MemoryLimiter<R>,
   asked: Asked<NoInfer<RuleName<R>>, Context, Own>,
 ): (ctx: Context, next: Next) => Promise<unknown> {
-  const options = requireGateOptions<RuleName<R>, Context, Own>(asked, OWN);
+  const options = requireMiddlewareOptions<RuleName<R>, Context, Own>(asked, OWN);
   const { onDenied } = options;
   requireFunction(onDenied, "onDenied");
-  const gate = new Gate<R, Context>(limiter, options, face, OWN);
+  const gate = new RateLimitMiddleware<R, Context>(limiter, options, face, OWN);
 
   const pass = (admission: Passed, ctx: Context, next: Next): Promise<unknown> => {
     ctx.state.rateLimit = admission;

@@ -1,7 +1,7 @@
 import type { Clock } from "../clock/clock.ts";
 import { HeadgateError, shown } from "../errors.ts";
 import { isCost } from "../limiter/check-options.ts";
-import { after, type Eventually } from "../limiter/maybe-promise.ts";
+import { after, type MaybePromise } from "../limiter/maybe-promise.ts";
 import type { Limit } from "../limits/limit.ts";
 import { requireOptions } from "../options.ts";
 import type { AddressOptions } from "./address/client-address.ts";
@@ -12,7 +12,7 @@ import type { Notice } from "./notices.ts";
 import type { RefundOn } from "./refund-on.ts";
 
 /** Units that a request costs: a whole number, or a function of the request that returns one. */
-export type Cost<Request> = number | ((request: Request) => Eventually<number>);
+export type Cost<Request> = number | ((request: Request) => MaybePromise<number>);
 
 /** A rule of the middleware, with options of its own. */
 export interface GateLimit<Name extends string, Request> {
@@ -29,7 +29,7 @@ export interface GateLimit<Name extends string, Request> {
 }
 
 /** Options of every middleware. */
-export interface GateOptions<Name extends string, Request> extends AddressOptions {
+export interface MiddlewareOptions<Name extends string, Request> extends AddressOptions {
   /** The rules of each request. If one of them denies it, none is charged. */
   readonly rules: Name | GateLimit<Name, Request> | readonly (Name | GateLimit<Name, Request>)[];
   /** Whose quota is charged. Default `"ip"`. */
@@ -37,7 +37,7 @@ export interface GateOptions<Name extends string, Request> extends AddressOption
   /** Units that a request costs. Default 1. */
   readonly cost?: Cost<Request> | undefined;
   /** Requests for which this returns true are neither limited nor counted. */
-  readonly skip?: ((request: Request) => Eventually<boolean>) | undefined;
+  readonly skip?: ((request: Request) => MaybePromise<boolean>) | undefined;
   /** Format of the rate limit headers. Default `"draft"`; with false, only `Retry-After` is sent. */
   readonly headers?: HeaderForm | readonly HeaderForm[] | false | undefined;
   /** When to send the `Headgate-State` header. Default: above 80 % usage, until it is below 70 %. With false, never. */
@@ -61,7 +61,7 @@ export interface GateOptions<Name extends string, Request> extends AddressOption
 export type Asked<Name extends string, Request, Own extends object = object> =
   | Name
   | readonly Name[]
-  | (GateOptions<Name, Request> & Own);
+  | (MiddlewareOptions<Name, Request> & Own);
 
 const OPTIONS = [
   "rules",
@@ -78,23 +78,23 @@ const OPTIONS = [
   "proxies",
   "forwardedHeader",
   "ipv6Prefix",
-] as const satisfies readonly (keyof GateOptions<string, unknown>)[];
+] as const satisfies readonly (keyof MiddlewareOptions<string, unknown>)[];
 
 const LIMIT_OPTIONS: ReadonlySet<string> = new Set(["rule", "by", "cost", "reserve"]);
 
 /** The options of a gate. Refuses those that are not known here nor, being named in `more`, to the framework. */
-export function requireGateOptions<Name extends string, Request, Own extends object>(
+export function requireMiddlewareOptions<Name extends string, Request, Own extends object>(
   asked: Asked<Name, Request, Own>,
   more: readonly string[],
-): GateOptions<Name, Request> & Partial<Own> {
+): MiddlewareOptions<Name, Request> & Partial<Own> {
   const options = typeof asked === "string" || Array.isArray(asked) ? { rules: asked } : asked;
   requireOptions(options, new Set<string>([...OPTIONS, ...more]));
-  return options as GateOptions<Name, Request> & Partial<Own>;
+  return options as MiddlewareOptions<Name, Request> & Partial<Own>;
 }
 
 /** The limits of a gate, one or more, each of another rule. */
 export function requireLimits<Name extends string, Request>(
-  rules: GateOptions<Name, Request>["rules"],
+  rules: MiddlewareOptions<Name, Request>["rules"],
 ): readonly GateLimit<Name, Request>[] {
   const list: readonly unknown[] = Array.isArray(rules) ? rules : [rules];
   if (list.length === 0) throw new HeadgateError("HG_BAD_OPTION", "rules", "must name at least one rule");
@@ -128,7 +128,7 @@ export function requireLimits<Name extends string, Request>(
 }
 
 /** Reads a cost, which may be a function. What that says is looked at, too: where it says nothing, that is no 1. */
-export function requireCostOf<Request>(cost: Cost<Request>, field: string): (request: Request) => Eventually<number> {
+export function requireCostOf<Request>(cost: Cost<Request>, field: string): (request: Request) => MaybePromise<number> {
   if (typeof cost === "function") {
     const requireSaid = (said: number): number => {
       if (isCost(said)) return said;

@@ -2,16 +2,16 @@ import { requireClock } from "../clock/clock.ts";
 import { SystemClock } from "../clock/system-clock.ts";
 import { HeadgateError, shown } from "../errors.ts";
 import type { Limiter } from "../limiter/limiter.ts";
-import { after, type Eventually, each, isPromise } from "../limiter/maybe-promise.ts";
+import { after, each, isPromise, type MaybePromise } from "../limiter/maybe-promise.ts";
 import type { MemoryLimiter } from "../limiter/memory-limiter.ts";
 import type { Check } from "../limiter/requests.ts";
 import type { RuleName, Rules } from "../limiter/rules.ts";
 import type { Charge } from "../reservations/charge.ts";
-import { type Sale, Till } from "../reservations/reserve.ts";
+import { Reserver, type Sale } from "../reservations/reserve.ts";
 import { failureOf } from "../wrappers/resilient/store-failure.ts";
 import { ClientAddress } from "./address/client-address.ts";
 import type { Admission, Outcome, Passed, Refused } from "./admission.ts";
-import { Refusals } from "./denial-response.ts";
+import { DenialResponses } from "./denial-response.ts";
 import { Policy } from "./headers/policy.ts";
 import { type HeaderField, type HeaderForm, HeaderWriter, requireForms } from "./headers/response-headers.ts";
 import { requireThresholds, stateHeader, type Told, UsageStates } from "./headers/usage-state.ts";
@@ -22,13 +22,13 @@ import {
   requireAttainable,
   requireCostOf,
   requireFunction,
-  requireGateOptions,
   requireHoldMs,
   requireLimits,
+  requireMiddlewareOptions,
 } from "./middleware-options.ts";
 import { Notices, processNotices } from "./notices.ts";
 import { type Ending, requireRefundOn } from "./refund-on.ts";
-import type { Face } from "./request-adapter.ts";
+import type { RequestAdapter } from "./request-adapter.ts";
 import { isSync, take } from "./run-checks.ts";
 import { forgetReserved, type Settle, settleEarlier, settleNothing, settleWithEarlier } from "./settle.ts";
 import { errorOf } from "./thrown-error.ts";
@@ -37,7 +37,7 @@ import { errorOf } from "./thrown-error.ts";
 interface Ready<Name extends string, Request> {
   readonly rule: Name;
   readonly identify: Identify<Request>;
-  readonly cost: (request: Request) => Eventually<number>;
+  readonly cost: (request: Request) => MaybePromise<number>;
   readonly reserves: boolean;
   readonly states: UsageStates | undefined;
 }
@@ -46,29 +46,29 @@ interface Ready<Name extends string, Request> {
 interface Texts {
   readonly policies: readonly Policy[];
   readonly writer: HeaderWriter;
-  readonly refusals: Refusals;
+  readonly refusals: DenialResponses;
 }
 
 /**
  * Decides about requests for every framework: who asks, what it costs, whether it passes, what the response
- * tells. An adapter shows it a request by a `Face` and carries out the `Admission` that it answers, which comes
+ * tells. An adapter shows it a request by a `RequestAdapter` and carries out the `Admission` that it answers, which comes
  * without a promise wherever it can.
  *
  * A store that fails is never an error of the request. What `by`, `cost` and `skip` throw goes through to the
  * framework, as any mistake in a handler does.
  */
-export class Gate<R extends Rules, Request extends object> {
+export class RateLimitMiddleware<R extends Rules, Request extends object> {
   /** Whether `ended` must be called when a response has ended. */
   readonly watches: boolean;
   private readonly limiter: Limiter<R>;
   private readonly limits: readonly Ready<RuleName<R>, Request>[];
-  private readonly skip: ((request: Request) => Eventually<boolean>) | undefined;
+  private readonly skip: ((request: Request) => MaybePromise<boolean>) | undefined;
   private readonly refundOn: ((ending: Ending) => boolean) | undefined;
   private readonly names: readonly RuleName<R>[];
   /** Whether the cost of any limit is an estimate. */
   private readonly reserves: boolean;
   /** Where something may have to be put right. */
-  private readonly till: Till<R> | undefined;
+  private readonly till: Reserver<R> | undefined;
   private readonly failOpen: boolean;
   private readonly notices: Notices;
   private readonly forms: readonly HeaderForm[];
@@ -83,13 +83,13 @@ export class Gate<R extends Rules, Request extends object> {
   constructor(
     limiter: Limiter<R> | MemoryLimiter<R>,
     asked: Asked<NoInfer<RuleName<R>>, Request>,
-    face: Face<Request>,
+    face: RequestAdapter<Request>,
     more: readonly string[] = [],
   ) {
     if (typeof limiter?.check !== "function") {
       throw new HeadgateError("HG_BAD_OPTION", "limiter", `must be made by rateLimiter, got ${shown(limiter)}`);
     }
-    const options = requireGateOptions<RuleName<R>, Request, object>(asked, more);
+    const options = requireMiddlewareOptions<RuleName<R>, Request, object>(asked, more);
     const { by = "ip", cost = 1, skip, warn, refundOn, onStoreFailure = "allow", onNotice } = options;
     const { clock = new SystemClock(), reserveForMs = 60_000 } = options;
     requireClock(clock);
@@ -130,7 +130,7 @@ export class Gate<R extends Rules, Request extends object> {
     this.watches = this.refundOn !== undefined || this.reserves;
     if (this.watches) {
       const till = { notices, forMs: reserveForMs, clock: options.clock, now: () => clock.now() };
-      this.till = new Till(limiter, reserves, till);
+      this.till = new Reserver(limiter, reserves, till);
     }
     this.failOpen = onStoreFailure === "allow";
     this.forms = requireForms(options.headers);
@@ -140,7 +140,7 @@ export class Gate<R extends Rules, Request extends object> {
   }
 
   /** Whether a request may go on. Charged if it may. What it throws, or rejects with, is always an error. */
-  admit(request: Request): Eventually<Admission> {
+  admit(request: Request): MaybePromise<Admission> {
     try {
       const admission = this.decideUnlessSkipped(request);
       return isPromise(admission) ? admission.then(undefined, throwError) : admission;
@@ -149,12 +149,12 @@ export class Gate<R extends Rules, Request extends object> {
     }
   }
 
-  private decideUnlessSkipped(request: Request): Eventually<Admission> {
+  private decideUnlessSkipped(request: Request): MaybePromise<Admission> {
     if (this.skip === undefined) return this.decide(request);
     return after(this.skip(request), (skipped) => (skipped ? this.uncharged(request) : this.decide(request)));
   }
 
-  private decide(request: Request): Eventually<Admission> {
+  private decide(request: Request): MaybePromise<Admission> {
     if (this.memory !== undefined) return this.decideAtOnce(this.memory, this.limits[0], request);
     return after(this.checksOf(request), (checks) => this.ask(request, checks));
   }
@@ -167,7 +167,7 @@ export class Gate<R extends Rules, Request extends object> {
     limiter: MemoryLimiter<R>,
     { rule, identify, cost, states }: Ready<RuleName<R>, Request>,
     request: Request,
-  ): Eventually<Admission> {
+  ): MaybePromise<Admission> {
     const key = identify(request);
     const units = unitsOf(cost, request, key);
     if (isPromise(key) || isPromise(units)) {
@@ -185,11 +185,11 @@ export class Gate<R extends Rules, Request extends object> {
     return outcome.allowed ? passed(headers, outcome, settleEarlier(request)) : this.refused(outcome, headers);
   }
 
-  private checksOf(request: Request): Eventually<readonly Check<RuleName<R>>[]> {
+  private checksOf(request: Request): MaybePromise<readonly Check<RuleName<R>>[]> {
     return each(this.limits, (limit) => checkOf(limit, request));
   }
 
-  private ask(request: Request, checks: readonly Check<RuleName<R>>[]): Eventually<Admission> {
+  private ask(request: Request, checks: readonly Check<RuleName<R>>[]): MaybePromise<Admission> {
     if (this.till !== undefined) {
       const next = ({ outcome, charge }: Sale<R>) => this.answer(request, checks, outcome, charge);
       return this.unlessFails(request, this.till.take(checks), next);
@@ -199,9 +199,9 @@ export class Gate<R extends Rules, Request extends object> {
 
   private unlessFails<Value>(
     request: Request,
-    asked: Eventually<Value>,
+    asked: MaybePromise<Value>,
     next: (value: Value) => Admission,
-  ): Eventually<Admission> {
+  ): MaybePromise<Admission> {
     return isPromise(asked) ? asked.then(next, (error: unknown) => this.withoutStore(request, error)) : next(asked);
   }
 
@@ -302,7 +302,7 @@ export class Gate<R extends Rules, Request extends object> {
   private write(): Texts {
     const policies = this.names.map((rule) => new Policy(rule, this.limiter.limitOf(rule)));
     const writer = new HeaderWriter(this.forms, policies);
-    return { policies, writer, refusals: new Refusals(this.names, policies) };
+    return { policies, writer, refusals: new DenialResponses(this.names, policies) };
   }
 }
 
@@ -326,7 +326,7 @@ function throwError(reason: unknown): never {
 function checkOf<Name extends string, Request>(
   { rule, identify, cost }: Ready<Name, Request>,
   request: Request,
-): Eventually<Check<Name>> {
+): MaybePromise<Check<Name>> {
   const key = identify(request);
   const units = unitsOf(cost, request, key);
   if (!isPromise(key) && !isPromise(units)) return { rule, key, cost: units };
@@ -335,10 +335,10 @@ function checkOf<Name extends string, Request>(
 
 /** What a request costs. If that cannot be told, a rejection of its key is still listened to. */
 function unitsOf<Request>(
-  cost: (request: Request) => Eventually<number>,
+  cost: (request: Request) => MaybePromise<number>,
   request: Request,
-  key: Eventually<string>,
-): Eventually<number> {
+  key: MaybePromise<string>,
+): MaybePromise<number> {
   try {
     return cost(request);
   } catch (error) {

@@ -1,5 +1,5 @@
 /** How a framework shows a request: all that the gate needs to know of it. */
-export interface Face<Request> {
+export interface RequestAdapter<Request> {
   /**
    * The address at the other end of the connection, or the client's where the framework was told whose word to take
    * for it; none over a Unix socket, or where the platform does not tell.

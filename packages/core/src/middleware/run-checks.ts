@@ -1,12 +1,15 @@
 import type { Limiter } from "../limiter/limiter.ts";
-import type { Eventually } from "../limiter/maybe-promise.ts";
+import type { MaybePromise } from "../limiter/maybe-promise.ts";
 import type { MemoryLimiter } from "../limiter/memory-limiter.ts";
 import type { Check } from "../limiter/requests.ts";
 import type { RuleName, Rules } from "../limiter/rules.ts";
 import type { Outcome } from "./admission.ts";
 
 /** Asks for what a request takes, without a promise where that can be. */
-export function take<R extends Rules>(limiter: Limiter<R>, checks: readonly Check<RuleName<R>>[]): Eventually<Outcome> {
+export function take<R extends Rules>(
+  limiter: Limiter<R>,
+  checks: readonly Check<RuleName<R>>[],
+): MaybePromise<Outcome> {
   return isSync(limiter) ? takeSync(limiter, checks) : takeSoon(limiter, checks);
 }
 

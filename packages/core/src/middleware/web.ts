@@ -3,9 +3,9 @@ import { isPromise } from "../limiter/maybe-promise.ts";
 import type { MemoryLimiter } from "../limiter/memory-limiter.ts";
 import type { RuleName, Rules } from "../limiter/rules.ts";
 import type { Passed, Refused } from "./admission.ts";
-import { Gate } from "./middleware.ts";
-import { type Asked, type GateOptions, requireFunction, requireGateOptions } from "./middleware-options.ts";
-import type { Face } from "./request-adapter.ts";
+import { RateLimitMiddleware } from "./middleware.ts";
+import { type Asked, type MiddlewareOptions, requireFunction, requireMiddlewareOptions } from "./middleware-options.ts";
+import type { RequestAdapter } from "./request-adapter.ts";
 import { answerToNobody, besideBody, headersOf, withHeaders } from "./shared/fetch-response.ts";
 import { FetchEnd } from "./shared/fetch-response-end.ts";
 import { platformPeer } from "./shared/platform.ts";
@@ -32,7 +32,8 @@ interface Own<Req extends Request> {
 }
 
 /** Options of `rateLimit` for Request/Response handlers. */
-export type RateLimitOptions<Name extends string, Req extends Request = Request> = GateOptions<Name, Req> & Own<Req>;
+export type RateLimitOptions<Name extends string, Req extends Request = Request> = MiddlewareOptions<Name, Req> &
+  Own<Req>;
 
 /** Limits a handler, which receives the result of the check as its second argument. */
 export type Limit<Req extends Request> = <Incoming extends Req, Platform extends readonly unknown[]>(
@@ -46,11 +47,11 @@ export function rateLimit<R extends Rules, Req extends Request = Request>(
   limiter: Limiter<R> | MemoryLimiter<R>,
   asked: Asked<NoInfer<RuleName<R>>, Req, Own<Req>>,
 ): Limit<Req> {
-  const options = requireGateOptions<RuleName<R>, Req, Own<Req>>(asked, OWN);
+  const options = requireMiddlewareOptions<RuleName<R>, Req, Own<Req>>(asked, OWN);
   const { peer, onDenied } = options;
   requireFunction(peer, "peer");
   requireFunction(onDenied, "onDenied");
-  const face: Face<Req> = {
+  const face: RequestAdapter<Req> = {
     peer(request) {
       const platform = platforms.get(request) ?? [];
       if (peer === undefined) return platformPeer(request, platform[0]);
@@ -58,7 +59,7 @@ export function rateLimit<R extends Rules, Req extends Request = Request>(
     },
     header: ({ headers }, name) => headers.get(name) ?? undefined,
   };
-  const gate = new Gate<R, Req>(limiter, options, face, OWN);
+  const gate = new RateLimitMiddleware<R, Req>(limiter, options, face, OWN);
 
   const refuse = async (refused: Refused, request: Req, platform: readonly unknown[]): Promise<Response> => {
     if (onDenied === undefined) {

@@ -5,8 +5,8 @@ import type { RuleName, Rules } from "../limiter/rules.ts";
 import type { Notices } from "../middleware/notices.ts";
 import { failureOf } from "../wrappers/resilient/store-failure.ts";
 import { chargedUntil } from "./charged-until.ts";
-import type { Held } from "./reservation.ts";
-import type { Keeper } from "./reservation-keeper.ts";
+import type { HeldReservation } from "./reservation.ts";
+import type { ReservationKeeper } from "./reservation-keeper.ts";
 
 /** What one request took from one limit. */
 export interface Taken<Name extends string> {
@@ -19,8 +19,8 @@ export interface Taken<Name extends string> {
 
 /** What a request holds, and who looks after it. */
 export interface Kept {
-  readonly held: Held;
-  readonly keeper: Keeper;
+  readonly held: HeldReservation;
+  readonly keeper: ReservationKeeper;
 }
 
 /** What one request was charged, and how that is put right afterwards. */

@@ -1,7 +1,7 @@
-import type { Eventually } from "../limiter/maybe-promise.ts";
+import type { MaybePromise } from "../limiter/maybe-promise.ts";
 import { type Answer, type ApplyOptions, limitOf } from "../stores/store.ts";
 import { chargedUntil } from "./charged-until.ts";
-import type { HeldOperation, HoldRecord } from "./journal-record.ts";
+import type { HeldOperation, JournalRecord } from "./journal-record.ts";
 
 /**
  * How long a hold's take and its end are remembered at most, in microseconds. Who comes later cannot know what
@@ -15,7 +15,7 @@ const SLACK = 10_000_000;
 export type Once = Required<Pick<ApplyOptions, "idempotencyKey" | "rememberFor" | "voidFrom" | "storeOnly">>;
 
 /** The take of a hold, if it is asked for again. */
-export function takeOnce(id: string, { at, operations }: HoldRecord): Once {
+export function takeOnce(id: string, { at, operations }: JournalRecord): Once {
   const until = Math.max(...operations.map((operation) => chargedUntil(limitOf(operation), at)));
   return once(id, until, at, at);
 }
@@ -38,7 +38,7 @@ function once(idempotencyKey: string, until: number, at: number, sureAt: number)
 }
 
 /** Whether nobody else had ended it before, in another way. */
-export async function unlessEnded(end: () => Eventually<readonly Answer[]>): Promise<boolean> {
+export async function unlessEnded(end: () => MaybePromise<readonly Answer[]>): Promise<boolean> {
   try {
     await end();
     return true;

@@ -3,7 +3,7 @@ import type { Limit } from "../limits/limit.ts";
 import type { Operation, Rule } from "../stores/store.ts";
 
 /** What a request has taken, as it is written down for those who may have to release it. */
-export interface HoldRecord {
+export interface JournalRecord {
   /** When it was taken at the earliest, by the store's clock. */
   readonly at: number;
   readonly operations: readonly HeldOperation[];
@@ -14,12 +14,12 @@ export interface HeldOperation extends Operation {
   readonly reserved: boolean;
 }
 
-export function writeRecord({ at, operations }: HoldRecord): string {
+export function writeRecord({ at, operations }: JournalRecord): string {
   return JSON.stringify({ at, operations });
 }
 
 /** What was written down; nothing if it cannot be read, as if another version wrote it. */
-export function readRecord(text: string): HoldRecord | undefined {
+export function readRecord(text: string): JournalRecord | undefined {
   try {
     const record: unknown = JSON.parse(text);
     return isRecord(record) ? record : undefined;
@@ -28,7 +28,7 @@ export function readRecord(text: string): HoldRecord | undefined {
   }
 }
 
-function isRecord(value: unknown): value is HoldRecord {
+function isRecord(value: unknown): value is JournalRecord {
   return hasNumbers(value, ["at"]) && "operations" in value && isList(value.operations, isOperation);
 }
 

@@ -1,15 +1,15 @@
 import type { Store } from "../stores/store.ts";
 import { failureOf } from "../wrappers/resilient/store-failure.ts";
 import { endOnce, takeOnce, unlessEnded } from "./idempotent-steps.ts";
-import type { Hold } from "./journal.ts";
-import { type HoldRecord, readRecord } from "./journal-record.ts";
+import type { JournalEntry } from "./journal.ts";
+import { type JournalRecord, readRecord } from "./journal-record.ts";
 
 /**
  * Gives back what a process held that is dead, or was away for too long. Whether it had taken anything is found out
  * by asking for the same again: it is charged now if it was not then, and released with the rest. Answers whether
  * nothing is left to do.
  */
-export async function release(store: Store, { id, text }: Hold, now: number): Promise<boolean> {
+export async function release(store: Store, { id, text }: JournalEntry, now: number): Promise<boolean> {
   const record = readRecord(text);
   if (record === undefined) return true;
   try {
@@ -24,7 +24,7 @@ export async function release(store: Store, { id, text }: Hold, now: number): Pr
   }
 }
 
-async function giveBack(store: Store, id: string, { at, operations }: HoldRecord, now: number): Promise<void> {
+async function giveBack(store: Store, id: string, { at, operations }: JournalRecord, now: number): Promise<void> {
   for (const [i, operation] of operations.entries()) {
     const end = endOnce(id, i, operation, at);
     if (!operation.reserved || now >= end.voidFrom) continue;

@@ -3,10 +3,10 @@ import { SystemClock } from "../clock/system-clock.ts";
 import type { Notices } from "../middleware/notices.ts";
 import type { Store } from "../stores/store.ts";
 import { failureOf } from "../wrappers/resilient/store-failure.ts";
-import type { Holds } from "./journal.ts";
+import type { ReservationJournal } from "./journal.ts";
 import { type HeldOperation, writeRecord } from "./journal-record.ts";
 import { release } from "./release-abandoned.ts";
-import { Held } from "./reservation.ts";
+import { HeldReservation } from "./reservation.ts";
 
 /** How often a process looks for holds of the dead, at the least, in milliseconds; and for how many at a time. */
 const LOOK_EVERY = 5_000;
@@ -15,7 +15,7 @@ const MOST_ENDED = 10_000;
 /** So often a hold is extended before its time is over. */
 const BEATS = 4;
 
-export interface KeeperOptions {
+export interface ReservationKeeperOptions {
   /** How long a hold outlives its process, in milliseconds. */
   readonly forMs: number;
   readonly notices: Notices;
@@ -30,45 +30,45 @@ export interface KeeperOptions {
  * No request waits for the journal: what is sent to it arrives before the take that follows, and where it fails, no
  * more is lost than the release of that one hold.
  */
-export class Keeper {
+export class ReservationKeeper {
   private readonly store: Store;
-  private readonly holds: Holds;
-  private readonly options: KeeperOptions;
-  private readonly open = new Map<string, Held>();
+  private readonly journal: ReservationJournal;
+  private readonly options: ReservationKeeperOptions;
+  private readonly open = new Map<string, HeldReservation>();
   /** What could not be done because the store failed. */
   private readonly undone = new Set<() => Promise<void>>();
-  /** Holds that have ended, and that the journal could not be told of. */
+  /** ReservationJournal that have ended, and that the journal could not be told of. */
   private readonly ended = new Set<string>();
 
-  constructor(store: Store, holds: Holds, options: KeeperOptions) {
+  constructor(store: Store, journal: ReservationJournal, options: ReservationKeeperOptions) {
     this.store = store;
-    this.holds = holds;
+    this.journal = journal;
     this.options = options;
     void this.run();
   }
 
   /** Writes down what a request is about to take. */
-  hold(operations: readonly HeldOperation[]): Held {
+  hold(operations: readonly HeldOperation[]): HeldReservation {
     const { forMs, now } = this.options;
-    const held = new Held(this.store, operations, now);
+    const held = new HeldReservation(this.store, operations, now);
     this.open.set(held.id, held);
-    void this.quietly(() => this.holds.add({ id: held.id, text: writeRecord(held) }, forMs));
+    void this.quietly(() => this.journal.add({ id: held.id, text: writeRecord(held) }, forMs));
     return held;
   }
 
   /** Leaves a hold to itself: whether it was charged is not known, and whoever releases it will find out. */
-  leave({ id }: Held): void {
+  leave({ id }: HeldReservation): void {
     this.open.delete(id);
   }
 
   /** A hold that has ended, or that was refused. */
-  drop({ id }: Held): void {
+  drop({ id }: HeldReservation): void {
     this.open.delete(id);
     void this.remove([id]);
   }
 
   /** Does what ends a hold; if the store fails, again with each beat until it is done. */
-  async finish(held: Held, task: () => Promise<void>): Promise<void> {
+  async finish(held: HeldReservation, task: () => Promise<void>): Promise<void> {
     const finish = async (): Promise<void> => {
       await task();
       this.drop(held);
@@ -84,7 +84,7 @@ export class Keeper {
   private async run(): Promise<void> {
     const { forMs, clock } = this.options;
     const everyMs = Math.min(LOOK_EVERY, forMs / BEATS);
-    while (!this.holds.isClosed) {
+    while (!this.journal.isClosed) {
       // The system's own would keep the process alive.
       await (clock === undefined || clock instanceof SystemClock ? quietSleep(everyMs) : clock.sleep(everyMs));
       await this.quietly(() => this.extendOpen());
@@ -96,13 +96,13 @@ export class Keeper {
     }
   }
 
-  /** Holds that are not there any more were released, or never arrived. */
+  /** ReservationJournal that are not there any more were released, or never arrived. */
   private async extendOpen(): Promise<void> {
     if (this.open.size === 0) return;
     const { forMs, now } = this.options;
     const sureAt = now();
     const asked = [...this.open.keys()];
-    const there = new Set(await this.holds.extend(asked, forMs));
+    const there = new Set(await this.journal.extend(asked, forMs));
     for (const id of asked) {
       const held = this.open.get(id);
       if (!there.has(id)) this.open.delete(id);
@@ -125,7 +125,7 @@ export class Keeper {
   private async remove(ids: readonly string[]): Promise<void> {
     await this.quietly(async () => {
       try {
-        await this.holds.remove(ids);
+        await this.journal.remove(ids);
       } catch (error) {
         // One that stays there does no harm: whoever releases it finds that it has ended.
         if (this.ended.size < MOST_ENDED) for (const id of ids) this.ended.add(id);
@@ -136,12 +136,12 @@ export class Keeper {
 
   private async releaseOverdue(): Promise<void> {
     for (;;) {
-      const overdue = await this.holds.overdue(MOST_AT_ONCE);
+      const overdue = await this.journal.overdue(MOST_AT_ONCE);
       const released: string[] = [];
       for (const hold of overdue) {
         if (await release(this.store, hold, this.options.now())) released.push(hold.id);
       }
-      if (released.length > 0) await this.holds.remove(released);
+      if (released.length > 0) await this.journal.remove(released);
       if (released.length < MOST_AT_ONCE) return;
     }
   }
@@ -151,7 +151,7 @@ export class Keeper {
     try {
       await task();
     } catch (error) {
-      if (!this.holds.isClosed)
+      if (!this.journal.isClosed)
         this.options.notices.give("HG_HOLDS_FAILED", "the journal of reservations failed", error);
     }
   }

@@ -1,9 +1,9 @@
 import type { Store } from "../stores/store.ts";
 import { endOnce, takeOnce, unlessEnded } from "./idempotent-steps.ts";
-import type { HeldOperation, HoldRecord } from "./journal-record.ts";
+import type { HeldOperation, JournalRecord } from "./journal-record.ts";
 
 /** What a request of this process holds. */
-export class Held implements HoldRecord {
+export class HeldReservation implements JournalRecord {
   readonly id = crypto.randomUUID();
   readonly at: number;
   readonly operations: readonly HeldOperation[];

@@ -1,7 +1,7 @@
 import type { Clock } from "../clock/clock.ts";
 import type { RuleWithNames } from "../limiter/decision.ts";
 import { decided, type Limiter } from "../limiter/limiter.ts";
-import { after, type Eventually } from "../limiter/maybe-promise.ts";
+import { after, type MaybePromise } from "../limiter/maybe-promise.ts";
 import type { Check } from "../limiter/requests.ts";
 import { makeRule, type RuleName, type Rules } from "../limiter/rules.ts";
 import { Verdict } from "../limiter/verdict.ts";
@@ -9,7 +9,7 @@ import type { Outcome } from "../middleware/admission.ts";
 import type { Notices } from "../middleware/notices.ts";
 import { take } from "../middleware/run-checks.ts";
 import { Charge, type Taken } from "./charge.ts";
-import { Keeper } from "./reservation-keeper.ts";
+import { ReservationKeeper } from "./reservation-keeper.ts";
 
 /** What was decided, and what can be put right about it. */
 export interface Sale<R extends Rules> {
@@ -17,7 +17,7 @@ export interface Sale<R extends Rules> {
   readonly charge: Charge<R>;
 }
 
-export interface TillOptions {
+export interface ReserverOptions {
   readonly notices: Notices;
   /** How long a reservation outlives its process. */
   readonly forMs: number;
@@ -28,27 +28,27 @@ export interface TillOptions {
 }
 
 /** Takes what requests ask for where that may have to be put right afterwards. */
-export class Till<R extends Rules> {
+export class Reserver<R extends Rules> {
   private readonly limiter: Limiter<R>;
   /** Of each limit, whether its cost is an estimate. */
   private readonly reserves: readonly boolean[];
   private readonly notices: Notices;
   private readonly now: () => number;
-  private readonly keeper: Keeper | undefined;
+  private readonly keeper: ReservationKeeper | undefined;
   private readonly rules = new Map<RuleName<R>, RuleWithNames<RuleName<R>>>();
 
-  constructor(limiter: Limiter<R>, reserves: readonly boolean[], { notices, forMs, clock, now }: TillOptions) {
+  constructor(limiter: Limiter<R>, reserves: readonly boolean[], { notices, forMs, clock, now }: ReserverOptions) {
     const { store } = limiter;
     this.limiter = limiter;
     this.reserves = reserves;
     this.notices = notices;
     this.now = () => store.clock?.now() ?? now();
-    if (store.holds !== undefined && reserves.includes(true)) {
-      this.keeper = new Keeper(store, store.holds, { forMs, notices, clock, now: this.now });
+    if (store.journal !== undefined && reserves.includes(true)) {
+      this.keeper = new ReservationKeeper(store, store.journal, { forMs, notices, clock, now: this.now });
     }
   }
 
-  take(checks: readonly Check<RuleName<R>>[]): Eventually<Sale<R>> {
+  take(checks: readonly Check<RuleName<R>>[]): MaybePromise<Sale<R>> {
     const { limiter, keeper, notices, now } = this;
     const taken = checks.map((check, i) => this.taken(check, this.reserves[i]));
     if (keeper !== undefined) return this.takeAndHold(taken, keeper);
@@ -58,7 +58,7 @@ export class Till<R extends Rules> {
     });
   }
 
-  private async takeAndHold(taken: readonly Taken<RuleName<R>>[], keeper: Keeper): Promise<Sale<R>> {
+  private async takeAndHold(taken: readonly Taken<RuleName<R>>[], keeper: ReservationKeeper): Promise<Sale<R>> {
     const { limiter, notices, now } = this;
     const held = keeper.hold(taken);
     let outcome: Outcome;

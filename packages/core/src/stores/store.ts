@@ -1,8 +1,8 @@
 import type { Clock } from "../clock/clock.ts";
 import type { Limit } from "../limits/limit.ts";
-import type { Holds } from "../reservations/journal.ts";
+import type { ReservationJournal } from "../reservations/journal.ts";
 import type { Policy } from "../wrappers/resilient/on-error.ts";
-import type { Bulletin } from "./notifications.ts";
+import type { Notifications } from "./notifications.ts";
 
 /** A named limit. */
 export interface Rule {
@@ -120,12 +120,12 @@ export interface Store {
   /** The store's clock, as far as it is known in this process. */
   readonly clock?: Clock;
   /** Notifications between processes that share the store. */
-  readonly bulletin?: Bulletin;
+  readonly notifications?: Notifications;
   /**
    * Journal of reservations, from which those of a process that died are released. Not needed by stores that end with
    * the process.
    */
-  readonly holds?: Holds;
+  readonly journal?: ReservationJournal;
   /** The servers that hold the keys, if there are several. */
   readonly nodes?: StoreNodes;
   /**

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type FetchOptions, pacedFetch } from "../../src/client.ts";
 import { fixedWindow, gcra, type Limit, slidingWindow, tokenBucket } from "../../src/index.ts";
-import { Gate } from "../../src/middleware/middleware.ts";
+import { RateLimitMiddleware } from "../../src/middleware/middleware.ts";
 import { ManualClock, testLimiter } from "../../src/testing/index.ts";
 import { watch } from "../limiter/pending.ts";
 import { face } from "../middleware/request.ts";
@@ -263,7 +263,7 @@ describe("against a gate of ours", () => {
 
   it.each(limits)("a crowd under %s is served in the end, and hardly ever refused", async (_name, limit) => {
     const { limiter, clock } = testLimiter({ api: limit });
-    const gate = new Gate(limiter, { rules: "api", proxies: 0, clock }, face);
+    const gate = new RateLimitMiddleware(limiter, { rules: "api", proxies: 0, clock }, face);
     const server = gatedServer(clock, gate, 20);
     const fetch = pacedFetch({ fetch: server.fetch, clock, random: () => 0, maxWaitMs: 3_600_000 });
     const responses = Array.from({ length: 30 }, () => watch(clock, fetch(A)));
@@ -282,7 +282,7 @@ describe("against a gate of ours", () => {
         fc.array(fc.integer({ min: 0, max: 3_000 }), { maxLength: 40 }),
         async (limit, pauses) => {
           const { limiter, clock } = testLimiter({ api: limit });
-          const gate = new Gate(limiter, { rules: "api", proxies: 0, clock }, face);
+          const gate = new RateLimitMiddleware(limiter, { rules: "api", proxies: 0, clock }, face);
           const server = gatedServer(clock, gate);
           const fetch = pacedFetch({ fetch: server.fetch, clock, pace: false, maxRetries: 1 });
           for (const pause of pauses) {

@@ -1,6 +1,6 @@
 import type { Rules } from "../../src/index.ts";
 import type { HeaderField } from "../../src/middleware/headers/response-headers.ts";
-import type { Gate } from "../../src/middleware/middleware.ts";
+import type { RateLimitMiddleware } from "../../src/middleware/middleware.ts";
 import type { ManualClock } from "../../src/testing/index.ts";
 import type { TestRequest } from "../middleware/request.ts";
 
@@ -36,7 +36,11 @@ export function serverOf(clock: ManualClock, answer: (url: string, count: number
 }
 
 /** A server behind a gate of ours. */
-export function gatedServer<R extends Rules>(clock: ManualClock, gate: Gate<R, TestRequest>, travelMs = 0) {
+export function gatedServer<R extends Rules>(
+  clock: ManualClock,
+  gate: RateLimitMiddleware<R, TestRequest>,
+  travelMs = 0,
+) {
   return serverOf(
     clock,
     () => {

@@ -10,7 +10,7 @@ import {
   resilient,
 } from "../../src/index.ts";
 import { rateLimit } from "../../src/middleware/express-rate-limit.ts";
-import { Gate } from "../../src/middleware/middleware.ts";
+import { RateLimitMiddleware } from "../../src/middleware/middleware.ts";
 import { testLimiter } from "../../src/testing/index.ts";
 import { ann, now } from "../middleware/gates.ts";
 import { face } from "../middleware/request.ts";
@@ -53,7 +53,7 @@ describe("an option that is undefined means the same as none:", () => {
     const rare = { refundOn: undefined, reserveForMs: undefined, onStoreFailure: undefined, onNotice: undefined };
     const address = { proxies: undefined, forwardedHeader: undefined, ipv6Prefix: undefined };
     const rules = { rule: "api", by: undefined, cost: 3, reserve: undefined } as const;
-    const gate = new Gate(limiter, { rules, ...options, ...rare, ...address, clock }, face);
+    const gate = new RateLimitMiddleware(limiter, { rules, ...options, ...rare, ...address, clock }, face);
     expect(now(gate.admit(ann)).decided).toMatchObject({ cost: 3, remaining: 6 });
   });
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { fixedWindow, rateLimiter, StoreError, tokenBucket } from "../../src/index.ts";
 import type { Passed } from "../../src/middleware/admission.ts";
-import { Gate } from "../../src/middleware/middleware.ts";
-import type { GateOptions } from "../../src/middleware/middleware-options.ts";
+import { RateLimitMiddleware } from "../../src/middleware/middleware.ts";
+import type { MiddlewareOptions } from "../../src/middleware/middleware-options.ts";
 import type { Notice } from "../../src/middleware/notices.ts";
 import type { Ending, RefundOn } from "../../src/middleware/refund-on.ts";
 import { ManualClock, testLimiter } from "../../src/testing/index.ts";
@@ -100,7 +100,7 @@ describe("a gate", () => {
 });
 
 describe("a reserved cost", () => {
-  const options: GateOptions<keyof typeof rules, TestRequest> = {
+  const options: MiddlewareOptions<keyof typeof rules, TestRequest> = {
     rules: ["api", { rule: "day", reserve: ({ cost = 6 }) => cost }],
   };
 
@@ -162,7 +162,7 @@ describe("a reserved cost", () => {
 describe("a request without a reservation", () => {
   const refusal = expect.objectContaining({ code: "HG_NOT_RESERVED", field: "settle" });
 
-  it.each<[string, GateOptions<keyof typeof rules, TestRequest>]>([
+  it.each<[string, MiddlewareOptions<keyof typeof rules, TestRequest>]>([
     ["of one rule", { rules: "day" }],
     ["of several", { rules: ["day", "api"] }],
     ["that is given back", { rules: "day", refundOn: "5xx" }],
@@ -181,13 +181,13 @@ describe("a request without a reservation", () => {
 });
 
 describe("a request that comes through several gates", () => {
-  type Asked = GateOptions<keyof typeof rules, TestRequest>;
+  type Asked = MiddlewareOptions<keyof typeof rules, TestRequest>;
   const reserving: Asked = { rules: { rule: "day", reserve: 6 } };
 
   /** Sends requests, each an object, through gates of one limiter; answers the admissions of each gate. */
   function gates(...asked: Asked[]) {
     const { limiter, clock } = testLimiter(rules);
-    const each = asked.map((options) => new Gate(limiter, { proxies: 0, clock, ...options }, face));
+    const each = asked.map((options) => new RateLimitMiddleware(limiter, { proxies: 0, clock, ...options }, face));
     const send = async (request: TestRequest) => {
       const admissions: Passed[] = [];
       for (const gate of each) admissions.push(passed(await gate.admit(request)));
@@ -243,7 +243,7 @@ describe("a correction that the store does not take", () => {
     const clock = new ManualClock();
     const store = new SlowStore(clock);
     const notices: Notice[] = [];
-    const gate = new Gate(
+    const gate = new RateLimitMiddleware(
       rateLimiter(rules, { store, clock }),
       { rules: { rule: "day", reserve: 5 }, refundOn: "5xx", proxies: 0, clock, onNotice: (n) => notices.push(n) },
       face,

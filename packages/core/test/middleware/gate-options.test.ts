@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { Gate } from "../../src/middleware/middleware.ts";
-import type { GateOptions } from "../../src/middleware/middleware-options.ts";
+import { RateLimitMiddleware } from "../../src/middleware/middleware.ts";
+import type { MiddlewareOptions } from "../../src/middleware/middleware-options.ts";
 import { testLimiter } from "../../src/testing/index.ts";
 import { refusal } from "../refusal.ts";
 import { rules } from "./gates.ts";
@@ -8,7 +8,9 @@ import { face, type TestRequest } from "./request.ts";
 
 function refusalOf(options: unknown, more?: readonly string[]): { code: string; field: string; message: string } {
   const { limiter } = testLimiter(rules);
-  return refusal(() => new Gate(limiter, options as GateOptions<keyof typeof rules, TestRequest>, face, more));
+  return refusal(
+    () => new RateLimitMiddleware(limiter, options as MiddlewareOptions<keyof typeof rules, TestRequest>, face, more),
+  );
 }
 
 describe("the options of a gate are refused at the start", () => {
@@ -78,7 +80,7 @@ describe("the options of a gate are refused at the start", () => {
   });
 
   it("and so is what is no limiter", () => {
-    const make = () => new Gate({} as never, { rules: "api" }, face);
+    const make = () => new RateLimitMiddleware({} as never, { rules: "api" }, face);
     expect(refusal(make)).toMatchObject({ code: "HG_BAD_OPTION", field: "limiter" });
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { fixedWindow, type Limiter, type OnDecision, rateLimiter } from "../../src/index.ts";
-import { Gate } from "../../src/middleware/middleware.ts";
-import type { GateOptions } from "../../src/middleware/middleware-options.ts";
+import { RateLimitMiddleware } from "../../src/middleware/middleware.ts";
+import type { MiddlewareOptions } from "../../src/middleware/middleware-options.ts";
 import { ManualClock, testLimiter } from "../../src/testing/index.ts";
 import { SlowStore } from "../limiter/slow-store.ts";
 import { SharedStore } from "../reservations/journal.ts";
@@ -18,8 +18,8 @@ describe("a gate over memory", () => {
 
   it("needs no more than the names of its rules", () => {
     const { limiter } = testLimiter(rules);
-    expect(now(new Gate(limiter, "api", face).admit(ann)).headers[0].value).toBe('"api";q=2;w=60');
-    expect(now(new Gate(limiter, ["api", "day"], face).admit(bob)).headers[0].value).toBe(
+    expect(now(new RateLimitMiddleware(limiter, "api", face).admit(ann)).headers[0].value).toBe('"api";q=2;w=60');
+    expect(now(new RateLimitMiddleware(limiter, ["api", "day"], face).admit(bob)).headers[0].value).toBe(
       '"api";q=2;w=60, "day";q=10;w=86400',
     );
   });
@@ -63,7 +63,7 @@ describe("a gate over memory", () => {
 
   it("names a rule in the problem as the headers do", () => {
     const { limiter } = testLimiter({ "tägl\n": fixedWindow("1/d") });
-    const gate = new Gate(limiter, { rules: "tägl\n", proxies: 0 }, face);
+    const gate = new RateLimitMiddleware(limiter, { rules: "tägl\n", proxies: 0 }, face);
     gate.admit(ann);
     const refusal = refused(now(gate.admit(ann)));
     expect(JSON.parse(refusal.body)["violated-policies"]).toEqual(["t%C3%A4gl%0A"]);
@@ -127,18 +127,21 @@ describe("the cost of a request", () => {
     ["cost", { rules: "day", cost: ({ cost }) => cost as number }],
     ["cost", { rules: ["day", "burst"], cost: async ({ cost }) => cost as number }],
     ["reserve", { rules: { rule: "day", reserve: ({ cost }) => cost as number } }],
-  ] satisfies [string, GateOptions<keyof typeof rules, TestRequest>][])("that the %s of %j says", (field, options) => {
-    // A client that could leave it out would pay 1.
-    it.each([Number.NaN, -1, 1.5, "1", undefined, null])(
-      "to be %s is a mistake, and goes through to the program; nothing is charged",
-      async (cost) => {
-        const { gate, limiter } = gateOf(options);
-        const problem = expect.objectContaining({ code: "HG_BAD_COST", field });
-        await expect(async () => gate.admit({ ...ann, cost: cost as number })).rejects.toThrow(problem);
-        expect(limiter.peekSync("day", "ip:1.2.3.4").remaining).toBe(10);
-      },
-    );
-  });
+  ] satisfies [string, MiddlewareOptions<keyof typeof rules, TestRequest>][])(
+    "that the %s of %j says",
+    (field, options) => {
+      // A client that could leave it out would pay 1.
+      it.each([Number.NaN, -1, 1.5, "1", undefined, null])(
+        "to be %s is a mistake, and goes through to the program; nothing is charged",
+        async (cost) => {
+          const { gate, limiter } = gateOf(options);
+          const problem = expect.objectContaining({ code: "HG_BAD_COST", field });
+          await expect(async () => gate.admit({ ...ann, cost: cost as number })).rejects.toThrow(problem);
+          expect(limiter.peekSync("day", "ip:1.2.3.4").remaining).toBe(10);
+        },
+      );
+    },
+  );
 
   it("of more than a limit holds is refused, without a time to come again", () => {
     const { gate } = gateOf({ rules: "day", cost: () => 11 });
@@ -181,7 +184,7 @@ describe("a gate over a store elsewhere", () => {
     const clock = new ManualClock(60_000_000);
     const store = new SlowStore(clock);
     const limiter: Limiter<typeof rules> = rateLimiter(rules, { store, clock });
-    const gate = new Gate(limiter, { rules: ["api", "day"], proxies: 0, clock }, face);
+    const gate = new RateLimitMiddleware(limiter, { rules: ["api", "day"], proxies: 0, clock }, face);
     expect(headersOf(await gate.admit(ann))).toMatchObject({ RateLimit: '"api";r=1;t=60, "day";r=9;t=8640' });
     expect(store.calls).toHaveLength(1);
     await gate.admit(ann);
@@ -192,7 +195,7 @@ describe("a gate over a store elsewhere", () => {
 describe("the warning", () => {
   it("comes over 80 % and stays until below 70 %", () => {
     const { limiter, clock } = testLimiter({ api: fixedWindow("100/m") });
-    const gate = new Gate(limiter, { rules: "api", cost: (r) => r.cost ?? 1, clock, proxies: 0 }, face);
+    const gate = new RateLimitMiddleware(limiter, { rules: "api", cost: (r) => r.cost ?? 1, clock, proxies: 0 }, face);
     const state = (cost: number) => headersOf(now(gate.admit({ ...ann, cost })))["Headgate-State"];
     expect(state(80)).toBeUndefined();
     expect(state(1)).toBe('warning;policy="api"');
@@ -219,7 +222,7 @@ describe("the warning", () => {
 describe("onDecision of the limiter", () => {
   const reserving = { rules: ["api", { rule: "day", reserve: 4 }] } as const;
 
-  it.each<[string, GateOptions<keyof typeof rules, TestRequest>, readonly string[]]>([
+  it.each<[string, MiddlewareOptions<keyof typeof rules, TestRequest>, readonly string[]]>([
     ["one rule", { rules: "api" }, ["api ip:1.2.3.4 1"]],
     ["several", { rules: ["api", "day"] }, ["api ip:1.2.3.4 1", "day ip:1.2.3.4 1"]],
     ["a reservation", reserving, ["api ip:1.2.3.4 1", "day ip:1.2.3.4 4"]],
@@ -232,7 +235,7 @@ describe("onDecision of the limiter", () => {
       const limiter = shared
         ? rateLimiter(rules, { store: new SharedStore(clock), clock, onDecision })
         : rateLimiter(rules, { clock, onDecision });
-      const gate = new Gate(limiter, { proxies: 0, clock, ...options }, face);
+      const gate = new RateLimitMiddleware(limiter, { proxies: 0, clock, ...options }, face);
       expect((await gate.admit({ ...ann })).allowed).toBe(true);
       expect(told).toEqual(expected);
     }

@@ -1,7 +1,7 @@
 import { fixedWindow, gcra, tokenBucket } from "../../src/index.ts";
 import type { Admission, Passed, Refused } from "../../src/middleware/admission.ts";
-import { Gate } from "../../src/middleware/middleware.ts";
-import type { GateOptions } from "../../src/middleware/middleware-options.ts";
+import { RateLimitMiddleware } from "../../src/middleware/middleware.ts";
+import type { MiddlewareOptions } from "../../src/middleware/middleware-options.ts";
 import { testLimiter } from "../../src/testing/index.ts";
 import { face, type TestRequest } from "./request.ts";
 
@@ -9,9 +9,9 @@ export const rules = { api: fixedWindow("2/m"), burst: gcra("1/s", { burst: 5 })
 export const ann: TestRequest = { peer: "1.2.3.4" };
 export const bob: TestRequest = { peer: "5.6.7.8" };
 
-export function gateOf(options: GateOptions<keyof typeof rules, TestRequest>) {
+export function gateOf(options: MiddlewareOptions<keyof typeof rules, TestRequest>) {
   const { limiter, clock } = testLimiter(rules, { startMs: 60_000_000 });
-  return { gate: new Gate(limiter, { proxies: 0, ...options, clock }, face), limiter, clock };
+  return { gate: new RateLimitMiddleware(limiter, { proxies: 0, ...options, clock }, face), limiter, clock };
 }
 
 /** The answer of a gate that needs no promise. */

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import type { By } from "../../src/middleware/identity.ts";
-import { Gate } from "../../src/middleware/middleware.ts";
+import { RateLimitMiddleware } from "../../src/middleware/middleware.ts";
 import type { Notice } from "../../src/middleware/notices.ts";
 import { testLimiter } from "../../src/testing/index.ts";
 import { gateOf, now, rules } from "./gates.ts";
@@ -163,7 +163,7 @@ describe("the user", () => {
   it("must be known to the framework", () => {
     const { limiter } = testLimiter(rules);
     const { peer, header } = face;
-    expect(() => new Gate(limiter, { rules: "api", by: "user" }, { peer, header })).toThrow(
+    expect(() => new RateLimitMiddleware(limiter, { rules: "api", by: "user" }, { peer, header })).toThrow(
       expect.objectContaining({ code: "HG_BAD_OPTION", field: "by" }),
     );
   });

@@ -1,4 +1,4 @@
-import type { Face } from "../../src/middleware/request-adapter.ts";
+import type { RequestAdapter } from "../../src/middleware/request-adapter.ts";
 
 /** A request of no framework. */
 export interface TestRequest {
@@ -8,7 +8,7 @@ export interface TestRequest {
   readonly cost?: number;
 }
 
-export const face: Face<TestRequest> = {
+export const face: RequestAdapter<TestRequest> = {
   peer: ({ peer }) => peer,
   header: ({ headers }, name) => headers?.[name],
   user: ({ user }) => user,

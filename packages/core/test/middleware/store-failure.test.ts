@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Answer, rateLimiter, type Store, StoreError } from "../../src/index.ts";
-import { Gate } from "../../src/middleware/middleware.ts";
-import type { GateOptions } from "../../src/middleware/middleware-options.ts";
+import { RateLimitMiddleware } from "../../src/middleware/middleware.ts";
+import type { MiddlewareOptions } from "../../src/middleware/middleware-options.ts";
 import type { Notice } from "../../src/middleware/notices.ts";
 import { ManualClock } from "../../src/testing/index.ts";
 import { SlowStore } from "../limiter/slow-store.ts";
@@ -10,12 +10,15 @@ import { face, type TestRequest } from "./request.ts";
 
 const gone = new StoreError("HG_STORE_UNREACHABLE", "refused the connection");
 
-function gateOver(store: Store, options: Partial<GateOptions<keyof typeof rules, TestRequest>> = {}) {
+function gateOver(store: Store, options: Partial<MiddlewareOptions<keyof typeof rules, TestRequest>> = {}) {
   const clock = new ManualClock();
   const notices: Notice[] = [];
   const onNotice = (notice: Notice) => notices.push(notice);
   const limiter = rateLimiter(rules, { store, clock });
-  return { gate: new Gate(limiter, { rules: ["api", "day"], proxies: 0, clock, onNotice, ...options }, face), notices };
+  return {
+    gate: new RateLimitMiddleware(limiter, { rules: ["api", "day"], proxies: 0, clock, onNotice, ...options }, face),
+    notices,
+  };
 }
 
 function failing(error: Error): SlowStore {

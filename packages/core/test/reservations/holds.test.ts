@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { cached, fixedWindow, type Limiter, rateLimiter, resilient, type Store, StoreError } from "../../src/index.ts";
-import { Gate } from "../../src/middleware/middleware.ts";
-import type { GateOptions } from "../../src/middleware/middleware-options.ts";
+import { RateLimitMiddleware } from "../../src/middleware/middleware.ts";
+import type { MiddlewareOptions } from "../../src/middleware/middleware-options.ts";
 import type { Notice } from "../../src/middleware/notices.ts";
 import { ManualClock } from "../../src/testing/index.ts";
 import { ann, passed, refused } from "../middleware/gates.ts";
@@ -21,20 +21,24 @@ const key = "ip:1.2.3.4";
 const down = new StoreError("HG_STORE_UNREACHABLE", "is gone");
 const ok = { status: 200, aborted: false };
 const broken = { status: 500, aborted: false };
-const reserving: GateOptions<Name, TestRequest>["rules"] = ["calls", { rule: "tokens", reserve: 60 }];
+const reserving: MiddlewareOptions<Name, TestRequest>["rules"] = ["calls", { rule: "tokens", reserve: 60 }];
 
 /** A process, whose timers run as its own clock is advanced: as long as that stands still it is frozen, or dead. */
 class Process {
   readonly clock: ManualClock;
   readonly notices: Notice[] = [];
   readonly limiter: Limiter<typeof rules>;
-  readonly gate: Gate<typeof rules, TestRequest>;
+  readonly gate: RateLimitMiddleware<typeof rules, TestRequest>;
 
-  constructor(store: Store, now: ManualClock, options: Partial<GateOptions<Name, TestRequest>> = {}) {
+  constructor(store: Store, now: ManualClock, options: Partial<MiddlewareOptions<Name, TestRequest>> = {}) {
     this.clock = new ManualClock(now.now() / 1000);
     this.limiter = rateLimiter(rules, { store, clock: this.clock });
     const onNotice = (notice: Notice): number => this.notices.push(notice);
-    this.gate = new Gate(this.limiter, { rules: reserving, proxies: 0, clock: this.clock, onNotice, ...options }, face);
+    this.gate = new RateLimitMiddleware(
+      this.limiter,
+      { rules: reserving, proxies: 0, clock: this.clock, onNotice, ...options },
+      face,
+    );
   }
 
   async reserve(request: TestRequest = { ...ann }) {
@@ -47,7 +51,7 @@ class World {
   readonly store = new SharedStore(this.clock);
   private readonly alive = new Set<Process>();
 
-  start(options?: Partial<GateOptions<Name, TestRequest>>, store: Store = this.store): Process {
+  start(options?: Partial<MiddlewareOptions<Name, TestRequest>>, store: Store = this.store): Process {
     const process = new Process(store, this.clock, options);
     this.alive.add(process);
     return process;
@@ -88,7 +92,7 @@ describe("a reservation of a process that dies", () => {
     await world.pass(7_000);
     expect(await world.used()).toBe(0);
     expect(await world.used("calls")).toBe(1);
-    expect(world.store.holds.size).toBe(0);
+    expect(world.store.journal.size).toBe(0);
   });
 
   it("is released by the process that comes after it", async () => {
@@ -133,7 +137,7 @@ describe("a reservation of a process that dies", () => {
     await other.limiter.check("minute", key, { cost: 50 });
     await world.pass(20_000);
     expect(await world.used("minute")).toBe(50);
-    expect(world.store.holds.size).toBe(0);
+    expect(world.store.journal.size).toBe(0);
   });
 
   it("gives nothing that was not taken: it died before that", async () => {
@@ -146,14 +150,14 @@ describe("a reservation of a process that dies", () => {
     world.stop(dying);
     await world.pass(70_000);
     expect(await world.used()).toBe(30);
-    expect(world.store.holds.size).toBe(0);
+    expect(world.store.journal.size).toBe(0);
   });
 
   it("gives nothing that was denied", async () => {
     const world = new World();
     const [asking, other] = [world.start(), world.start()];
     await other.limiter.check("tokens", key, { cost: 70 });
-    world.store.holds.remove = async () => {
+    world.store.journal.remove = async () => {
       throw down;
     };
     refused(await asking.gate.admit({ ...ann }));
@@ -196,17 +200,17 @@ describe("a reservation of a process that lives", () => {
     async (_name, used, end) => {
       const world = new World();
       const [running] = [world.start(), world.start()];
-      const { remove } = world.store.holds;
+      const { remove } = world.store.journal;
       const admission = await running.reserve();
-      world.store.holds.remove = async () => {
+      world.store.journal.remove = async () => {
         throw down;
       };
       await end(admission);
-      world.store.holds.remove = remove;
+      world.store.journal.remove = remove;
       world.stop(running);
       await world.pass(70_000);
       expect(await world.used()).toBe(used);
-      expect(world.store.holds.size).toBe(0);
+      expect(world.store.journal.size).toBe(0);
     },
   );
 
@@ -218,7 +222,7 @@ describe("a reservation of a process that lives", () => {
     await admissions[1].ended(broken);
     passed(await running.gate.admit({ peer: "9.9.9.9" }));
     refused(await running.gate.admit({ peer: "9.9.9.9" }));
-    expect(world.store.holds.size).toBe(1);
+    expect(world.store.journal.size).toBe(1);
   });
 
   it("may be settled again as more is known", async () => {
@@ -242,14 +246,14 @@ describe("a reservation of a process that lives", () => {
     const [running] = [world.start(), world.start()];
     const admission = await running.reserve();
     world.store.failure = { error: down };
-    world.store.holds.failure = down;
+    world.store.journal.failure = down;
     await admission.settle(10);
     await world.pass(200_000);
     world.store.failure = undefined;
-    world.store.holds.failure = undefined;
+    world.store.journal.failure = undefined;
     await world.pass(10_000);
     expect(await world.used()).toBe(10);
-    expect(world.store.holds.size).toBe(0);
+    expect(world.store.journal.size).toBe(0);
   });
 });
 
@@ -318,7 +322,7 @@ describe("a journal that fails", () => {
   it("does not fail the request, nor hold it up, and is told of once", async () => {
     const world = new World();
     const running = world.start();
-    world.store.holds.failure = down;
+    world.store.journal.failure = down;
     const admission = await running.reserve();
     await admission.settle(10);
     await world.pass(20_000);
@@ -330,18 +334,18 @@ describe("a journal that fails", () => {
     const world = new World();
     const running = world.start();
     const admission = await running.reserve();
-    world.store.holds.failure = down;
+    world.store.journal.failure = down;
     await admission.settle(10);
-    world.store.holds.failure = undefined;
-    expect(world.store.holds.size).toBe(1);
+    world.store.journal.failure = undefined;
+    expect(world.store.journal.size).toBe(1);
     await world.pass(6_000);
-    expect(world.store.holds.size).toBe(0);
+    expect(world.store.journal.size).toBe(0);
   });
 
   it("is not waited for", async () => {
     const world = new World();
     const running = world.start();
-    world.store.holds.add = () => new Promise(() => {});
+    world.store.journal.add = () => new Promise(() => {});
     await (await running.reserve()).settle(10);
     expect(await world.used()).toBe(10);
   });
@@ -358,9 +362,9 @@ describe("what cannot be read in the journal", () => {
   ])("is dropped: %s", async (text) => {
     const world = new World();
     world.start();
-    await world.store.holds.add({ id: "foreign", text }, 1_000);
+    await world.store.journal.add({ id: "foreign", text }, 1_000);
     await world.pass(10_000);
-    expect(world.store.holds.size).toBe(0);
+    expect(world.store.journal.size).toBe(0);
   });
 });
 
@@ -370,17 +374,17 @@ describe("a gate", () => {
     const running = world.start({ rules: ["calls", "tokens"], refundOn: "5xx" });
     await (await running.reserve()).ended(broken);
     await world.pass(60_000);
-    expect(world.store.holds.calls).toEqual([]);
+    expect(world.store.journal.calls).toEqual([]);
   });
 
   it("looks no more after a store that was closed", async () => {
     const world = new World();
     world.start();
-    world.store.holds.isClosed = true;
+    world.store.journal.isClosed = true;
     await world.pass(10_000);
-    const calls = world.store.holds.calls.length;
+    const calls = world.store.journal.calls.length;
     await world.pass(60_000);
-    expect(world.store.holds.calls.length).toBe(calls);
+    expect(world.store.journal.calls.length).toBe(calls);
   });
 
   it.each([0, 999, 600_001, Number.NaN, "60"])("refuses reserveForMs: %s", (reserveForMs) => {
@@ -428,7 +432,7 @@ describe("over resilient, while the store is gone", () => {
     world.store.failure = undefined;
     await world.pass(100_000);
     expect(await world.used()).toBe(20);
-    expect(world.store.holds.size).toBe(0);
+    expect(world.store.journal.size).toBe(0);
   });
 });
 
@@ -476,7 +480,7 @@ describe("whatever happens to requests and processes", () => {
         world.start(options);
         await world.pass(70_000);
         expect(await world.used("many")).toBe(open.reduce((sum, { cost = 0 }) => sum + cost, 0));
-        expect(world.store.holds.size).toBe(0);
+        expect(world.store.journal.size).toBe(0);
       }),
       { numRuns: 150 },
     );

@@ -2,16 +2,16 @@ import {
   type Action,
   type Answer,
   type ApplyOptions,
-  type Hold,
-  type Holds,
+  type JournalEntry,
   MemoryStore,
   type Operation,
+  type ReservationJournal,
   type Store,
 } from "../../src/index.ts";
 import type { ManualClock } from "../../src/testing/index.ts";
 
 /** A journal as a shared store keeps it. */
-export class Journal implements Holds {
+export class Journal implements ReservationJournal {
   isClosed = false;
   /** What its calls fail with, if anything. */
   failure: Error | undefined;
@@ -27,7 +27,7 @@ export class Journal implements Holds {
     return this.holds.size;
   }
 
-  async add({ id, text }: Hold, forMs: number): Promise<void> {
+  async add({ id, text }: JournalEntry, forMs: number): Promise<void> {
     this.called("add");
     this.holds.set(id, { text, end: this.clock.now() + forMs * 1000 });
   }
@@ -46,7 +46,7 @@ export class Journal implements Holds {
     for (const id of ids) this.holds.delete(id);
   }
 
-  async overdue(most: number): Promise<readonly Hold[]> {
+  async overdue(most: number): Promise<readonly JournalEntry[]> {
     this.called("overdue");
     const now = this.clock.now();
     const overdue = [...this.holds].filter(([, { end }]) => end <= now).map(([id, { text }]) => ({ id, text }));
@@ -62,14 +62,14 @@ export class Journal implements Holds {
 /** A store that outlives the processes that share it. */
 export class SharedStore implements Store {
   readonly clock: ManualClock;
-  readonly holds: Journal;
+  readonly journal: Journal;
   /** What its calls fail with, if anything; `afterwards` when they have been carried out. */
   failure: { readonly error: Error; readonly afterwards?: boolean } | undefined;
   private readonly memory: MemoryStore;
 
   constructor(clock: ManualClock) {
     this.clock = clock;
-    this.holds = new Journal(clock);
+    this.journal = new Journal(clock);
     this.memory = new MemoryStore({ clock, maxIdempotencyKeys: 100_000 });
   }
 

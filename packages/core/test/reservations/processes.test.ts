@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, describe, expect, it } from "vitest";
 import { limitFromSpec, rateLimiter } from "../../src/index.ts";
-import { Gate } from "../../src/middleware/middleware.ts";
+import { RateLimitMiddleware } from "../../src/middleware/middleware.ts";
 import { face } from "../middleware/request.ts";
 import { eventually } from "../servers/eventually.ts";
 import { useRedis } from "../stores/redis/redis.ts";
@@ -28,7 +28,7 @@ async function start() {
   const prefix = redis.newPrefix();
   const rules = { tokens: limitFromSpec(specs.tokens), calls: limitFromSpec(specs.calls) };
   const limiter = rateLimiter(rules, { store: redis.store({ prefix }) });
-  new Gate(limiter, { rules: { rule: "tokens", reserve: 60 }, reserveForMs: FOR_MS, proxies: 0 }, face);
+  new RateLimitMiddleware(limiter, { rules: { rule: "tokens", reserve: 60 }, reserveForMs: FOR_MS, proxies: 0 }, face);
   const holder = await Holder.start(redis.server.url, prefix, specs, options);
   holders.push(holder);
   const used = async (): Promise<[number, number]> => {

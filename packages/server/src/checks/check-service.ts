@@ -1,5 +1,5 @@
 import { type Answer, type ApplyOptions, type Clock, StoreError } from "headgate";
-import { after, all, type Eventually, isPromise } from "headgate/http";
+import { after, all, isPromise, type MaybePromise } from "headgate/http";
 import type { AuditEvent } from "../audit/audit.ts";
 import { fields } from "../config/fields.ts";
 import type { Settings } from "../config/settings.ts";
@@ -84,12 +84,12 @@ class Checks implements CheckService {
     }
   }
 
-  check(request: CheckRequest): Eventually<CheckResult> {
+  check(request: CheckRequest): MaybePromise<CheckResult> {
     // A cost of 0 is a peek.
     return this.ask(request, request.cost === 0 ? "peek" : "take");
   }
 
-  peek(request: CheckRequest): Eventually<CheckResult> {
+  peek(request: CheckRequest): MaybePromise<CheckResult> {
     return this.ask(request, "peek");
   }
 
@@ -120,7 +120,7 @@ class Checks implements CheckService {
     return this.trail.close();
   }
 
-  private ask(request: CheckRequest, action: Asking): Eventually<CheckResult> {
+  private ask(request: CheckRequest, action: Asking): MaybePromise<CheckResult> {
     const started = performance.now();
     requireRequest(request);
     const key = keyOf(request);
@@ -131,7 +131,7 @@ class Checks implements CheckService {
       : this.decide(request, key, action, standing, started);
   }
 
-  private standingOf({ dimension, identifier }: CheckRequest): Eventually<Standing | undefined> {
+  private standingOf({ dimension, identifier }: CheckRequest): MaybePromise<Standing | undefined> {
     return dimension === "user" ? this.options.standings.of(identifier) : undefined;
   }
 
@@ -141,7 +141,7 @@ class Checks implements CheckService {
     action: Asking,
     standing: Standing | undefined,
     started: number,
-  ): Eventually<CheckResult> {
+  ): MaybePromise<CheckResult> {
     const plan = this.plans.of(this.options.catalogue(), request, standing, this.nowMs);
     const asked: Asked = { request, key, action, plan, started };
     const { enforced, consistency } = plan;
@@ -157,7 +157,7 @@ class Checks implements CheckService {
    * Shadow limits are asked one by one, since one that refuses must not keep the others from being charged; and
    * after those that are enforced, for what those refuse would not have been charged here either.
    */
-  private withShadow(asked: Asked, answers: readonly Answer[]): Eventually<CheckResult> {
+  private withShadow(asked: Asked, answers: readonly Answer[]): MaybePromise<CheckResult> {
     const { request, key, plan } = asked;
     if (plan.shadow.length === 0) return this.result(asked, answers, NO_ANSWERS);
     const action = answers.every(({ allowed }) => allowed) ? asked.action : "peek";

@@ -135,11 +135,11 @@ function probesOf({ nodes }: Store): readonly Operation[] {
 
 /** A store that others close. */
 function lent(store: Store): Store {
-  const { clock, bulletin, holds, nodes } = store;
+  const { clock, notifications, journal, nodes } = store;
   return {
     ...(clock && { clock }),
-    ...(bulletin && { bulletin }),
-    ...(holds && { holds }),
+    ...(notifications && { notifications }),
+    ...(journal && { journal }),
     ...(nodes && { nodes }),
     apply: (action, operations, options) => store.apply(action, operations, options),
   };

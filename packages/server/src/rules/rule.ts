@@ -20,7 +20,7 @@ export type Mode = (typeof MODES)[number];
 
 /** What holds while the store of counters fails. */
 export const ON_ERRORS = ["allow", "deny", "local"] as const;
-export type OnError = (typeof ON_ERRORS)[number];
+type OnError = (typeof ON_ERRORS)[number];
 
 /** How near to the store a decision is made: by it, by a local cache of it, or by quota leased from it. */
 export const CONSISTENCIES = ["strict", "cached", "leased"] as const;

@@ -1,7 +1,7 @@
 import { HeadgateError, shown } from "../../errors.ts";
 import { requireOptions } from "../../options.ts";
 import { type Notices, processNotices } from "../notices.ts";
-import type { Face } from "../request-adapter.ts";
+import type { RequestAdapter } from "../request-adapter.ts";
 import { type ForwardedHeader, hops, parseNode } from "./forwarded.ts";
 import { addressText, type IpAddress } from "./ip-address.ts";
 import { type Proxies, requireTrust, type Trust } from "./trusted-proxies.ts";
@@ -39,7 +39,7 @@ const MOST_PEERS = 1_000;
 
 /** Finds out which client a request comes from. */
 export class ClientAddress<Request> {
-  private readonly face: Face<Request>;
+  private readonly face: RequestAdapter<Request>;
   private readonly trust: Trust | undefined;
   private readonly header: ForwardedHeader;
   private readonly ipv6Prefix: number;
@@ -49,7 +49,7 @@ export class ClientAddress<Request> {
   private latest = NO_PEER;
   private readonly peers = new Map<string, Peer>();
 
-  constructor(face: Face<Request>, options: AddressOptions, notices: Notices) {
+  constructor(face: RequestAdapter<Request>, options: AddressOptions, notices: Notices) {
     const { proxies, forwardedHeader = "x-forwarded-for", ipv6Prefix = 64 } = options;
     if (!FORWARDED_HEADERS.includes(forwardedHeader)) {
       throw new HeadgateError(
@@ -150,7 +150,7 @@ const NONE: AddressOptions = Object.freeze({});
 
 /** Makes the `clientAddress` of a framework: what a gate with these options would count a request by. */
 export function clientAddressOf<Request>(
-  faceFor: (options: AddressOptions) => Face<Request>,
+  faceFor: (options: AddressOptions) => RequestAdapter<Request>,
 ): (request: Request, options?: AddressOptions) => string | undefined {
   const known = new WeakMap<AddressOptions, ClientAddress<Request>>();
   return (request, options = NONE) => {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { Face } from "../request-adapter.ts";
+import type { RequestAdapter } from "../request-adapter.ts";
 import { userId } from "../shared/authenticated-user.ts";
 
 /** What Express and its kin add to a request of `node:http`, where there is such a one. */
@@ -10,7 +10,7 @@ interface Seen {
 }
 
 /** A request as it came over the connection: whose word about the client is taken is for the option `proxies`. */
-export const asItCame: Face<IncomingMessage> = {
+export const asItCame: RequestAdapter<IncomingMessage> = {
   peer: (request) => request.socket.remoteAddress,
   header(request, name) {
     const value = request.headers[name];
@@ -23,7 +23,7 @@ export const asItCame: Face<IncomingMessage> = {
  * A request as Express sees it: if the application says by `trust proxy` whose word is taken, `request.ip` is the
  * client.
  */
-export const asExpressSees: Face<IncomingMessage> = {
+export const asExpressSees: RequestAdapter<IncomingMessage> = {
   ...asItCame,
   peer: (request) => (trustsProxy(request) ? (request as Seen).ip : asItCame.peer(request)),
   connection: asItCame.peer,

@@ -10,7 +10,7 @@ import {
   UseGuards,
 } from "@nestjs/common";
 import { HeadgateError, shown } from "../../errors.ts";
-import type { Eventually } from "../../limiter/maybe-promise.ts";
+import type { MaybePromise } from "../../limiter/maybe-promise.ts";
 import type { Rules } from "../../limiter/rules.ts";
 import { stated } from "../../options.ts";
 import type { Passed } from "../admission.ts";
@@ -63,7 +63,7 @@ function guardOf<Request extends NestRequest>(
       super(limiter, rules, { ...options, ...stated(own) });
     }
 
-    override canActivate(context: ExecutionContext): Eventually<boolean> {
+    override canActivate(context: ExecutionContext): MaybePromise<boolean> {
       return (onClass && isDecorated(context.getHandler())) || super.canActivate(context);
     }
   }

@@ -1,21 +1,21 @@
 import { type CanActivate, type ExecutionContext, HttpException } from "@nestjs/common";
 import { HeadgateError, shown } from "../../errors.ts";
 import type { Limiter } from "../../limiter/limiter.ts";
-import { after, type Eventually } from "../../limiter/maybe-promise.ts";
+import { after, type MaybePromise } from "../../limiter/maybe-promise.ts";
 import type { Rules } from "../../limiter/rules.ts";
 import type { Admission, Passed, Refused } from "../admission.ts";
-import { Gate } from "../middleware.ts";
-import { type GateOptions, requireFunction } from "../middleware-options.ts";
+import { RateLimitMiddleware } from "../middleware.ts";
+import { type MiddlewareOptions, requireFunction } from "../middleware-options.ts";
 import { besideBody } from "../shared/fetch-response.ts";
 import { isAbandoned, setHeaders, tellEnd } from "../shared/node-response.ts";
 import { RateLimitException } from "./denied-exception.ts";
 import { faceOf, type NestRequest, type NestResponse, rawOf } from "./nest-http.ts";
 
 /** The rules of a guard. */
-export type GuardRules<Request> = GateOptions<string, Request>["rules"];
+export type GuardRules<Request> = MiddlewareOptions<string, Request>["rules"];
 
 /** Options of `@RateLimit`. */
-export interface RateLimitOptions<Request = NestRequest> extends Omit<GateOptions<string, Request>, "rules"> {
+export interface RateLimitOptions<Request = NestRequest> extends Omit<MiddlewareOptions<string, Request>, "rules"> {
   /**
    * Called for each denied request. It can throw an exception of its own, or send a response with the context, whose
    * status and headers except `Content-Type` are already set. Otherwise the default response is sent.
@@ -34,16 +34,16 @@ const CLIENT_CLOSED_REQUEST = 499;
 
 /** A gate as a guard. */
 export class GateGuard<Request extends NestRequest> implements CanActivate {
-  readonly #gate: Gate<Rules, Request>;
+  readonly #gate: RateLimitMiddleware<Rules, Request>;
   readonly #onDenied: RateLimitOptions<Request>["onDenied"];
 
   constructor(limiter: Limiter, rules: GuardRules<Request>, options: RateLimitOptions<Request>) {
     requireFunction(options.onDenied, "onDenied");
-    this.#gate = new Gate(limiter, { ...options, rules }, faceOf(options.proxies), ["onDenied"]);
+    this.#gate = new RateLimitMiddleware(limiter, { ...options, rules }, faceOf(options.proxies), ["onDenied"]);
     this.#onDenied = options.onDenied;
   }
 
-  canActivate(context: ExecutionContext): Eventually<boolean> {
+  canActivate(context: ExecutionContext): MaybePromise<boolean> {
     if (context.getType() !== "http") {
       throw new HeadgateError("HG_BAD_OPTION", "RateLimit", `limits HTTP only, got ${shown(context.getType())}`);
     }
@@ -72,7 +72,7 @@ export class GateGuard<Request extends NestRequest> implements CanActivate {
     throw new HttpException("nobody waits for this any more", CLIENT_CLOSED_REQUEST);
   }
 
-  #refuse(refused: Refused, context: ExecutionContext): Eventually<never> {
+  #refuse(refused: Refused, context: ExecutionContext): MaybePromise<never> {
     return after(this.#onDenied?.(refused, context), () => {
       throw new RateLimitException(refused);
     });

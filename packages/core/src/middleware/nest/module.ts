@@ -9,9 +9,9 @@ import {
   type ModuleMetadata,
 } from "@nestjs/common";
 import type { Limiter } from "../../limiter/limiter.ts";
-import type { Eventually } from "../../limiter/maybe-promise.ts";
+import type { MaybePromise } from "../../limiter/maybe-promise.ts";
 import type { RuleName, Rules } from "../../limiter/rules.ts";
-import { type GateOptions, requireGateOptions } from "../middleware-options.ts";
+import { type MiddlewareOptions, requireMiddlewareOptions } from "../middleware-options.ts";
 import { isDecorated } from "./decorators.ts";
 import { RateLimitFilter } from "./denied-exception.ts";
 import { GateGuard, type RateLimitOptions } from "./guard.ts";
@@ -24,7 +24,7 @@ export interface RateLimitModuleOptions<R extends Rules = Rules, Request = NestR
   /** A limiter created by `rateLimiter`. */
   readonly limiter: Limiter<R>;
   /** Rules of all routes without a decorator. Default: none. */
-  readonly rules?: GateOptions<NoInfer<RuleName<R>>, Request>["rules"] | undefined;
+  readonly rules?: MiddlewareOptions<NoInfer<RuleName<R>>, Request>["rules"] | undefined;
 }
 
 /** Options that depend on other providers, such as a configuration or a Redis client. */
@@ -70,7 +70,7 @@ Module({})(RateLimitModule);
 
 function commonOf<R extends Rules, Request>(given: RateLimitModuleOptions<R, Request>): Common<R, Request> {
   const { limiter, rules, ...options } = given;
-  requireGateOptions({ rules: [], ...options }, ["onDenied"]);
+  requireMiddlewareOptions({ rules: [], ...options }, ["onDenied"]);
   return { limiter, rules, options };
 }
 
@@ -82,7 +82,7 @@ class EveryRouteGuard implements CanActivate {
     if (rules !== undefined) this.#guard = new GateGuard(limiter, rules, options);
   }
 
-  canActivate(context: ExecutionContext): Eventually<boolean> {
+  canActivate(context: ExecutionContext): MaybePromise<boolean> {
     const isElsewhere = context.getType() !== "http";
     if (
       this.#guard === undefined ||

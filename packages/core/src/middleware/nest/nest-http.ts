@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { type AddressOptions, clientAddressOf } from "../address/client-address.ts";
 import { believesAll, trustsProxy } from "../fastify/fastify-trust.ts";
-import type { Face } from "../request-adapter.ts";
+import type { RequestAdapter } from "../request-adapter.ts";
 import { userId } from "../shared/authenticated-user.ts";
 
 /** A request as both platforms show it: Express hands on Node's own, Fastify wraps it. */
@@ -29,7 +29,7 @@ interface FastifyReply {
 }
 
 /** A request as it came over the connection: whose word about the client is taken is for the option `proxies`. */
-const asItCame: Face<Seen> = {
+const asItCame: RequestAdapter<Seen> = {
   peer: ({ socket }) => socket.remoteAddress,
   header({ headers }, name) {
     const value = headers[name];
@@ -39,7 +39,7 @@ const asItCame: Face<Seen> = {
 };
 
 /** If the platform was told whose word is taken, it knows the client. */
-const asThePlatformSees: Face<Seen> = {
+const asThePlatformSees: RequestAdapter<Seen> = {
   ...asItCame,
   peer: (request) => (platformTrusts(request) ? request.ip : asItCame.peer(request)),
   connection: asItCame.peer,
@@ -47,7 +47,7 @@ const asThePlatformSees: Face<Seen> = {
     request.app === undefined ? believesAll(request) : request.app.get("trust proxy") === true,
 };
 
-export function faceOf(proxies: unknown): Face<Seen> {
+export function faceOf(proxies: unknown): RequestAdapter<Seen> {
   return proxies === undefined ? asThePlatformSees : asItCame;
 }
 

@@ -19,7 +19,7 @@ interface Answered {
  * The requests of the last five minutes that came with an idempotency key, in the order in which they came.
  * Hashes stand for names and requests, as for keys elsewhere, so that long ones take no more room.
  */
-export class AnsweredRequests {
+export class IdempotencyRecords {
   /** How many are kept. */
   size = 0;
   /** How many were forgotten before their time, because others needed the room. */

@@ -16,7 +16,7 @@ import {
   type Store,
 } from "../store.ts";
 import { transact } from "../transact.ts";
-import { AnsweredRequests } from "./idempotency-records.ts";
+import { IdempotencyRecords } from "./idempotency-records.ts";
 import { KeyHash } from "./key-hash.ts";
 import { RuleRows } from "./rule-rows.ts";
 
@@ -56,7 +56,7 @@ export class MemoryStore implements Store {
   private readonly rows = new Map<string, RuleRows[]>();
   /** The limits of the rules that limiters have opened, by counter. */
   private readonly limits = new Map<string, Limit>();
-  private readonly answered: AnsweredRequests;
+  private readonly answered: IdempotencyRecords;
   private readonly out = new Outcome();
   /** Grows whenever the limit of a rule is set, or rows are replaced. */
   version = 0;
@@ -76,7 +76,7 @@ export class MemoryStore implements Store {
     this.clock = clock;
     this.maxKeys = maxKeys;
     this.sweep = sweep;
-    this.answered = new AnsweredRequests(maxIdempotencyKeys, this.hash);
+    this.answered = new IdempotencyRecords(maxIdempotencyKeys, this.hash);
   }
 
   /** For each rule, the number of keys, and the number of checks that found no room and used the shared quota. */

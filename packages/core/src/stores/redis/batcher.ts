@@ -12,7 +12,7 @@ interface Tray {
  * is under way they wait until all sockets that are ready have been read; when none is, only until the code that
  * asks has run, for then waiting longer costs more than it spares.
  */
-export class Outbox {
+export class Batcher {
   private readonly most: number;
   private readonly nodeOf: (request: Request) => string;
   private readonly send: (requests: readonly Request[], node: string) => Promise<void>;

@@ -1,10 +1,10 @@
-import type { Hold, Holds } from "../../reservations/journal.ts";
+import type { JournalEntry, ReservationJournal } from "../../reservations/journal.ts";
 
 /** Runs the script of the journal. */
 export type RunHolds = (keys: readonly string[], args: readonly (string | number)[]) => Promise<unknown>;
 
 /** The journal of holds in Redis. In a cluster all of it is in one slot, which no identity's tag has. */
-export class RedisHolds implements Holds {
+export class RedisJournal implements ReservationJournal {
   private readonly keys: readonly string[];
   private readonly run: RunHolds;
   private readonly now: () => number | "";
@@ -22,7 +22,7 @@ export class RedisHolds implements Holds {
     return this.closed();
   }
 
-  async add({ id, text }: Hold, forMs: number): Promise<void> {
+  async add({ id, text }: JournalEntry, forMs: number): Promise<void> {
     await this.call("add", forMs, id, text);
   }
 
@@ -34,7 +34,7 @@ export class RedisHolds implements Holds {
     await this.call("remove", ...ids);
   }
 
-  async overdue(most: number): Promise<readonly Hold[]> {
+  async overdue(most: number): Promise<readonly JournalEntry[]> {
     const found = await this.call("overdue", most);
     return found.flatMap((id, i) => (i % 2 === 0 ? [{ id, text: found[i + 1] }] : []));
   }

@@ -1,8 +1,8 @@
-import type { Bulletin } from "../notifications.ts";
+import type { Notifications } from "../notifications.ts";
 import { isCluster, type RedisClient } from "./redis-connection.ts";
 
 /** Posts to a channel of Redis. The connection that listens is made when it is needed first. */
-export class RedisBulletin implements Bulletin {
+export class RedisNotifications implements Notifications {
   // Private, so that nobody who prints a store prints the client's password.
   #client: RedisClient;
   #listening: RedisClient | undefined;

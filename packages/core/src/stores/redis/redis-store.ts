@@ -1,19 +1,19 @@
 import { type Clock, requireClock } from "../../clock/clock.ts";
 import { HeadgateError, StoreError, shown } from "../../errors.ts";
 import { requireOptions } from "../../options.ts";
-import type { Holds } from "../../reservations/journal.ts";
+import type { ReservationJournal } from "../../reservations/journal.ts";
 import { Deadlines, type Timed } from "../deadlines.ts";
 import { localClock, localTime, type ServerClock } from "../server-clock.ts";
 import type { Action, Answer, ApplyOptions, Operation, Store, StoreNodes } from "../store.ts";
-import { Outbox } from "./batcher.ts";
+import { Batcher } from "./batcher.ts";
 import { tagOf } from "./key-names.ts";
 import { HOLDS, SHORT } from "./lua-script.ts";
 import { command, isCluster, noteReply, type RedisClient, requireClient, troubleOf } from "./redis-connection.ts";
 import { isClusterDown, isElsewhere, isOfCluster, isRedirection, isScriptMissing, storeError } from "./redis-errors.ts";
-import { RedisHolds } from "./redis-journal.ts";
-import { RedisBulletin } from "./redis-notifications.ts";
+import { RedisJournal } from "./redis-journal.ts";
+import { RedisNotifications } from "./redis-notifications.ts";
 import { RedisServers } from "./redis-servers.ts";
-import { Reply } from "./script-reply.ts";
+import { ScriptReply } from "./script-reply.ts";
 import { NO_TIMES, type Plan, Planner, planOf, type Request, type Times } from "./script-request.ts";
 
 /** Options of `RedisStore`. */
@@ -39,14 +39,14 @@ const OPTIONS: ReadonlySet<string> = new Set(["prefix", "maxBatch", "timeoutMs",
  */
 export class RedisStore implements Store {
   readonly clock: Clock;
-  readonly holds: Holds;
-  readonly bulletin: RedisBulletin;
+  readonly journal: ReservationJournal;
+  readonly notifications: RedisNotifications;
   readonly nodes: StoreNodes;
   private readonly servers: RedisServers;
   private readonly ownClock: Clock | undefined;
   private readonly timeoutMs: number;
   private readonly planner: Planner;
-  private readonly outbox: Outbox;
+  private readonly outbox: Batcher;
   private readonly deadlines: Deadlines;
 
   /**
@@ -65,21 +65,21 @@ export class RedisStore implements Store {
       requireClient(server);
       if (isCluster(server)) requireNoKeyPrefix(server.options.keyPrefix);
     }
-    this.servers = new RedisServers(server, (client) => this.bulletin.use(client));
+    this.servers = new RedisServers(server, (client) => this.notifications.use(client));
     this.nodes = { of: (key) => this.servers.masterOf(`{${tagOf(key)}}`), all: () => this.servers.names };
     this.ownClock = clock;
     this.clock = clock ?? this.servers.clock;
     this.timeoutMs = timeoutMs;
     this.deadlines = new Deadlines(localClock, timeoutMs * 1_000);
     this.planner = new Planner(prefix);
-    this.bulletin = new RedisBulletin(this.servers.client, prefix);
-    this.holds = new RedisHolds(
+    this.notifications = new RedisNotifications(this.servers.client, prefix);
+    this.journal = new RedisJournal(
       prefix,
       (keys, args) => this.runHolds(keys, args),
       () => this.ownClock?.now() ?? "",
       () => this.servers.isClosed,
     );
-    this.outbox = new Outbox(
+    this.outbox = new Batcher(
       maxBatch,
       ({ keys: [key] }) => this.servers.nodeOf(key),
       (requests, node) => this.send(requests, node),
@@ -110,7 +110,7 @@ export class RedisStore implements Store {
 
   private async prepare(server: RedisClient): Promise<void> {
     const sent = localTime();
-    const reply = new Reply(await run(server, planOf([], NO_TIMES, true), [], 0));
+    const reply = new ScriptReply(await run(server, planOf([], NO_TIMES, true), [], 0));
     this.servers.clockOf(this.servers.nameOf(server)).learn(reply.time, sent, localTime());
     // Whoever may not load a script gets it with the first call.
     await server.call("script", "LOAD", SHORT.text).catch(() => {});
@@ -119,7 +119,7 @@ export class RedisStore implements Store {
   /** Sends pending requests and closes the connections that the store opened. */
   async close(): Promise<void> {
     this.outbox.flush();
-    this.bulletin.close();
+    this.notifications.close();
     await this.servers.close();
   }
 
@@ -197,7 +197,7 @@ export class RedisStore implements Store {
     const { client } = this.servers;
     const { server, declared } = this.servers.route(keys, requests.length, hasMoved);
     const sent = localTime();
-    const reply = new Reply(await run(server, planOf(requests, times, declared > 0), keys, declared));
+    const reply = new ScriptReply(await run(server, planOf(requests, times, declared > 0), keys, declared));
     // A cluster's client may have followed a redirection: then it is the time of another node.
     if (server !== client || !isCluster(client)) this.servers.clockOf(node).learn(reply.time, sent, localTime());
     noteReply(client);
@@ -218,7 +218,7 @@ export class RedisStore implements Store {
     });
   }
 
-  private settle(requests: readonly Request[], reply: Reply, node: string, due: number): void {
+  private settle(requests: readonly Request[], reply: ScriptReply, node: string, due: number): void {
     for (const request of requests) {
       const answers = reply.next(request);
       if (!(answers instanceof Error)) request.resolve(answers);

@@ -9,7 +9,7 @@ const CONFLICT = 2;
 const REPEATED = 4;
 
 /** What frame.lua answered, read from front to back. */
-export class Reply {
+export class ScriptReply {
   /** The server's clock when it decided the batch, in microseconds. */
   readonly time: number;
   private readonly bytes: DataView;

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Stat } from "node-zookeeper-client";
 import { localTime } from "../server-clock.ts";
-import { Contested } from "./contended-znodes.ts";
+import { ContendedZnodes } from "./contended-znodes.ts";
 import type { KnownZnodes, Seen } from "./known-znodes.ts";
-import type { LeaderTime } from "./leader-clock.ts";
-import type { Asked } from "./pending-request.ts";
+import type { LeaderClock } from "./leader-clock.ts";
+import type { PendingRequest } from "./pending-request.ts";
 import { dig } from "./tombstones.ts";
-import { type Change, Draft } from "./transaction-draft.ts";
+import { type Change, TransactionDraft } from "./transaction-draft.ts";
 import { contentsOf } from "./znode-contents.ts";
 import { ANY_VERSION, type Connection, type Step } from "./zookeeper-connection.ts";
 import { isConflict, isMissing, storeError } from "./zookeeper-errors.ts";
@@ -21,15 +21,15 @@ const LONGEST_WAIT_MS = 8;
  * Decides requests by compare-and-set: what the znodes held, the algorithm's answer to that, and a write which
  * ZooKeeper does only if they still have the same versions. Else it is another round.
  */
-export class Rounds {
-  readonly contested = new Contested();
+export class CompareAndSet {
+  readonly contested = new ContendedZnodes();
   private readonly connection: Connection;
   private readonly known: KnownZnodes;
-  private readonly time: LeaderTime;
+  private readonly time: LeaderClock;
   /** Writes something, to learn the time. */
   private readonly askTime: () => Promise<void>;
 
-  constructor(connection: Connection, known: KnownZnodes, time: LeaderTime, askTime: () => Promise<void>) {
+  constructor(connection: Connection, known: KnownZnodes, time: LeaderClock, askTime: () => Promise<void>) {
     this.connection = connection;
     this.known = known;
     this.time = time;
@@ -37,7 +37,7 @@ export class Rounds {
   }
 
   /** Settles all of them, whatever happens. */
-  async decide(requests: readonly Asked[]): Promise<void> {
+  async decide(requests: readonly PendingRequest[]): Promise<void> {
     const begun = localTime();
     try {
       if (!this.time.isKnown) await this.askTime();
@@ -58,9 +58,9 @@ export class Rounds {
   }
 
   /** Whether they are settled. */
-  private async play(requests: readonly Asked[], begun: number): Promise<boolean> {
+  private async play(requests: readonly PendingRequest[], begun: number): Promise<boolean> {
     const seen = await this.look(requests[0].places);
-    const draft = new Draft(seen, this.time.now());
+    const draft = new TransactionDraft(seen, this.time.now());
     const outcomes = requests.map(({ question }) => draft.decide(question));
     const settle = (): true => {
       for (const [i, request] of requests.entries()) request.settle(outcomes[i]);
@@ -101,7 +101,7 @@ export class Rounds {
   }
 
   /** Whether it counts: whether nobody was quicker, and the leader came to it in time. */
-  private async write(draft: Draft, requests: readonly Asked[]): Promise<boolean> {
+  private async write(draft: TransactionDraft, requests: readonly PendingRequest[]): Promise<boolean> {
     const voidFrom = Math.min(
       ...requests.map(({ due, question }) => Math.min(question.voidFrom, this.time.voidFrom(due))),
     );

@@ -14,7 +14,7 @@ const MOST = 10_000;
  * again and again than those who have to read it first: so it stands back for a moment each time. Who comes back to
  * one later reads it first, for that costs less than a write in vain.
  */
-export class Contested {
+export class ContendedZnodes {
   /** How often another was quicker. */
   conflicts = 0;
   private readonly until = new Map<string, number>();

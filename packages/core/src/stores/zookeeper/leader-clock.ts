@@ -12,7 +12,7 @@ const KEPT_FOR = 30_000_000;
  * The time of the server that leads the ensemble, which it puts on everything that is written. So the processes that
  * share a store agree on the time, whatever their own clocks say.
  */
-export class LeaderTime {
+export class LeaderClock {
   readonly clock: Clock;
   private readonly leader = new ServerClock();
   private readonly own: Clock | undefined;

@@ -14,7 +14,7 @@ export interface Question {
 }
 
 /** A request under way. */
-export class Asked implements Timed {
+export class PendingRequest implements Timed {
   before: Timed | undefined;
   after: Timed | undefined;
   readonly question: Question;
@@ -24,14 +24,14 @@ export class Asked implements Timed {
   readonly due: number;
   /** Whether nobody waits for it any more. */
   isOver = false;
-  private readonly end: (asked: Asked) => void;
+  private readonly end: (asked: PendingRequest) => void;
   private readonly resolve: (answers: readonly Answer[]) => void;
   private readonly reject: (error: Error) => void;
 
   constructor(
     question: Question,
     due: number,
-    end: (asked: Asked) => void,
+    end: (asked: PendingRequest) => void,
     resolve: (answers: readonly Answer[]) => void,
     reject: (error: Error) => void,
   ) {

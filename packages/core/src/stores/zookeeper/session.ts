@@ -6,7 +6,7 @@ import { unreachable } from "./zookeeper-errors.ts";
 
 export type Done<T> = (error: unknown, value: T) => void;
 
-export interface LinkOptions {
+export interface SessionOptions {
   readonly sessionTimeoutMs: number;
   /** How long a server may be silent while it is asked something, in milliseconds. */
   readonly silenceMs: number;
@@ -22,10 +22,10 @@ export interface LinkOptions {
  * connects again by itself with half a reply in its buffer, and lets an error that it does not know out of the
  * socket's handler: so its socket is taken out of its hands, and each client serves once.
  */
-export class Link {
+export class Session {
   // Private, because both hold the password.
   readonly #client: Client;
-  readonly #options: LinkOptions;
+  readonly #options: SessionOptions;
   private readonly calls = new Set<(error: StoreError) => void>();
   private readonly watchdog: NodeJS.Timeout;
   private socket: Socket | undefined;
@@ -35,7 +35,7 @@ export class Link {
   private heard = localTime();
   private askedFirst = 0;
 
-  constructor(server: string, options: LinkOptions) {
+  constructor(server: string, options: SessionOptions) {
     this.#options = options;
     const { sessionTimeoutMs, silenceMs, auth } = options;
     this.#client = createClient(server, { sessionTimeout: sessionTimeoutMs, retries: 0 });

@@ -13,7 +13,7 @@ import { refusalOf, tooLate } from "./zookeeper-errors.ts";
 const LONGEST_TEXT = 1_000_000;
 
 /** What some requests make of the znodes that they need, if nobody else changes those meanwhile. */
-export class Draft {
+export class TransactionDraft {
   readonly seen: ReadonlyMap<string, Seen>;
   private readonly now: number;
   private readonly rows = new Map<string, DraftRow>();

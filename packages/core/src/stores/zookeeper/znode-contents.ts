@@ -2,7 +2,7 @@ import type { Stat } from "node-zookeeper-client";
 import type { Limit } from "../../limits/limit.ts";
 import { IDEMPOTENCY_WINDOW } from "../idempotency.ts";
 import type { Answer } from "../store.ts";
-import type { LeaderTime } from "./leader-clock.ts";
+import type { LeaderClock } from "./leader-clock.ts";
 import { refusalOf } from "./zookeeper-errors.ts";
 
 /** The answers to a request with an idempotency key. */
@@ -75,7 +75,7 @@ export function graveText(grave: string): Buffer {
 }
 
 /** Reads what a znode says, as far as it counts. */
-export function contentsOf(path: string, data: Buffer | undefined, stat: Stat, time: LeaderTime): Contents {
+export function contentsOf(path: string, data: Buffer | undefined, stat: Stat, time: LeaderClock): Contents {
   const text = parsed(data);
   // The client takes version 0 for any, so nothing of ours has it.
   if (text === undefined || stat.version === 0)

@@ -1,10 +1,10 @@
-import type { Asked } from "./pending-request.ts";
+import type { PendingRequest } from "./pending-request.ts";
 
 /** So many requests are decided together at the most. */
 const MOST_TOGETHER = 1_000;
 
 interface Waiting {
-  readonly asked: Asked;
+  readonly asked: PendingRequest;
   /** In how many lanes it has not come to its turn yet. */
   lanesAhead: number;
 }
@@ -14,16 +14,16 @@ interface Waiting {
  * need no other znode are decided together, as many as have come; one that needs several waits for its turn in all
  * of their lanes. It enters them in one go, so that no two requests wait for each other.
  */
-export class Lanes {
+export class ZnodeQueues {
   private readonly lanes = new Map<string, Waiting[]>();
-  private readonly decide: (requests: readonly Asked[]) => Promise<void>;
+  private readonly decide: (requests: readonly PendingRequest[]) => Promise<void>;
   private idle: (() => void) | undefined;
 
-  constructor(decide: (requests: readonly Asked[]) => Promise<void>) {
+  constructor(decide: (requests: readonly PendingRequest[]) => Promise<void>) {
     this.decide = decide;
   }
 
-  add(asked: Asked): void {
+  add(asked: PendingRequest): void {
     const waiting = { asked, lanesAhead: asked.places.length };
     for (const place of asked.places) {
       const lane = this.lanes.get(place);
@@ -72,7 +72,7 @@ export class Lanes {
     if (first.lanesAhead === 0) this.run([first.asked], first.asked.places);
   }
 
-  private run(requests: readonly Asked[], places: readonly string[]): void {
+  private run(requests: readonly PendingRequest[], places: readonly string[]): void {
     void this.decide(requests).finally(() => {
       for (const place of places) this.advanceSoon(place);
     });

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { KnownZnodes } from "./known-znodes.ts";
-import { type LeaderTime, timeOf } from "./leader-clock.ts";
+import { type LeaderClock, timeOf } from "./leader-clock.ts";
 import { clear, graveData, graveIn } from "./tombstones.ts";
 import { contentsOf, graveText } from "./znode-contents.ts";
 import type { Places } from "./znode-names.ts";
@@ -21,9 +21,9 @@ export class Sweeper {
   private readonly connection: Connection;
   private readonly known: KnownZnodes;
   private readonly places: Places;
-  private readonly time: LeaderTime;
+  private readonly time: LeaderClock;
 
-  constructor(connection: Connection, known: KnownZnodes, places: Places, time: LeaderTime) {
+  constructor(connection: Connection, known: KnownZnodes, places: Places, time: LeaderClock) {
     this.connection = connection;
     this.known = known;
     this.places = places;

@@ -1,5 +1,5 @@
 import { ACL, type Client, Id, Permission, type Stat } from "node-zookeeper-client";
-import { type Done, Link } from "./session.ts";
+import { type Done, Session } from "./session.ts";
 import { parentsOf } from "./znode-names.ts";
 import { isConflict, isMissing, unreachable } from "./zookeeper-errors.ts";
 
@@ -46,7 +46,7 @@ export class Connection {
   private next: number;
   private failures = 0;
   private trouble = "it was not tried yet";
-  private link: Link | undefined;
+  private link: Session | undefined;
   private isOpen = false;
   private pause: NodeJS.Timeout | undefined;
   private ended: (() => void) | undefined;
@@ -168,7 +168,7 @@ export class Connection {
   private open(): void {
     const server = this.servers[this.next % this.servers.length];
     this.next += 1;
-    this.link = new Link(server, {
+    this.link = new Session(server, {
       ...this.#options,
       onOpen: () => {
         this.isOpen = true;

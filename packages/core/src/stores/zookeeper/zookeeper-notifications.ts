@@ -1,4 +1,4 @@
-import type { Bulletin } from "../notifications.ts";
+import type { Notifications } from "../notifications.ts";
 import type { Places } from "./znode-names.ts";
 import { ANY_VERSION, type Connection } from "./zookeeper-connection.ts";
 
@@ -12,7 +12,7 @@ interface Topic {
 }
 
 /** A topic is a znode that holds the last text, and is watched. Texts that come quickly one after the other may be skipped. */
-export class ZooKeeperBulletin implements Bulletin {
+export class ZooKeeperNotifications implements Notifications {
   private readonly topics = new Map<string, Topic>();
   private readonly connection: () => Connection;
   private readonly places: Places;

@@ -1,7 +1,7 @@
 import type { Clock } from "../../clock/clock.ts";
 import { Deadlines } from "../deadlines.ts";
 import { fingerprint, IDEMPOTENCY_WINDOW } from "../idempotency.ts";
-import type { Bulletin } from "../notifications.ts";
+import type { Notifications } from "../notifications.ts";
 import { digest } from "../redis/key-names.ts";
 import { localClock, localTime } from "../server-clock.ts";
 import {
@@ -13,16 +13,16 @@ import {
   type Rule,
   type Store,
 } from "../store.ts";
-import { Rounds } from "./compare-and-set.ts";
+import { CompareAndSet } from "./compare-and-set.ts";
 import { KnownZnodes } from "./known-znodes.ts";
-import { LeaderTime } from "./leader-clock.ts";
-import { Asked, type Question } from "./pending-request.ts";
+import { LeaderClock } from "./leader-clock.ts";
+import { PendingRequest, type Question } from "./pending-request.ts";
 import { Places } from "./znode-names.ts";
-import { Lanes } from "./znode-queues.ts";
+import { ZnodeQueues } from "./znode-queues.ts";
 import { Sweeper } from "./znode-sweeper.ts";
 import { ANY_VERSION, Connection } from "./zookeeper-connection.ts";
 import { closed, isMissing, storeError } from "./zookeeper-errors.ts";
-import { ZooKeeperBulletin } from "./zookeeper-notifications.ts";
+import { ZooKeeperNotifications } from "./zookeeper-notifications.ts";
 import { readOptions, type Settings, type ZooKeeperStoreOptions } from "./zookeeper-options.ts";
 
 /** A server that is asked something may be silent for so long, or for the time that a request has if that is longer. */
@@ -45,20 +45,20 @@ export interface ZooKeeperStats {
  */
 export class ZooKeeperStore implements Store {
   readonly clock: Clock;
-  readonly bulletin: Bulletin;
+  readonly notifications: Notifications;
   // Private, because it holds the password.
   readonly #settings: Settings;
-  private readonly time: LeaderTime;
+  private readonly time: LeaderClock;
   private readonly places: Places;
   private readonly known = new KnownZnodes();
   private readonly connection: Connection;
-  private readonly board: ZooKeeperBulletin;
-  private readonly rounds: Rounds;
-  private readonly lanes: Lanes;
+  private readonly board: ZooKeeperNotifications;
+  private readonly rounds: CompareAndSet;
+  private readonly lanes: ZnodeQueues;
   private readonly sweeper: Sweeper;
   private readonly deadlines: Deadlines;
   private readonly sweeps: NodeJS.Timeout | undefined;
-  private readonly ended = (asked: Asked): void => {
+  private readonly ended = (asked: PendingRequest): void => {
     this.deadlines.delete(asked);
   };
   private asking: Promise<void> | undefined;
@@ -69,20 +69,20 @@ export class ZooKeeperStore implements Store {
     const settings = readOptions(servers, options);
     this.#settings = settings;
     const { root, timeoutMs, sessionTimeoutMs, auth, purgeEveryMs } = settings;
-    this.time = new LeaderTime(settings.clock);
+    this.time = new LeaderClock(settings.clock);
     this.clock = this.time.clock;
     this.places = new Places(root);
     this.deadlines = new Deadlines(localClock, timeoutMs * 1_000);
-    this.board = new ZooKeeperBulletin(() => this.connection, this.places);
-    this.bulletin = this.board;
+    this.board = new ZooKeeperNotifications(() => this.connection, this.places);
+    this.notifications = this.board;
     this.connection = new Connection(settings.servers, {
       sessionTimeoutMs,
       silenceMs: Math.max(SILENCE_MS, timeoutMs),
       auth,
       onOpen: () => this.begin(),
     });
-    this.rounds = new Rounds(this.connection, this.known, this.time, () => this.askTime());
-    this.lanes = new Lanes((requests) => this.decide(requests));
+    this.rounds = new CompareAndSet(this.connection, this.known, this.time, () => this.askTime());
+    this.lanes = new ZnodeQueues((requests) => this.decide(requests));
     this.sweeper = new Sweeper(this.connection, this.known, this.places, this.time);
     if (purgeEveryMs > 0)
       this.sweeps = setInterval(() => void this.sweepInTurn().catch(() => {}), purgeEveryMs).unref();
@@ -97,7 +97,7 @@ export class ZooKeeperStore implements Store {
     if (operations.length === 0) return Promise.resolve([]);
     return new Promise((resolve, reject) => {
       const due = localTime() + this.#settings.timeoutMs * 1_000;
-      const asked = new Asked(this.question(action, operations, options), due, this.ended, resolve, reject);
+      const asked = new PendingRequest(this.question(action, operations, options), due, this.ended, resolve, reject);
       this.deadlines.add(asked);
       this.lanes.add(asked);
     });
@@ -161,7 +161,7 @@ export class ZooKeeperStore implements Store {
   }
 
   /** Requests wait for the first connection, and for no later one. */
-  private async decide(requests: readonly Asked[]): Promise<void> {
+  private async decide(requests: readonly PendingRequest[]): Promise<void> {
     if (!this.connection.isConnected) await this.connection.first;
     await this.rounds.decide(requests);
   }

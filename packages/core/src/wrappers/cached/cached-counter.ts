@@ -4,12 +4,12 @@ import type { MemoryStore } from "../../stores/memory/memory-store.ts";
 import type { RuleRows } from "../../stores/memory/rule-rows.ts";
 import type { Rule } from "../../stores/store.ts";
 import { KnownQuotas } from "./known-quotas.ts";
-import { Denials } from "./remembered-denials.ts";
+import { RememberedDenials } from "./remembered-denials.ts";
 import type { Delta, DeltaHome } from "./write-behind.ts";
 
 /** What this process knows of one counter: what it admitted itself, what the store said, and what the store is still to be told. */
 export class CachedCounter implements DeltaHome {
-  readonly denials: Denials;
+  readonly denials: RememberedDenials;
   readonly quotas: KnownQuotas;
   readonly deltas = new Map<string, Delta>();
   readonly inFlight = new Map<string, number>();
@@ -24,7 +24,7 @@ export class CachedCounter implements DeltaHome {
     this.rule = rule;
     this.own = own;
     this.rows = own.rowsOf(rule, rule.limit);
-    this.denials = new Denials(maxKeys);
+    this.denials = new RememberedDenials(maxKeys);
     this.quotas = new KnownQuotas(maxKeys);
   }
 

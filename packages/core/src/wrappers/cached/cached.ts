@@ -2,7 +2,7 @@ import type { Clock } from "../../clock/clock.ts";
 import { SystemClock } from "../../clock/system-clock.ts";
 import { HeadgateError, StoreError, shown } from "../../errors.ts";
 import { sameLimit } from "../../limits/limit.ts";
-import type { Holds } from "../../reservations/journal.ts";
+import type { ReservationJournal } from "../../reservations/journal.ts";
 import { MemoryStore } from "../../stores/memory/memory-store.ts";
 import {
   type Action,
@@ -19,7 +19,7 @@ import { CachedCounter } from "./cached-counter.ts";
 import { type CachedOptions, readCachedOptions } from "./cached-options.ts";
 import type { CachedStats } from "./cached-stats.ts";
 import type { Denial } from "./remembered-denials.ts";
-import { StoreLink } from "./timed-store.ts";
+import { TimedStore } from "./timed-store.ts";
 import { land, takeOff, WriteBehind } from "./write-behind.ts";
 
 /** How many denials each flush looks at, to forget those that are over. */
@@ -49,14 +49,14 @@ export class CachedStore implements Store {
   /** Denials and delays go by this process's time: the store's may be corrected, and what was told must hold. */
   private readonly timers: Clock;
   /** Those of the store: what is reserved has an idempotency key, and goes there at once. */
-  readonly holds?: Holds;
+  readonly journal?: ReservationJournal;
   private readonly store: Store;
   private readonly flushMs: number;
   private readonly refresh: number;
   private readonly confirm: boolean;
   private readonly maxKeys: number;
   private readonly read: boolean;
-  private readonly link: StoreLink;
+  private readonly link: TimedStore;
   private readonly writeBehind: WriteBehind;
   /** What this process let in itself: that alone must fit into the limit, whatever the store will say. */
   private readonly own: MemoryStore;
@@ -70,7 +70,7 @@ export class CachedStore implements Store {
   constructor(store: Store, options: CachedOptions) {
     const { flushMs, refreshMs, confirm, maxPending, maxKeys, read, clock } = readCachedOptions(options);
     this.store = store;
-    if (store.holds !== undefined) this.holds = store.holds;
+    if (store.journal !== undefined) this.journal = store.journal;
     this.clock = store.clock ?? clock ?? new SystemClock();
     this.timers = clock ?? quietClock();
     this.flushMs = flushMs;
@@ -78,7 +78,7 @@ export class CachedStore implements Store {
     this.refresh = refreshMs * 1000;
     this.maxKeys = maxKeys;
     this.read = read;
-    this.link = new StoreLink(store, this.timers);
+    this.link = new TimedStore(store, this.timers);
     this.own = new MemoryStore({ clock: this.clock, maxKeys });
     this.arrivals = new ArrivalRate(this.timers.now());
     this.decidedHere = new ArrivalRate(this.timers.now());

@@ -2,7 +2,7 @@
 const SPAN = 5_000_000;
 
 /** The largest of the latest values. */
-export class RecentWorst {
+export class RecentMaximum {
   private worst = 0;
   private worstBefore = 0;
   private since: number;

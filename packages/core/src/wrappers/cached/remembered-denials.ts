@@ -36,7 +36,7 @@ const STEPS_PER_DENIAL = 2;
  * Who is limited, and until when. If there are more than `maxKeys`, those who were limited first are forgotten:
  * they are let in until the store says it again.
  */
-export class Denials {
+export class RememberedDenials {
   private readonly byKey = new Map<string, KnownDenial>();
   private readonly maxKeys: number;
   /** Goes round and round; a map's iterator stays good while entries come and go. */

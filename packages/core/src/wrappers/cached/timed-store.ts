@@ -1,6 +1,6 @@
 import type { Clock } from "../../clock/clock.ts";
 import type { Action, Answer, ApplyOptions, Operation, Store } from "../../stores/store.ts";
-import { RecentWorst } from "./recent-maximum.ts";
+import { RecentMaximum } from "./recent-maximum.ts";
 
 /** The weight of the latest round trip in the mean. */
 const LATEST = 0.1;
@@ -9,11 +9,11 @@ const LATEST = 0.1;
 const RECENTLY = 100_000;
 
 /** The way to the store: asks it, takes the time, and knows whether it fails. */
-export class StoreLink {
+export class TimedStore {
   /** How long the latest answer took, and answers take on the whole, in microseconds. */
   roundTrip = 0;
   meanRoundTrip: number | undefined;
-  readonly worstRoundTrip: RecentWorst;
+  readonly worstRoundTrip: RecentMaximum;
   private readonly store: Store;
   /** This process's own: the store's may be corrected while a call is under way. */
   private readonly clock: Clock;
@@ -26,7 +26,7 @@ export class StoreLink {
   constructor(store: Store, clock: Clock) {
     this.store = store;
     this.clock = clock;
-    this.worstRoundTrip = new RecentWorst(clock.now());
+    this.worstRoundTrip = new RecentMaximum(clock.now());
   }
 
   get failing(): boolean {

@@ -3,8 +3,8 @@ import { StoreError } from "../../errors.ts";
 import type { Limit } from "../../limits/limit.ts";
 import { windowEnd } from "../../limits/window-end.ts";
 import { type Answer, limitOf, type Operation, type Rule } from "../../stores/store.ts";
-import { RecentWorst } from "./recent-maximum.ts";
-import type { StoreLink } from "./timed-store.ts";
+import { RecentMaximum } from "./recent-maximum.ts";
+import type { TimedStore } from "./timed-store.ts";
 
 /** Units that were let in here, and that the store has not been told of. */
 export interface Delta {
@@ -62,7 +62,7 @@ export class WriteBehind {
   failedFlushes = 0;
   /** By how much the latest timer fired late, in microseconds; and the recent ones at worst. */
   timerLag = 0;
-  readonly worstTimerLag: RecentWorst;
+  readonly worstTimerLag: RecentMaximum;
   readonly dropped: { -readonly [Reason in keyof DroppedUnits]: number } = {
     closed: 0,
     unconfirmed: 0,
@@ -70,7 +70,7 @@ export class WriteBehind {
     refused: 0,
     unwritten: 0,
   };
-  private readonly link: StoreLink;
+  private readonly link: TimedStore;
   private readonly clock: Clock;
   private readonly options: WriteBehindOptions;
   private readonly waiting = new Set<Delta>();
@@ -80,11 +80,11 @@ export class WriteBehind {
   private probing: Promise<boolean> | undefined;
   private ended = false;
 
-  constructor(link: StoreLink, clock: Clock, options: WriteBehindOptions) {
+  constructor(link: TimedStore, clock: Clock, options: WriteBehindOptions) {
     this.link = link;
     this.clock = clock;
     this.options = options;
-    this.worstTimerLag = new RecentWorst(options.timers.now());
+    this.worstTimerLag = new RecentMaximum(options.timers.now());
   }
 
   get pendingUnits(): number {

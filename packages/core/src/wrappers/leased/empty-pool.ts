@@ -1,5 +1,5 @@
 /** What is known of a pool that refuses: so that nobody asks it in vain. Times are those of our clock. */
-export class Shutter {
+export class EmptyPool {
   /** So many units and more are refused, until then. */
   private from = Number.POSITIVE_INFINITY;
   private end = Number.NEGATIVE_INFINITY;

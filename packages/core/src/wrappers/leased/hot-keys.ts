@@ -1,18 +1,18 @@
-import type { Tempo } from "./store-latency.ts";
+import type { StoreLatency } from "./store-latency.ts";
 
 /** How long a generation of counts lasts, in microseconds, where the store is quick. */
 const GENERATION = 1_000_000;
 const MOST_KEYS = 20_000;
 
 /** Which keys come often, for this store. Counts of the last second or two, of a bounded number of keys. */
-export class Heat {
+export class HotKeys {
   private young = new Map<string, number>();
   private old = new Map<string, number>();
   private since = 0;
   private readonly hot: number;
-  private readonly tempo: Tempo;
+  private readonly tempo: StoreLatency;
 
-  constructor(hot: number, tempo: Tempo) {
+  constructor(hot: number, tempo: StoreLatency) {
     this.hot = hot;
     this.tempo = tempo;
   }

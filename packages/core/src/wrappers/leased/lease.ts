@@ -2,13 +2,13 @@ import { StoreError } from "../../errors.ts";
 import { type Limit, sameLimit } from "../../limits/limit.ts";
 import type { Answer, LeaseView } from "../../stores/store.ts";
 import type { BatchSize } from "./batch-size.ts";
-import { Shutter } from "./empty-pool.ts";
+import { EmptyPool } from "./empty-pool.ts";
 import { LeaseAnswer } from "./lease-answer.ts";
 import type { Settings } from "./leased-options.ts";
 import type { Counts } from "./leased-stats.ts";
 import type { Pool } from "./pool.ts";
-import type { Bank, Granted } from "./pool-client.ts";
-import { costOf, Line, type Waiter } from "./waiting-requests.ts";
+import type { Granted, PoolClient } from "./pool-client.ts";
+import { costOf, type Waiter, WaitingRequests } from "./waiting-requests.ts";
 
 /** A reply comes within so many microseconds, if nothing holds it up. */
 const QUICK_REPLY = 5_000;
@@ -41,7 +41,7 @@ export class Lease {
   usedAt: number;
   /** Whether nobody will pay from it any more. */
   isLeft = false;
-  readonly shutter = new Shutter();
+  readonly shutter = new EmptyPool();
   private held = 0;
   /** From then on what is held is worth nothing. */
   private deadline = Number.NEGATIVE_INFINITY;
@@ -60,12 +60,12 @@ export class Lease {
   private isAsking = false;
   /** Resolves when the last question to the pool is answered. */
   private asked: Promise<void> = Promise.resolve();
-  private readonly line = new Line();
-  private readonly bank: Bank;
+  private readonly line = new WaitingRequests();
+  private readonly bank: PoolClient;
   private readonly size: BatchSize;
   private readonly around: Surroundings;
 
-  constructor(limit: Limit, pool: Pool, bank: Bank, size: BatchSize, around: Surroundings) {
+  constructor(limit: Limit, pool: Pool, bank: PoolClient, size: BatchSize, around: Surroundings) {
     this.limit = limit;
     this.pool = pool;
     this.bank = bank;

@@ -1,34 +1,34 @@
 import type { Limit } from "../../limits/limit.ts";
 import { counterOf, type Rule } from "../../stores/store.ts";
-import { Heat } from "./hot-keys.ts";
+import { HotKeys } from "./hot-keys.ts";
 import type { Lease } from "./lease.ts";
 import type { Settings } from "./leased-options.ts";
 import { type Pool, poolOf } from "./pool.ts";
-import type { Tempo } from "./store-latency.ts";
+import type { StoreLatency } from "./store-latency.ts";
 
 /** The keys of one counter that quota is leased for, and those that come often. */
 export class LeasedCounter {
   readonly name: string;
   readonly leases = new Map<string, Lease>();
-  readonly heat: Heat;
+  readonly heat: HotKeys;
 
-  constructor(name: string, settings: Settings, tempo: Tempo) {
+  constructor(name: string, settings: Settings, tempo: StoreLatency) {
     this.name = name;
-    this.heat = new Heat(settings.promoteAfter, tempo);
+    this.heat = new HotKeys(settings.promoteAfter, tempo);
   }
 }
 
 /** The counters that quota is leased from, and the pool that each limit makes of one. */
 export class LeasedCounters {
   private readonly settings: Settings;
-  private readonly tempo: Tempo;
+  private readonly tempo: StoreLatency;
   private readonly byName = new Map<string, LeasedCounter>();
   private readonly pools = new WeakMap<Limit, Pool>();
   /** Callers mostly pass the same rule again. */
   private lastRule: Rule | undefined;
   private last: LeasedCounter | undefined;
 
-  constructor(settings: Settings, tempo: Tempo) {
+  constructor(settings: Settings, tempo: StoreLatency) {
     this.settings = settings;
     this.tempo = tempo;
   }

@@ -2,7 +2,7 @@ import type { Clock } from "../../clock/clock.ts";
 import { SystemClock } from "../../clock/system-clock.ts";
 import { HeadgateError, StoreError, shown } from "../../errors.ts";
 import { type Limit, sameLimit } from "../../limits/limit.ts";
-import type { Holds } from "../../reservations/journal.ts";
+import type { ReservationJournal } from "../../reservations/journal.ts";
 import {
   type Action,
   type Answer,
@@ -20,9 +20,9 @@ import { type LeasedCounter, LeasedCounters } from "./leased-counters.ts";
 import { type LeasedOptions, readLeasedOptions, type Settings } from "./leased-options.ts";
 import { type Counts, type LeasedStats, noCounts } from "./leased-stats.ts";
 import { requireLeasable } from "./pool.ts";
-import { Bank } from "./pool-client.ts";
-import { News } from "./pool-notifications.ts";
-import { Tempo } from "./store-latency.ts";
+import { PoolClient } from "./pool-client.ts";
+import { PoolNotifications } from "./pool-notifications.ts";
+import { StoreLatency } from "./store-latency.ts";
 
 type Answers = readonly Answer[];
 
@@ -45,16 +45,16 @@ export function leased(store: Store & Closable, options: LeasedOptions = {}): Le
 export class LeasedStore implements Store {
   /** The clock of the inner store, if it has one. */
   readonly clock?: Clock;
-  readonly holds?: Holds;
+  readonly journal?: ReservationJournal;
   private readonly store: Store & Closable;
   private readonly settings: Settings;
   private readonly time: Clock;
   /** The store's time, or a guess at it where the store tells none. */
   private readonly storeTime: Clock;
-  private readonly tempo = new Tempo();
+  private readonly tempo = new StoreLatency();
   private readonly counters: LeasedCounters;
   private readonly counts: Counts = noCounts();
-  private readonly news: News;
+  private readonly news: PoolNotifications;
   /** What the ids of this node's grants begin with: nobody else's do. */
   private readonly node = crypto.randomUUID();
   private grants = 0;
@@ -66,10 +66,10 @@ export class LeasedStore implements Store {
     this.counters = new LeasedCounters(this.settings, this.tempo);
     this.store = store;
     if (store.clock !== undefined) this.clock = store.clock;
-    if (store.holds !== undefined) this.holds = store.holds;
+    if (store.journal !== undefined) this.journal = store.journal;
     this.time = this.settings.clock;
     this.storeTime = store.clock ?? options.clock ?? new SystemClock();
-    this.news = new News(store, this.time);
+    this.news = new PoolNotifications(store, this.time);
   }
 
   get stats(): LeasedStats {
@@ -140,7 +140,7 @@ export class LeasedStore implements Store {
     const { rule, key } = operation;
     const limit = limitOf(operation);
     const pool = this.counters.poolOf(rule, limit);
-    const bank = new Bank(store, rule, pool, key, time, this.newId);
+    const bank = new PoolClient(store, rule, pool, key, time, this.newId);
     const lease: Lease = new Lease(limit, pool, bank, new BatchSize(settings.base, now), {
       settings,
       counts,

@@ -31,7 +31,7 @@ const MOST_DOUBTS = 8;
 const RETRY_MS = [100, 300];
 
 /** Takes quota out of the pool of one key and gives it back, each once, whatever becomes of the replies. */
-export class Bank {
+export class PoolClient {
   /** Grants whose fate is not known yet, and that nobody asks about just now. */
   private readonly inDoubt: Doubt[] = [];
   private clearing = 0;

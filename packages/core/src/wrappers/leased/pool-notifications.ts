@@ -1,6 +1,6 @@
 import type { Clock } from "../../clock/clock.ts";
 import { type Limit, limitText } from "../../limits/limit.ts";
-import type { Bulletin } from "../../stores/notifications.ts";
+import type { Notifications } from "../../stores/notifications.ts";
 import type { Store } from "../../stores/store.ts";
 import type { Lease } from "./lease.ts";
 
@@ -17,25 +17,25 @@ type Item =
 const DIFFERENCE = 5_000;
 
 /** What the nodes of a store tell each other about their pools, so that none asks one that is known to be empty. */
-export class News {
-  private readonly bulletin: Bulletin | undefined;
+export class PoolNotifications {
+  private readonly notifications: Notifications | undefined;
   private readonly store: Store;
   private readonly time: Clock;
   private readonly followed = new Map<string, () => void>();
 
   constructor(store: Store, time: Clock) {
     this.store = store;
-    this.bulletin = store.bulletin;
+    this.notifications = store.notifications;
     this.time = time;
   }
 
   /** `limit`: the one of the pool. */
   follow(counter: string, key: string, limit: Limit, lease: Lease): void {
-    if (this.bulletin === undefined) return;
+    if (this.notifications === undefined) return;
     const topic = topicOf(counter, key);
     this.followed.set(
       topic,
-      this.bulletin.subscribe(topic, (text) => this.hear(text, counter, key, limit, lease)),
+      this.notifications.subscribe(topic, (text) => this.hear(text, counter, key, limit, lease)),
     );
   }
 
@@ -66,7 +66,7 @@ export class News {
   }
 
   private post(counter: string, key: string, item: Item): void {
-    this.bulletin?.post(topicOf(counter, key), JSON.stringify(item));
+    this.notifications?.post(topicOf(counter, key), JSON.stringify(item));
   }
 
   private hear(text: string, counter: string, key: string, limit: Limit, lease: Lease): void {

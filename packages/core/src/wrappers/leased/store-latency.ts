@@ -9,7 +9,7 @@ const REST = 40;
  * How slow the store is. Where each question takes long, keys cannot come often, for those who ask wait: there a
  * lease pays after fewer requests, and is worth keeping for longer.
  */
-export class Tempo {
+export class StoreLatency {
   /** What an answer took lately, in microseconds. */
   private latency = 0;
 

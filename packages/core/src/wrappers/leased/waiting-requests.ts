@@ -8,7 +8,7 @@ export interface Waiter {
 }
 
 /** Those who wait for the pool to be asked, in the order in which they came. */
-export class Line {
+export class WaitingRequests {
   private waiters: Waiter[] = [];
 
   get isEmpty(): boolean {

@@ -5,7 +5,7 @@ const LONGEST_RUN = 5_000;
  * Answers that come at once can keep a loop that awaits them running without end: then no reply is ever read, and
  * nobody finds out that the store is back. Whoever answers so asks here whether it is time to let the loop turn.
  */
-export class Turns {
+export class EventLoopTurns {
   private since = 0;
   private turned: Promise<void> | undefined;
 

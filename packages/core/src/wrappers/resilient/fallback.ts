@@ -7,7 +7,7 @@ import { leftOfShare, queueRoom, shareOf } from "./node-share.ts";
 import type { Policy } from "./on-error.ts";
 
 /** Answers in the place of a store that fails, by the policy and by what the store last said. */
-export class StandIn {
+export class Fallback {
   private readonly nodes: number;
   private readonly clock: Clock;
   private readonly known: KnownKeys;

@@ -1,6 +1,6 @@
 import type { Operation } from "../../stores/store.ts";
 import type { Breakers } from "./breakers.ts";
-import type { StandIn } from "./fallback.ts";
+import type { Fallback } from "./fallback.ts";
 import type { Policy } from "./on-error.ts";
 import type { Failure } from "./store-failure.ts";
 
@@ -38,7 +38,7 @@ export class Counters implements ResilientStats {
   declare readonly openNodes: readonly string[];
   declare readonly sinceMs: number;
 
-  constructor(breakers: Breakers, standIn: StandIn) {
+  constructor(breakers: Breakers, standIn: Fallback) {
     // Of the object's own, so that they are printed with the others.
     Object.defineProperties(this, {
       knownKeys: { enumerable: true, get: () => standIn.knownKeys },

@@ -1,13 +1,13 @@
 import type { Clock } from "../../clock/clock.ts";
 import { HeadgateError, StoreError, shown } from "../../errors.ts";
-import type { Holds } from "../../reservations/journal.ts";
+import type { ReservationJournal } from "../../reservations/journal.ts";
 import { Deadlines, type Timed } from "../../stores/deadlines.ts";
-import type { Bulletin } from "../../stores/notifications.ts";
+import type { Notifications } from "../../stores/notifications.ts";
 import type { Action, Answer, ApplyOptions, Operation, Store, StoreNodes } from "../../stores/store.ts";
 import { Breaker } from "./breaker.ts";
 import { Breakers } from "./breakers.ts";
-import { Turns } from "./event-loop-turns.ts";
-import { StandIn } from "./fallback.ts";
+import { EventLoopTurns } from "./event-loop-turns.ts";
+import { Fallback } from "./fallback.ts";
 import type { Policies } from "./on-error.ts";
 import { type ResilientOptions, readOptions } from "./resilient-options.ts";
 import { Counters, type ResilientStats } from "./resilient-stats.ts";
@@ -31,9 +31,9 @@ type Answers = readonly Answer[];
 export class ResilientStore implements Store {
   /** The clock of the inner store, if it has one. */
   readonly clock?: Clock;
-  readonly bulletin?: Bulletin;
+  readonly notifications?: Notifications;
   /** Those of the store inside. Nothing stands in for them: whoever writes there does not wait for it. */
-  readonly holds?: Holds;
+  readonly journal?: ReservationJournal;
   readonly nodes?: StoreNodes;
   readonly stats: ResilientStats;
   private readonly store: Store & Closable;
@@ -45,8 +45,8 @@ export class ResilientStore implements Store {
   private readonly timeout: StoreError;
   private readonly breakers: Breakers;
   private readonly policies: Policies;
-  private readonly standIn: StandIn;
-  private readonly turns = new Turns();
+  private readonly standIn: Fallback;
+  private readonly turns = new EventLoopTurns();
   private readonly counters: Counters;
   private readonly onFailure: (failure: Failure, cause: unknown) => void;
   private lastFailure: unknown;
@@ -60,8 +60,8 @@ export class ResilientStore implements Store {
     const { deadline, retry, failures, policies, onDegraded, onFailure, clock } = settings;
     this.store = store;
     if (store.clock !== undefined) this.clock = store.clock;
-    if (store.bulletin !== undefined) this.bulletin = store.bulletin;
-    if (store.holds !== undefined) this.holds = store.holds;
+    if (store.notifications !== undefined) this.notifications = store.notifications;
+    if (store.journal !== undefined) this.journal = store.journal;
     if (store.nodes !== undefined) this.nodes = store.nodes;
     this.time = clock;
     this.deadline = deadline;
@@ -75,7 +75,7 @@ export class ResilientStore implements Store {
       );
     });
     this.policies = policies;
-    this.standIn = new StandIn(settings.nodes, settings.maxKeys, clock);
+    this.standIn = new Fallback(settings.nodes, settings.maxKeys, clock);
     this.onFailure = onFailure;
     this.counters = new Counters(this.breakers, this.standIn);
     this.stats = this.counters;

@@ -89,10 +89,10 @@ describe("a URL of a cluster with a password and TLS", () => {
     const [{ url }] = cluster.nodes;
     const store = storeAt(url);
     const heard: string[] = [];
-    store.bulletin.subscribe("topic", (text) => heard.push(text));
+    store.notifications.subscribe("topic", (text) => heard.push(text));
     await store.ready();
     await eventually("it is heard", async () => {
-      store.bulletin.post("topic", "news");
+      store.notifications.post("topic", "news");
       return heard.length > 0;
     });
   });

@@ -53,7 +53,7 @@ describe("close()", () => {
       import { ZooKeeperStore } from "headgate/zookeeper";
       const store = new ZooKeeperStore(${JSON.stringify(await address())});
       const rule = { name: "a", limit: fixedWindow("9/d") };
-      store.bulletin.subscribe("a", () => {});
+      store.notifications.subscribe("a", () => {});
       for (let i = 0; i < ${calls}; i += 1) await store.apply("take", [{ rule, key: "a", cost: 1 }]).catch(() => {});
       await store.close();
       console.log("closed");`;
@@ -71,9 +71,9 @@ describe("a store of many calls", () => {
     process.on("warning", warned);
     const server = await startZooKeeper();
     const store = new ZooKeeperStore(server.address, { timeoutMs: 5_000 });
-    store.bulletin.subscribe("t", () => {});
+    store.notifications.subscribe("t", () => {});
     for (let i = 0; i < 20; i += 1) {
-      store.bulletin.post("t", String(i));
+      store.notifications.post("t", String(i));
       await Promise.all(Array.from({ length: 20 }, (_, n) => take(store, `k${n}`)));
     }
     await server.restart();

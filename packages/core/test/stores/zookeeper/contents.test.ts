@@ -2,10 +2,10 @@ import fc from "fast-check";
 import type { Stat } from "node-zookeeper-client";
 import { describe, expect, it } from "vitest";
 import { gcra } from "../../../src/index.ts";
-import { LeaderTime } from "../../../src/stores/zookeeper/leader-clock.ts";
+import { LeaderClock } from "../../../src/stores/zookeeper/leader-clock.ts";
 import { answeredText, contentsOf, rowText } from "../../../src/stores/zookeeper/znode-contents.ts";
 
-const time = new LeaderTime(undefined);
+const time = new LeaderClock(undefined);
 const VOID_FROM = 1_700_000_000_000_000;
 const sight = { limit: gcra("10/m"), remaining: 7, now: VOID_FROM - 1 };
 const cell = fc.oneof(

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { cached, fixedWindow, MemoryStore } from "../../../src/index.ts";
 import { ManualClock } from "../../../src/testing/index.ts";
-import { Denials } from "../../../src/wrappers/cached/remembered-denials.ts";
+import { RememberedDenials } from "../../../src/wrappers/cached/remembered-denials.ts";
 import { operation, remaining, rule } from "../../stores/conformance/context.ts";
 
 const LIMIT = fixedWindow("1/m");
@@ -13,7 +13,7 @@ function until(time: number) {
 
 describe("denials", () => {
   it("are known until their time, and then forgotten as they are met", () => {
-    const denials = new Denials(10);
+    const denials = new RememberedDenials(10);
     denials.set("k", until(100), 0);
     expect(denials.get("k", 99)).toEqual(until(100));
     expect(denials.get("k", 100)).toBeUndefined();
@@ -21,19 +21,19 @@ describe("denials", () => {
   });
 
   it("that are renewed take no other's place", () => {
-    const denials = new Denials(3);
+    const denials = new RememberedDenials(3);
     for (const key of ["a", "b", "c", "b", "c"]) denials.set(key, until(100), 0);
     expect(denials.size).toBe(3);
   });
 
   it("are at most maxKeys: the first is forgotten, and one that is renewed is not the first", () => {
-    const denials = new Denials(3);
+    const denials = new RememberedDenials(3);
     for (const key of ["a", "b", "c", "a", "d"]) denials.set(key, until(100), 0);
     expect(["a", "b", "c", "d"].filter((key) => denials.get(key, 0) !== undefined)).toEqual(["a", "c", "d"]);
   });
 
   it("that are over are swept as others come, though nobody meets them", () => {
-    const denials = new Denials(100_000);
+    const denials = new RememberedDenials(100_000);
     for (let i = 0; i < 1_000; i += 1) denials.set(`old${i}`, until(i % 3 === 0 ? 5_000 : 1_000), 0);
     for (let i = 0; i < 1_000; i += 1) denials.set(`new${i}`, until(9_000), 2_000);
     expect(denials.size).toBe(1_334);
@@ -51,7 +51,7 @@ describe("denials", () => {
     );
     fc.assert(
       fc.property(steps, (sequence) => {
-        const denials = new Denials(100);
+        const denials = new RememberedDenials(100);
         const model = new Map<string, number>();
         let now = 0;
         for (const { action, key, lasts, passes } of sequence) {

@@ -14,7 +14,7 @@ export class WatchedStore implements Store {
   fails: (() => Error) | undefined;
   readonly memory: MemoryStore;
   private readonly topics = new Map<string, Set<(text: string) => void>>();
-  readonly bulletin = {
+  readonly notifications = {
     post: (topic: string, text: string): void => {
       for (const listener of this.topics.get(topic) ?? []) listener(text);
     },

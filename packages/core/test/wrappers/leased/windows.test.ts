@@ -88,7 +88,7 @@ describe("a leased store, from window to window", () => {
     const node = new LeasedNode({ base: 5 }, pool);
     await node.take(rule);
     for (const text of ["", "null", "[]", "{}", '{"shut":1}', '{"shut":["a","b"]}', '{"now":"never"}']) {
-      pool.bulletin.post('["api","user:1"]', text);
+      pool.notifications.post('["api","user:1"]', text);
     }
     expect(await node.takeMany(rule, 50)).toBe(50);
   });

@@ -5,7 +5,7 @@ import {
   type sendUnaryData,
   status,
 } from "@grpc/grpc-js";
-import { after, type Eventually } from "headgate/http";
+import { after, type MaybePromise } from "headgate/http";
 import type { Principal } from "../../access/key-ring.ts";
 import type { CheckService } from "../../checks/check.ts";
 import { weightOf } from "../../checks/check-weight.ts";
@@ -37,7 +37,7 @@ export interface HandlerOptions extends AccessOptions {
 }
 
 type UnaryCall = ServerUnaryCall<Buffer, Buffer>;
-type Answering = (message: Buffer, principal: Principal, metadata: Metadata) => Eventually<Buffer>;
+type Answering = (message: Buffer, principal: Principal, metadata: Metadata) => MaybePromise<Buffer>;
 
 /** Room for most batches. */
 const WRITER_ROOM = 1 << 16;
@@ -70,7 +70,7 @@ export class Handlers {
     for (const stream of this.streams) stream.stop(new Refused(STOPPING));
   }
 
-  private check(message: Buffer, metadata: Metadata): Eventually<Buffer> {
+  private check(message: Buffer, metadata: Metadata): MaybePromise<Buffer> {
     const check = readCheck(new WireReader(message));
     this.access.requireRoom(weightOf(check.endpoint));
     requireDimension(check);
@@ -82,7 +82,7 @@ export class Handlers {
     });
   }
 
-  private quota(message: Buffer): Eventually<Buffer> {
+  private quota(message: Buffer): MaybePromise<Buffer> {
     const check = readCheck(new WireReader(message));
     this.access.requireRoom(weightOf(check.endpoint));
     requireDimension(check);
@@ -104,7 +104,7 @@ export class Handlers {
     return Buffer.from(ResetLimitResponse.encode({ ruleIds: [...reset] }).finish());
   }
 
-  private batch(message: Buffer, metadata: Metadata): Eventually<Buffer> {
+  private batch(message: Buffer, metadata: Metadata): MaybePromise<Buffer> {
     requireNoKeyInMetadata(metadata);
     const { checks } = readBatch(new WireReader(message));
     requireChecks(checks);
@@ -115,7 +115,7 @@ export class Handlers {
     });
   }
 
-  private streamed(message: Buffer): Eventually<Buffer> {
+  private streamed(message: Buffer): MaybePromise<Buffer> {
     const { correlationId, checks } = readStreamed(new WireReader(message));
     requireChecks(checks);
     this.access.requireRoom(weightOfMany(checks));
@@ -151,7 +151,7 @@ export class Handlers {
 
   private stream(call: ServerDuplexStream<Buffer, Buffer>): void {
     const started = performance.now();
-    const answer = (message: Buffer): Eventually<Buffer> => {
+    const answer = (message: Buffer): MaybePromise<Buffer> => {
       // With each message: a key that is revoked meanwhile opens nothing any more.
       this.access.require(call.metadata, METHOD_ROLES.CheckRateLimitStream);
       return this.streamed(message);

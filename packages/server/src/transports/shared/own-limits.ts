@@ -8,7 +8,7 @@ import {
   type Store,
   tokenBucket,
 } from "headgate";
-import { type Eventually, type HeaderField, HeaderWriter, Policy } from "headgate/http";
+import { type HeaderField, HeaderWriter, type MaybePromise, Policy } from "headgate/http";
 import type { Role } from "../../access/api-key.ts";
 import { fields } from "../../config/fields.ts";
 import type { Settings } from "../../config/settings.ts";
@@ -54,7 +54,7 @@ export class SelfLimits {
   }
 
   /** Charges a request that requires this role. Checks are decided synchronously. */
-  admit(role: Role, keyId: string): Eventually<Decision<SelfRule>> {
+  admit(role: Role, keyId: string): MaybePromise<Decision<SelfRule>> {
     const rule = RULE_OF[role];
     if (rule === "checks") return this.limiter.checkSync(rule, NODE);
     // No checked identity has such a key.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Passed } from "../../../../src/middleware/admission.ts";
-import type { GateOptions } from "../../../../src/middleware/middleware-options.ts";
+import type { MiddlewareOptions } from "../../../../src/middleware/middleware-options.ts";
 import type { Ending } from "../../../../src/middleware/refund-on.ts";
 import type { Framework, Name, Reply } from "../framework.ts";
 import { closesSites, inMemory, KEY, route, siteOf } from "./site.ts";
@@ -14,7 +14,7 @@ function broken(): never {
 export function correctingSuite<Request>(framework: Framework<Request>): void {
   /** Sends a request to a route; answers its status, and what is left of ten. */
   async function after(
-    options: GateOptions<Name, Request>,
+    options: MiddlewareOptions<Name, Request>,
     handle: (passed: Passed | undefined) => Reply | Promise<Reply>,
   ) {
     const { limiter } = inMemory();
@@ -51,7 +51,7 @@ export function correctingSuite<Request>(framework: Framework<Request>): void {
   });
 
   describe(`${framework.name}: a reserved cost`, () => {
-    const options: GateOptions<Name, Request> = { rules: { rule: "day", reserve: 6 } };
+    const options: MiddlewareOptions<Name, Request> = { rules: { rule: "day", reserve: 6 } };
     closesSites();
 
     it.each([2, 9])("gives way to the real one of %d, which the handler tells", async (cost) => {

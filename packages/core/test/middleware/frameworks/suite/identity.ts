@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { AddressOptions } from "../../../../src/middleware/address/client-address.ts";
 import type { By } from "../../../../src/middleware/identity.ts";
-import type { GateOptions } from "../../../../src/middleware/middleware-options.ts";
+import type { MiddlewareOptions } from "../../../../src/middleware/middleware-options.ts";
 import type { Framework, Name } from "../framework.ts";
 import { closesSites, hearing, inMemory, KEY, route, siteOf } from "./site.ts";
 
 export function identitySuite<Request>(framework: Framework<Request>): void {
   /** The keys of which each was charged for one request, among some. */
   async function charged(
-    options: Partial<GateOptions<Name, Request>>,
+    options: Partial<MiddlewareOptions<Name, Request>>,
     headers: Record<string, string>,
     keys: readonly string[],
     host?: string,

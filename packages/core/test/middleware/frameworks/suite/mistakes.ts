@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { GateOptions } from "../../../../src/middleware/middleware-options.ts";
+import type { MiddlewareOptions } from "../../../../src/middleware/middleware-options.ts";
 import type { Framework, Name } from "../framework.ts";
 import { closesSites, farAway, inMemory, route, siteOf } from "./site.ts";
 
@@ -23,11 +23,11 @@ export function mistakesSuite<Request>(framework: Framework<Request>): void {
       ["no options", null, "HG_BAD_OPTION", "options"],
     ])("is found at the start: %s", async (_name, asked, code, field) => {
       const { limiter } = inMemory();
-      const started = siteOf(framework, { "/": route(limiter, asked as GateOptions<Name, Request>) });
+      const started = siteOf(framework, { "/": route(limiter, asked as MiddlewareOptions<Name, Request>) });
       await expect(started).rejects.toThrow(expect.objectContaining({ code, field }));
     });
 
-    it.each<[string, Partial<GateOptions<Name, Request>>]>([
+    it.each<[string, Partial<MiddlewareOptions<Name, Request>>]>([
       ["a `by` that throws", { by: noSession }],
       ["a `by` that rejects", { by: async () => noSession() }],
       // Some frameworks take an error that is none for leave to go on.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { fixedWindow } from "../../../../src/index.ts";
-import { Outbox } from "../../../../src/stores/redis/batcher.ts";
+import { Batcher } from "../../../../src/stores/redis/batcher.ts";
 import { Planner, type Request } from "../../../../src/stores/redis/script-request.ts";
 
 const planner = new Planner("rl");
@@ -17,7 +17,7 @@ describe("the outbox", () => {
     const batches: string[][] = [];
     const underWay: (() => void)[] = [];
     const keyOf = ({ operations: [{ key }] }: Request): string => key;
-    const outbox = new Outbox(
+    const outbox = new Batcher(
       most,
       (request) => keyOf(request)[0],
       (requests) => {

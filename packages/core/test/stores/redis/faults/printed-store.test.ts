@@ -39,13 +39,21 @@ describe("a store that is printed tells no password", () => {
   it.each(Object.keys(stores))("%s", async (what) => {
     const store = made(stores[what]());
     // It listens, too.
-    store.bulletin?.subscribe("topic", () => {});
+    store.notifications?.subscribe("topic", () => {});
     const strict = made(resilient(store, { onDegraded: () => {} }));
     await Promise.resolve(
       strict.apply("take", [{ rule: { name: "r", limit: tokenBucket("1/s") }, key: "k", cost: 1 }]),
     );
     const limiter = rateLimiter({ api: tokenBucket("1/s") }, { store: strict });
-    const all = [store, strict, made(cached(strict)), made(leased(strict)), limiter, store.bulletin, store.holds];
+    const all = [
+      store,
+      strict,
+      made(cached(strict)),
+      made(leased(strict)),
+      limiter,
+      store.notifications,
+      store.journal,
+    ];
     for (const value of all) {
       const texts = [inspect(value, { depth: 30, showHidden: true }), JSON.stringify(value), String(value)];
       expect(texts.join("\n")).not.toContain(SECRET);

@@ -1,7 +1,7 @@
 import type { Clock } from "../../../../src/clock/clock.ts";
 import { StoreError } from "../../../../src/errors.ts";
 import { MemoryStore } from "../../../../src/stores/memory/memory-store.ts";
-import type { Bulletin } from "../../../../src/stores/notifications.ts";
+import type { Notifications } from "../../../../src/stores/notifications.ts";
 import type { Action, Answer, ApplyOptions, Operation, Store } from "../../../../src/stores/store.ts";
 import type { SimulatedNode } from "./node.ts";
 import type { Random } from "./random.ts";
@@ -52,7 +52,7 @@ export class Network {
     const clock: Clock = { now: () => this.time.now + error, sleep: (ms) => node.clock.sleep(ms) };
     return {
       clock,
-      bulletin: this.bulletin(node),
+      notifications: this.bulletin(node),
       apply: (action, operations, options = {}) => this.call(node, action, operations, options, clock.now() + TIMEOUT),
     };
   }
@@ -107,7 +107,7 @@ export class Network {
     return { ...answer, executedAt };
   }
 
-  private bulletin(node: SimulatedNode): Bulletin {
+  private bulletin(node: SimulatedNode): Notifications {
     return {
       post: (topic, text) => {
         for (const listener of this.listeners.get(topic) ?? []) {

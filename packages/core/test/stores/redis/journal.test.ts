@@ -1,7 +1,7 @@
 import { Cluster } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fixedWindow, rateLimiter, StoreError } from "../../../src/index.ts";
-import { Gate } from "../../../src/middleware/middleware.ts";
+import { RateLimitMiddleware } from "../../../src/middleware/middleware.ts";
 import { clusterOptions, RedisStore, type RedisStoreOptions } from "../../../src/redis.ts";
 import { ManualClock } from "../../../src/testing/index.ts";
 import { passed } from "../../middleware/gates.ts";
@@ -39,7 +39,7 @@ describe.each([
 ])("the journal of holds in %s", (_name, newStore) => {
   it("hands out holds whose time is over, until they are removed", async () => {
     const clock = new ManualClock(1_700_000_000_000);
-    const { holds } = newStore({ clock });
+    const { journal: holds } = newStore({ clock });
     await holds.add({ id: "a", text: "first ✓ \u0000 \ud83d\ude00" }, 1_000);
     await holds.add({ id: "b", text: "second" }, 2_000.5);
     expect(await holds.overdue(10)).toEqual([]);
@@ -57,7 +57,7 @@ describe.each([
 
   it("puts off the ends of those that are there, and tells which", async () => {
     const clock = new ManualClock(1_700_000_000_000);
-    const { holds } = newStore({ clock });
+    const { journal: holds } = newStore({ clock });
     await holds.add({ id: "a", text: "A" }, 1_000);
     await holds.add({ id: "b", text: "B" }, 1_000);
     await clock.advance(500);
@@ -69,7 +69,7 @@ describe.each([
   });
 
   it("goes by the server's clock", async () => {
-    const { holds } = newStore({});
+    const { journal: holds } = newStore({});
     await holds.add({ id: "over", text: "" }, 0);
     await holds.add({ id: "open", text: "" }, 60_000);
     expect(await holds.overdue(10)).toEqual([{ id: "over", text: "" }]);
@@ -82,13 +82,13 @@ describe.each([
     const gateOf = (own: ManualClock) => {
       const limiter = rateLimiter(rules, { store, clock: own });
       const options = { rules: ["calls", { rule: "tokens", reserve: 60 }], proxies: 0, clock: own } as const;
-      return { limiter, gate: new Gate(limiter, options, face) };
+      return { limiter, gate: new RateLimitMiddleware(limiter, options, face) };
     };
     passed(await gateOf(new ManualClock()).gate.admit({ peer: "1.2.3.4" }));
     const { limiter } = gateOf(clock);
     expect(await limiter.peek("tokens", "ip:1.2.3.4")).toMatchObject({ remaining: 40 });
     await clock.advance(61_000);
-    while ((await store.holds.overdue(1)).length > 0) await clock.advance(5_000);
+    while ((await store.journal.overdue(1)).length > 0) await clock.advance(5_000);
     expect(await limiter.peek("tokens", "ip:1.2.3.4")).toMatchObject({ remaining: 100 });
     expect(await limiter.peek("calls", "ip:1.2.3.4")).toMatchObject({ remaining: 9 });
   });
@@ -97,7 +97,7 @@ describe.each([
 describe("the journal of holds", () => {
   it("is kept under the store's prefix, and not for ever", async () => {
     const prefix = redis.newPrefix();
-    const { holds } = redis.store({ prefix });
+    const { journal: holds } = redis.store({ prefix });
     await holds.add({ id: "a", text: "A" }, 60_000);
     const keys = (await redis.server.ask("KEYS", `${prefix}:*`)).split("\n").sort();
     expect(keys).toEqual([`${prefix}:{%holds}:ends`, `${prefix}:{%holds}:texts`]);
@@ -110,7 +110,11 @@ describe("the journal of holds", () => {
     const clock = new ManualClock();
     const limiter = rateLimiter({ api: fixedWindow("100/d") }, { store, clock });
     const gateOf = (reserve: object) => {
-      return new Gate(limiter, { rules: { rule: "api", ...reserve }, refundOn: "5xx", proxies: 0, clock }, face);
+      return new RateLimitMiddleware(
+        limiter,
+        { rules: { rule: "api", ...reserve }, refundOn: "5xx", proxies: 0, clock },
+        face,
+      );
     };
     const [plain, reserving] = [gateOf({}), gateOf({ reserve: 2 })];
     await reserving.admit({ peer: "1.2.3.4" });
@@ -129,16 +133,16 @@ describe("the journal of holds", () => {
     const frozen = new RedisStore(redis.server.url, { timeoutMs: 200 });
     await frozen.ready();
     redis.server.pause();
-    const late = frozen.holds.overdue(1);
+    const late = frozen.journal.overdue(1);
     await expect(late).rejects.toBeInstanceOf(StoreError);
     await expect(late).rejects.toMatchObject({ code: "HG_STORE_TIMEOUT" });
     redis.server.resume();
-    expect(store.holds.isClosed).toBe(false);
+    expect(store.journal.isClosed).toBe(false);
     await Promise.all([store.close(), frozen.close()]);
-    expect(store.holds.isClosed).toBe(true);
-    await expect(store.holds.overdue(1)).rejects.toMatchObject({ code: "HG_STORE_UNREACHABLE" });
+    expect(store.journal.isClosed).toBe(true);
+    await expect(store.journal.overdue(1)).rejects.toMatchObject({ code: "HG_STORE_UNREACHABLE" });
     const gone = new RedisStore("redis://127.0.0.1:1");
-    await expect(gone.holds.extend(["a"], 1)).rejects.toMatchObject({ code: "HG_STORE_UNREACHABLE" });
+    await expect(gone.journal.extend(["a"], 1)).rejects.toMatchObject({ code: "HG_STORE_UNREACHABLE" });
     await gone.close();
   });
 });

@@ -24,27 +24,27 @@ describe("the bulletin", () => {
     const { one, other } = await pair();
     const told: string[] = [];
     const own: string[] = [];
-    other.bulletin.subscribe("pool a/b", (text) => told.push(text));
-    one.bulletin.subscribe("pool a/b", (text) => own.push(text));
-    other.bulletin.subscribe("another", () => told.push("wrong"));
-    await heard(told, "empty 👍", () => one.bulletin.post("pool a/b", "empty 👍"));
+    other.notifications.subscribe("pool a/b", (text) => told.push(text));
+    one.notifications.subscribe("pool a/b", (text) => own.push(text));
+    other.notifications.subscribe("another", () => told.push("wrong"));
+    await heard(told, "empty 👍", () => one.notifications.post("pool a/b", "empty 👍"));
     expect(new Set(told)).toEqual(new Set(["empty 👍"]));
-    await heard(own, "empty 👍", () => one.bulletin.post("pool a/b", "empty 👍"));
-    await heard(told, "full", () => one.bulletin.post("pool a/b", "full"));
+    await heard(own, "empty 👍", () => one.notifications.post("pool a/b", "empty 👍"));
+    await heard(told, "full", () => one.notifications.post("pool a/b", "full"));
     // The same text is news when it is posted again.
-    await heard(told, "full", () => one.bulletin.post("pool a/b", "full"));
+    await heard(told, "full", () => one.notifications.post("pool a/b", "full"));
   });
 
   it("tells nothing of what was posted before, and nothing to one who has left", async () => {
     const { one, other } = await pair();
     const early: string[] = [];
     const late: string[] = [];
-    const leave = one.bulletin.subscribe("t", (text) => early.push(text));
-    await heard(early, "old", () => other.bulletin.post("t", "old"));
+    const leave = one.notifications.subscribe("t", (text) => early.push(text));
+    await heard(early, "old", () => other.notifications.post("t", "old"));
     leave();
     const count = early.length;
-    other.bulletin.subscribe("t", (text) => late.push(text));
-    await heard(late, "new", () => one.bulletin.post("t", "new"));
+    other.notifications.subscribe("t", (text) => late.push(text));
+    await heard(late, "new", () => one.notifications.post("t", "new"));
     expect(late).not.toContain("old");
     expect(early).toHaveLength(count);
   });
@@ -52,12 +52,12 @@ describe("the bulletin", () => {
   it("goes on after the server was restarted, and never throws", async () => {
     const { one, other } = await pair();
     const told: string[] = [];
-    other.bulletin.subscribe("t", (text) => told.push(text));
-    await heard(told, "before", () => one.bulletin.post("t", "before"));
+    other.notifications.subscribe("t", (text) => told.push(text));
+    await heard(told, "before", () => one.notifications.post("t", "before"));
     await zookeeper.server.kill();
-    one.bulletin.post("t", "nobody hears");
-    one.bulletin.subscribe("nobody tells", () => {});
+    one.notifications.post("t", "nobody hears");
+    one.notifications.subscribe("nobody tells", () => {});
     await zookeeper.server.start();
-    await heard(told, "after", () => one.bulletin.post("t", "after"));
+    await heard(told, "after", () => one.notifications.post("t", "after"));
   });
 });
