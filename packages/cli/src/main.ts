@@ -3,12 +3,12 @@ import { told } from "./failure.ts";
 import { makeProgram } from "./program.ts";
 
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  // `| head` has seen enough: that is no failure.
+  // A closed pipe, as with `| head`, is not a failure.
   if (error.code !== "EPIPE") process.stderr.write(told(new Error(`standard output: ${error.message}`)).line);
   process.exit(error.code === "EPIPE" ? 0 : 1);
 });
 
-// What cannot be said there cannot be said anywhere; the exit code tells.
+// If standard error cannot be written, only the exit code is left to report a failure.
 process.stderr.on("error", () => {});
 
 try {

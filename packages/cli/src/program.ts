@@ -24,9 +24,9 @@ environment over the file.
 `;
 
 /**
- * The command tree. What a command does is loaded when it runs, so that none pays for another.
- * `finish` is told the exit code. No option is mandatory to commander: it would miss that one before
- * it noticed that the user mistyped it, so commands look for themselves.
+ * Builds the command tree. The code of a command is loaded when the command runs, to keep start-up fast. `finish`
+ * receives the exit code. No option is mandatory for commander, which would report a missing option before it noticed
+ * that the user had mistyped it; the commands check for themselves.
  */
 export function makeProgram(finish: (code: ExitCode) => void): Command {
   const program = new Command("headgate")
@@ -248,13 +248,13 @@ Examples:
   return program;
 }
 
-/** Has every usage error end with the command whose help answers it. */
+/** Ends every usage error with a pointer to the help of the command. */
 function pointToHelp(command: Command, path: string): void {
   command.configureOutput({ outputError: (message, write) => write(told(usageError(message, path)).line) });
   for (const child of command.commands) pointToHelp(child, `${path} ${child.name()}`);
 }
 
-/** Commander would take the next option for the value of one that has none. */
+/** Without this, commander would take the next option as the value of an option without one. */
 function requireValue(option: string): (value: string) => string {
   return (value) => {
     if (value.startsWith("--") && !process.argv.includes(`${option}=${value}`))
@@ -263,7 +263,7 @@ function requireValue(option: string): (value: string) => string {
   };
 }
 
-/** Commander says "error: …", and a suggestion on a second line. */
+/** Commander prefixes messages with "error: " and puts suggestions on a second line. */
 function usageError(message: string, path: string): Error {
   const problem = message
     .replace(/^error: /, "")

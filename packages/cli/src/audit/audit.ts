@@ -4,7 +4,7 @@ import { type AuditQuery, type Database, openDatabase } from "headgate-server";
 import { type ExitCode, exitCodes, FileNotFound, InvalidInput } from "../failure.ts";
 import { type SettingOptions, settingsOf } from "../settings/settings.ts";
 
-/** So many are asked for at once. */
+/** Entries to request at a time. */
 const PAGE = 500;
 
 export interface ListOptions {
@@ -19,7 +19,7 @@ export interface VerifyOptions {
   readonly head?: string;
 }
 
-/** `headgate audit verify`: what is wrong with the chain, a line for each entry, and the head that it ends with. */
+/** `headgate audit verify`: prints one line per problem in the chain, then the head. */
 export async function verifyAudit({ head: expected, ...options }: VerifyOptions & SettingOptions): Promise<ExitCode> {
   const noted = expected === undefined ? undefined : headOf("--head", expected);
   return withDatabase(options, async ({ audit }) => {
@@ -36,7 +36,7 @@ export async function verifyAudit({ head: expected, ...options }: VerifyOptions 
   });
 }
 
-/** `headgate audit list`: a line of JSON for each entry. */
+/** `headgate audit list`: prints one line of JSON per entry. */
 export async function listAudit({
   subject,
   action,
@@ -75,7 +75,7 @@ async function withDatabase(
 ): Promise<ExitCode> {
   const { settings } = await settingsOf(options);
   const { postgres, data } = settings;
-  // Opening it would make it.
+  // Opening a missing database would create it.
   if (postgres === undefined && !existsSync(join(data, "headgate.db"))) {
     throw new FileNotFound(`${data}: there is no database of Headgate (--data names its folder)`);
   }

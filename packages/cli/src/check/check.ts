@@ -11,7 +11,7 @@ export interface CheckOptions {
   readonly failOnDeny?: true;
 }
 
-/** `headgate check`: one request of one user, against a quota nobody has used yet. */
+/** `headgate check`: decides one request of one user against an unused quota. */
 export async function check({ user, time, config, failOnDeny }: CheckOptions): Promise<ExitCode> {
   if (user === undefined) throw new InvalidInput("--user: is required");
   if (user === "") throw new InvalidInput("--user: must not be empty");
@@ -22,7 +22,7 @@ export async function check({ user, time, config, failOnDeny }: CheckOptions): P
   return failOnDeny && !decision.allowed ? exitCodes.denied : exitCodes.done;
 }
 
-// `Number` alone would also take "", " 5" and "0x10".
+// `Number` alone would also accept "", " 5" and "0x10".
 function readSeconds(text: string): number {
   const seconds = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : Number.NaN;
   if (!Number.isFinite(seconds))
@@ -33,7 +33,7 @@ function readSeconds(text: string): number {
 
 async function configFrom(path: string | undefined): Promise<Config> {
   if (path === undefined) return readConfig({});
-  // Loaded only where there is a file to read: most checks have none, and start-up time is what they cost.
+  // Loaded only when there is a file to read: most checks have none, and start-up time dominates their cost.
   const [{ openSource }, { readConfigFile }] = await Promise.all([
     import("../input/source.ts"),
     import("../config/find-config.ts"),

@@ -1,6 +1,6 @@
 import type { CommandShape } from "./command-shape.ts";
 
-/** Works from bash 3.2 on, which macOS still has. */
+/** Works with bash 3.2 and later; macOS still ships 3.2. */
 export function bashScript(program: CommandShape, commands: readonly CommandShape[]): string {
   const all = [program, ...commands];
   const flagsThat = (takes: string): string =>

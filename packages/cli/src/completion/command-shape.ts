@@ -1,27 +1,27 @@
 import type { Command, Option } from "commander";
 
-/** What a shell must know of a command in order to complete it. */
+/** What a shell needs to know to complete a command. */
 export interface CommandShape {
   readonly name: string;
   readonly description: string;
   readonly options: readonly OptionShape[];
-  /** What its argument can be, or the commands below it. */
+  /** Possible values of its argument, or its subcommands. */
   readonly words: readonly string[];
-  /** Those of the commands below it whose argument is a file. */
+  /** Subcommands whose argument is a file. */
   readonly fileCommands: readonly string[];
 }
 
 export interface OptionShape {
-  /** `--user`, and `-h` where there is a short form. */
+  /** `--user`, and `-h` if there is a short form. */
   readonly flags: readonly string[];
   readonly description: string;
-  /** What follows it. */
+  /** The kind of value that the option takes. */
   readonly takes: "nothing" | "text" | "file";
-  /** All that may follow it, where that is a short list. */
+  /** The allowed values, if there are only a few. */
   readonly values: readonly string[];
 }
 
-/** The program itself, then each of its commands, as their help shows them. */
+/** The program itself, followed by its commands in the order of the help text. */
 export function commandShapes(program: Command): [CommandShape, ...CommandShape[]] {
   const commands = program.createHelp().visibleCommands(program);
   const options = program.createHelp().visibleOptions(program).map(optionShape);
@@ -44,7 +44,7 @@ function takesFile({ registeredArguments }: Command): boolean {
   return registeredArguments.some((argument) => argument.name() === "file");
 }
 
-/** Of all of them together: the shells complete `audit verify` as they do `audit`. */
+/** Options of all subcommands together: the shells complete `audit verify` like `audit`. */
 function optionsOf(commands: readonly Command[]): OptionShape[] {
   const all = commands.flatMap((command) => command.createHelp().visibleOptions(command)).map(optionShape);
   return [...new Map(all.map((option) => [option.flags.join(), option])).values()];

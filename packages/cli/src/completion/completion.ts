@@ -10,7 +10,7 @@ const scripts: ReadonlyMap<string, (program: CommandShape, commands: readonly Co
   ["fish", fishScript],
 ]);
 
-/** A completion script made from the command tree, so that it never lags behind it. */
+/** Generates a completion script from the command tree, so the two cannot diverge. */
 export function completionScript(shell: string, program: Command): string {
   const script = scripts.get(shell);
   if (script === undefined) throw new Error(`no completion script for ${shell}`);

@@ -1,6 +1,6 @@
 import type { CommandShape, OptionShape } from "./command-shape.ts";
 
-/** Works both sourced and as a file `_headgate` in $fpath. */
+/** Works both when sourced and as a file `_headgate` in $fpath. */
 export function zshScript(program: CommandShape, commands: readonly CommandShape[]): string {
   const described = commands.map(({ name, description }) => `    ${quoted(`${name}:${description}`)}`);
   const cases = commands.map(({ name, options, words, fileCommands }) => {
@@ -35,7 +35,7 @@ fi
 `;
 }
 
-/** One option as _arguments wants it: '(--help -h)'{--help,-h}'[text]'. */
+/** Formats an option for `_arguments`: '(--help -h)'{--help,-h}'[text]'. */
 function spec({ flags, description, takes, values }: OptionShape): string {
   const value = values.length > 0 ? `: :(${values.join(" ")})` : ": :";
   const text = quoted(

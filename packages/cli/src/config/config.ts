@@ -1,9 +1,9 @@
 import { type Limit, limitFromSpec } from "headgate";
 import { InvalidInput } from "../failure.ts";
 
-/** Who is limited how. */
+/** The limits of a scenario. */
 export interface Config {
-  /** For everyone who has no limit of their own. */
+  /** Applies to users without a limit of their own. */
   readonly default: Limit;
   readonly users: ReadonlyMap<string, Limit>;
 }
@@ -12,7 +12,7 @@ const DEFAULT_LIMIT = { capacity: 5, refill_rate: 1 };
 
 const FIELDS = ["default", "users"];
 
-/** Reads the `config` of a scenario; either of its parts may be missing. */
+/** Reads the `config` of a scenario. Both parts are optional. */
 export function readConfig(value: unknown): Config {
   const fields = membersOf(value, "config");
   for (const name of fields.keys()) {
@@ -32,7 +32,7 @@ function membersOf(value: unknown, path: string): Map<string, unknown> {
   throw new InvalidInput(`${path}: must be an object`);
 }
 
-/** Names that would read as several steps, or as none, are quoted. */
+/** Quotes names that could be mistaken for a path. */
 function pathTo(parent: string, name: string): string {
   return /^[\p{L}\p{N}_-]+$/u.test(name) ? `${parent}.${name}` : `${parent}[${JSON.stringify(name)}]`;
 }

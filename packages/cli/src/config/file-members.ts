@@ -1,6 +1,6 @@
 import { InvalidInput } from "../failure.ts";
 
-/** The members that a file turned out to have: known ones, each once. */
+/** Collects the top-level members of a file and rejects unknown or duplicate ones. */
 export class FileMembers {
   private readonly found = new Set<string>();
   private readonly kind: string;
@@ -15,7 +15,7 @@ export class FileMembers {
     if (!this.known.includes(name)) {
       throw new InvalidInput(`${name}: is not a field of ${this.kind} (known: ${this.known.join(", ")})`);
     }
-    // JSON.parse would let the last one win, and the first be obeyed by nobody.
+    // JSON.parse would silently keep only the last one.
     if (this.found.has(name)) throw new InvalidInput(`${name}: is there twice`);
     this.found.add(name);
     return name;

@@ -5,8 +5,8 @@ import { type Config, readConfig } from "./config.ts";
 import { FileMembers } from "./file-members.ts";
 
 /**
- * Looks for the config of a scenario, as far as need be: usually it comes first, but where it comes
- * after the requests it must be known before they are decided.
+ * Finds the config of a scenario, reading no further than necessary. It usually comes first; if it follows the
+ * requests, it still has to be known before they are decided.
  */
 export async function findConfig(source: Source): Promise<Config> {
   const members = new FileMembers("a scenario", ["config", "requests"]);
@@ -27,7 +27,7 @@ export async function findConfig(source: Source): Promise<Config> {
   return readConfig(config);
 }
 
-/** Reads a file that is a config itself, or a whole scenario with one in it. */
+/** Reads a file that is either a config or a whole scenario that contains one. */
 export async function readConfigFile(source: Source): Promise<Config> {
   const members = new FileMembers("a config or a scenario", ["default", "users", "config", "requests"]);
   const values = new Map<string, unknown>();

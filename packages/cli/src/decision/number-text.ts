@@ -1,26 +1,26 @@
-/** Numbers as Python's `json` prints floats, but never with an exponent. */
+/** Formats numbers like Python's `json` formats floats, but never with an exponent. */
 
-/** The shortest digits that name this very number, always with a decimal point. */
+/** The shortest digits that identify the number, always with a decimal point. */
 export function floatText(value: number): string {
   if (Number.isInteger(value) && Math.abs(value) < 1e21) return `${value}.0`; // also turns -0 into 0.0
   const text = String(value);
   return text.includes("e") ? withoutExponent(text) : text;
 }
 
-/** Rounded to 2 decimals as Python's `round` does: by the exact binary value, and ties to the even digit. */
+/** Rounds to 2 decimals like Python's `round`: by the exact binary value, ties to even. */
 export function roundedText(value: number): string {
   if (Number.isInteger(value)) return floatText(value);
   return floatText(Number(isTie(value) ? tieToEven(value) : value.toFixed(2)));
 }
 
-/** Only eighths lie exactly between two hundredths; `toFixed` is exact but for them, which it rounds up. */
+/** Only eighths lie exactly between two hundredths. `toFixed` is exact for everything else, but rounds ties up. */
 function isTie(value: number): boolean {
   return Number.isInteger(value * 8) && !Number.isInteger(value * 4);
 }
 
 function tieToEven(value: number): number {
   const below = Math.floor(value * 4) / 4;
-  // .125 and .625 go down to .12 and .62, .375 and .875 up to .38 and .88: in hundredths, to the even one.
+  // Round half to even: .125 and .625 become .12 and .62; .375 and .875 become .38 and .88.
   return Number(((below * 2) % 1 === 0 ? below + 0.12 : below + 0.13).toFixed(2));
 }
 

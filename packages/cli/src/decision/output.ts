@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { Writable } from "node:stream";
 
-/** Gathers lines, writes them in one go, and waits where whoever reads them is slower. */
+/** Buffers lines, writes them in chunks, and waits while the reader is slower. */
 export class Output {
   private readonly stream: Writable;
   private waiting = "";

@@ -1,7 +1,7 @@
 const PLAIN = /^[ !#-[\]-~]*$/;
 const BEYOND_ASCII = /[\u007f-\uffff]/g;
 
-/** A string as Python's `json` prints it: ASCII only. */
+/** Formats a string like Python's `json`: ASCII only. */
 export function stringText(value: string): string {
   return PLAIN.test(value) ? `"${value}"` : JSON.stringify(value).replace(BEYOND_ASCII, escaped);
 }

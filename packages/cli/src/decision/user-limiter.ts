@@ -1,7 +1,7 @@
 import { type Clock, type Decision, type Limit, type MemoryLimiter, rateLimiter, timeFromSeconds } from "headgate";
 import type { Config } from "../config/config.ts";
 
-/** Decides for each user by their own limit or the default one, at the time that each request states. */
+/** Decides each request at its stated time, by the user's own limit or the default. */
 export class UserLimiter {
   private readonly clock = new StatedClock();
   private readonly limiter: MemoryLimiter;
@@ -14,7 +14,7 @@ export class UserLimiter {
     this.ruleOfUser = new Map([...config.users].map(([user, limit]) => [user, rules.nameOf(limit)]));
     this.limiter = rateLimiter(Object.fromEntries(rules.limits), {
       clock: this.clock,
-      // Times need not be in order between users: a bucket that is full by one user's time is not by another's.
+      // Times are ordered only within a user: a bucket that is full at one user's time may not be at another's.
       sweep: false,
       maxKeys: Number.MAX_SAFE_INTEGER,
     });
@@ -27,7 +27,7 @@ export class UserLimiter {
   }
 }
 
-/** Users whose limits are the same share a rule: they are told apart by their keys, and a rule costs more than a key. */
+/** Users with the same limit share a rule and differ by key, because a rule costs more memory than a key. */
 class SharedRules {
   readonly limits = new Map<string, Limit>();
   private readonly names = new Map<string, string>();

@@ -2,7 +2,7 @@ import { doctor } from "headgate-server";
 import { type ExitCode, exitCodes } from "../failure.ts";
 import { type SettingOptions, settingsOf } from "../settings/settings.ts";
 
-/** `headgate doctor`: a line for each thing that it looked at. */
+/** `headgate doctor`: prints one line per check. */
 export async function examine(options: SettingOptions): Promise<ExitCode> {
   const { settings } = await settingsOf(options);
   const findings = await doctor(settings);

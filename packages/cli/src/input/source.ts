@@ -3,28 +3,28 @@ import { stat } from "node:fs/promises";
 import { FileNotFound, InvalidInput } from "../failure.ts";
 
 /**
- * Bytes that can be read twice: a first look for what must be known beforehand, then in earnest.
- * The first look may end early; it must have ended before the second begins.
+ * Bytes that can be read twice: once to look for what has to be known in advance, and once to process them. The first
+ * pass may stop early, and has to end before the second starts.
  */
 export interface Source {
-  /** What messages call it. */
+  /** Name for use in messages. */
   readonly name: string;
-  /** In bytes, where that is known. */
+  /** Size in bytes, if known. */
   readonly size: number | undefined;
   look(): AsyncIterable<Buffer>;
   read(): AsyncIterable<Buffer>;
-  /** Lets go of it, read to the end or not: else the process would wait for the rest. */
+  /** Closes the source even if it was not read to the end, so that the process can exit. */
   close(): Promise<void>;
 }
 
-/** The file at a path; `-` is standard input. */
+/** Opens the file at a path; `-` is standard input. */
 export async function openSource(path: string, option: string): Promise<Source> {
   if (path === "") throw new InvalidInput(`${option}: must not be empty`);
   try {
     if (path === "-") return new PassingSource("standard input", process.stdin);
     const file = await stat(path);
     if (file.isDirectory()) throw new InvalidInput(`${path}: is a directory, not a file`);
-    // A pipe or a device has a path too, but gives its bytes only once.
+    // Pipes and devices have a path too, but can be read only once.
     return file.isFile() ? new FileSource(path, file.size) : new PassingSource(path, createReadStream(path));
   } catch (error) {
     throw readFailure(path, error);
@@ -55,7 +55,7 @@ class FileSource implements Source {
   async close(): Promise<void> {}
 }
 
-/** Bytes that pass by once: what the first look saw is kept until it has been read in earnest. */
+/** A stream that can be read only once. Keeps what the first pass read for the second. */
 class PassingSource implements Source {
   readonly name: string;
   readonly size = undefined;

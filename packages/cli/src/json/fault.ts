@@ -1,6 +1,6 @@
-/** Text that is not JSON, at the first character that cannot be there. */
+/** A JSON syntax error at the first invalid character. */
 export class JsonFault extends Error {
-  /** Where in the scanned text that character is; the text's length if it ended too early. */
+  /** Offset of that character in the scanned text; the length of the text if it ended too early. */
   readonly offset: number;
 
   constructor(offset: number, problem: string) {
@@ -9,7 +9,7 @@ export class JsonFault extends Error {
   }
 }
 
-/** Says what was expected in the place of the character at `offset`. */
+/** Reports what was expected instead of the character at `offset`. */
 export function unexpected(text: string, offset: number, expected: string): JsonFault {
   const found = text.codePointAt(offset);
   const shown = found === undefined ? "the end" : JSON.stringify(String.fromCodePoint(found));

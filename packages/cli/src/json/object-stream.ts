@@ -4,11 +4,11 @@ import { endOfString, endOfValue, INCOMPLETE, skipSpace } from "./scan.ts";
 import { TextPosition } from "./text-position.ts";
 import { Utf8Pieces } from "./utf8.ts";
 
-/** Who takes what an ObjectStream reads. What these throw goes to whoever feeds the stream. */
+/** Callbacks for the contents of an ObjectStream. Errors they throw propagate to the caller of `write` and `end`. */
 export interface ObjectReader {
-  /** Asked at each member of the object: whether its value is wanted whole, or its elements one by one, or not at all. */
+  /** Called for each member of the object: whether to read its value whole, by element, or not at all. */
   member(name: string): "whole" | "elements" | "skip";
-  /** The value of a member that was wanted whole, or that turned out to be no array. */
+  /** A value that was requested whole, or that turned out not to be an array. */
   value(name: string, value: unknown): void;
   element(value: unknown, index: number): void;
 }
@@ -25,18 +25,18 @@ type Place =
   | "after element"
   | "end";
 
-/** From here on, a value that is still incomplete is scanned again only when twice as much of it is there. */
+/** Beyond this size, an incomplete value is scanned again only after the available text has doubled. */
 const LARGE = 65_536;
 
 /**
- * Reads one JSON object from bytes that come in pieces. Members that are arrays can be taken element
- * by element, so that no more than one element is held, however long the array is.
+ * Parses one JSON object from bytes that arrive in chunks. Arrays can be read element by element, so that only one
+ * element is in memory at a time, however long the array is.
  */
 export class ObjectStream {
   private readonly source: string;
   private readonly reader: ObjectReader;
   private readonly utf8 = new Utf8Pieces();
-  /** What was read and not yet used begins at `at`; what lies before `text` is in `position`. */
+  /** Unconsumed input starts at `at`; `position` covers everything before `text`. */
   private text = "";
   private at = 0;
   private readonly position = new TextPosition();
@@ -48,7 +48,7 @@ export class ObjectStream {
   private wanted: ReturnType<ObjectReader["member"]> = "skip";
   private index = 0;
 
-  /** `source` is what messages call the place that the bytes come from. */
+  /** `source` names the input in messages. */
   constructor(source: string, reader: ObjectReader) {
     this.source = source;
     this.reader = reader;
@@ -66,7 +66,7 @@ export class ObjectStream {
     if (!valid) this.refuseBytes();
   }
 
-  /** Says that nothing more comes. */
+  /** Signals the end of the input. */
   end(): void {
     this.readOn();
     if (this.utf8.isUnfinished) this.refuseBytes();
@@ -74,12 +74,12 @@ export class ObjectStream {
     throw this.located(new JsonFault(this.text.length, "the text ends before the JSON does"));
   }
 
-  /** Whether the reader wants no more. */
+  /** Whether the reader has stopped the stream. */
   get isStopped(): boolean {
     return this.stopped;
   }
 
-  /** Called by the reader: it has what it wanted, the rest is not looked at. */
+  /** Called by the reader when it needs nothing more; the rest of the input is ignored. */
   stop(): void {
     this.stopped = true;
   }
@@ -95,7 +95,7 @@ export class ObjectStream {
     }
   }
 
-  /** Reads the next part, or answers false if not all of it is there. `at` is not a space. */
+  /** Reads the next part. Returns false if it is incomplete. `at` must not be white space. */
   private step(): boolean {
     switch (this.place) {
       case "start":
@@ -168,7 +168,7 @@ export class ObjectStream {
       throw this.located(new JsonFault(this.text.length, "expected text in UTF-8, found another byte"));
   }
 
-  /** Notes, where something is incomplete, how much there must be before it is worth another try. */
+  /** If something is incomplete, records how much input is needed before scanning again is worthwhile. */
   private complete(end: number): number {
     const length = this.text.length - this.at;
     this.enough = end === INCOMPLETE && length > LARGE ? 2 * length : 0;

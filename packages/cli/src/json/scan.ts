@@ -1,14 +1,14 @@
 import { JsonFault, unexpected } from "./fault.ts";
 
 /**
- * A strict JSON scanner: finds where a value ends without making anything of it. It is ours because
- * `JSON.parse` needs the whole text, and says where it failed only in words that change with Node.
+ * A strict JSON scanner that finds the end of a value without building it. `JSON.parse` needs the whole text, and the
+ * wording of its error positions depends on the version of Node.
  */
 
-/** The text ended within what was scanned, and all of it was right so far. */
+/** The text ended inside a value, without an error so far. */
 export const INCOMPLETE = -1;
 
-/** Far deeper than any scenario; the scanner recurses, and must not run out of stack. */
+/** Maximum nesting depth. The scanner is recursive and must not overflow the stack. */
 const DEEPEST = 500;
 
 const QUOTE = 0x22;
@@ -26,7 +26,7 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 const SPACE = 0x20;
 
-/** Where the value that begins at `at` ends, or INCOMPLETE. `at` is not a space. */
+/** End of the value that starts at `at`, or INCOMPLETE. `at` must not be white space. */
 export function endOfValue(text: string, at: number, depth = 0): number {
   if (at >= text.length) return INCOMPLETE;
   const first = text.charCodeAt(at);
@@ -40,7 +40,7 @@ export function endOfValue(text: string, at: number, depth = 0): number {
   throw unexpected(text, at, "a value");
 }
 
-/** Where the string that begins at `at` ends, or INCOMPLETE. */
+/** End of the string that starts at `at`, or INCOMPLETE. */
 export function endOfString(text: string, at: number, expected = "a string"): number {
   if (at >= text.length) return INCOMPLETE;
   if (text.charCodeAt(at) !== QUOTE) throw unexpected(text, at, expected);
@@ -57,7 +57,7 @@ export function endOfString(text: string, at: number, expected = "a string"): nu
   return INCOMPLETE;
 }
 
-/** The first place from `at` on that is not white space; the text's length if there is none. */
+/** The first position from `at` on that is not white space, or the length of the text. */
 export function skipSpace(text: string, at: number): number {
   let i = at;
   for (; i < text.length; i += 1) {
@@ -81,7 +81,7 @@ function endOfEscape(text: string, at: number): number {
   return at + 6;
 }
 
-// A number that reaches the end of the text may go on in the next piece of it.
+// A number at the end of the text may continue in the next chunk.
 function endOfNumber(text: string, at: number): number {
   let i = text.charCodeAt(at) === MINUS ? at + 1 : at;
   i = text.charCodeAt(i) === ZERO ? i + 1 : endOfDigits(text, i);
@@ -93,7 +93,7 @@ function endOfNumber(text: string, at: number): number {
   return i < text.length ? i : INCOMPLETE;
 }
 
-/** One digit or more. */
+/** One or more digits. */
 function endOfDigits(text: string, at: number): number {
   let i = at;
   while (isDigit(text.charCodeAt(i))) i += 1;

@@ -1,11 +1,11 @@
 const LOW_SURROGATES = /[\udc00-\udfff]/g;
 
-/** Counts lines and columns, both from 1, over a text that comes in pieces. A column is a character, not a byte. */
+/** Counts lines and columns, both from 1, in a text that arrives in chunks. A column is a character, not a byte. */
 export class TextPosition {
   line = 1;
   column = 1;
 
-  /** Moves on past `text`. */
+  /** Advances past `text`. */
   pass(text: string): void {
     let start = 0;
     for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", start)) {
@@ -14,7 +14,7 @@ export class TextPosition {
       start = end + 1;
     }
     const rest = start === 0 ? text : text.slice(start);
-    // Two units of UTF-16 make one character; counting the second halves leaves the characters.
+    // Count a surrogate pair as one character.
     this.column += rest.length - (rest.match(LOW_SURROGATES)?.length ?? 0);
   }
 }

@@ -3,22 +3,22 @@ import { isUtf8 } from "node:buffer";
 const NOTHING = Buffer.alloc(0);
 const BYTE_ORDER_MARK = "\ufeff";
 
-/** Turns bytes that come in pieces into text. A character may lie across two pieces. */
+/** Decodes chunks of UTF-8. A character may span two chunks. */
 export class Utf8Pieces {
   private unfinished: Buffer = NOTHING;
   private begun = false;
 
-  /** The text up to the first byte that is not UTF-8, and whether there was none. */
+  /** Returns the text up to the first invalid byte, and whether the whole chunk was valid. */
   decode(piece: Buffer): { text: string; valid: boolean } {
     const bytes = this.unfinished.length === 0 ? piece : Buffer.concat([this.unfinished, piece]);
     const end = bytes.length - unfinishedLength(bytes);
-    // A copy, since whoever reads the pieces may fill their memory again.
+    // A copy, because the caller may reuse the buffer.
     this.unfinished = end === bytes.length ? NOTHING : Buffer.from(bytes.subarray(end));
     const valid = isUtf8(bytes.subarray(0, end));
     return { text: this.withoutMark(bytes.toString("utf8", 0, valid ? end : validLength(bytes))), valid };
   }
 
-  /** Whether the bytes so far end within a character. */
+  /** Whether the input so far ends inside a character. */
   get isUnfinished(): boolean {
     return this.unfinished.length > 0;
   }
@@ -49,7 +49,7 @@ function validLength(bytes: Buffer): number {
   return at;
 }
 
-/** How many bytes a character has, by its first one. */
+/** Length of a character in bytes, by its first byte. */
 function characterLength(first: number): number {
   if (first < 0xc0) return 1;
   if (first < 0xe0) return 2;

@@ -7,7 +7,7 @@ export interface Changes {
   readonly unchanged: number;
 }
 
-/** What makes the rules that are there be those that are wanted; rules are the same by their id. */
+/** The changes that turn the existing rules into the wanted ones. Rules are matched by id. */
 export function changes(there: readonly RuleInput[], wanted: readonly RuleInput[]): Changes {
   const before = new Map(there.map((rule) => [rule.rule_id, rule]));
   const after = new Set(wanted.map(({ rule_id }) => rule_id));
@@ -22,7 +22,7 @@ export function changes(there: readonly RuleInput[], wanted: readonly RuleInput[
   return { created, updated, removed, unchanged: wanted.length - created.length - updated.length };
 }
 
-/** A line for each change. */
+/** One line per change. */
 export function changesText({ created, updated, removed }: Changes): string {
   const lines = [
     ...created.map((rule) => `+ ${shown(rule)}`),
@@ -37,7 +37,7 @@ export function changesText({ created, updated, removed }: Changes): string {
   return lines.map((line) => `${line}\n`).join("");
 }
 
-/** How many of each: of what is found here, or of what a service says that it did. */
+/** Counts of changes, found locally or reported by the service. */
 export function summary({ created, updated, removed, unchanged }: Counted): string {
   return `${created.length} created, ${updated.length} updated, ${removed.length} removed, ${unchanged} unchanged\n`;
 }
@@ -58,7 +58,7 @@ function shown({ rule_id, dimension, endpoint_pattern, limit, window_seconds, ti
   return `${rule_id}: ${limit} in ${window_seconds} s for each ${whose} at ${endpoint_pattern}`;
 }
 
-/** Names may hold anything; what a terminal would obey is escaped. */
+/** Escapes control characters: a name can contain anything. */
 function text(value: string | number | boolean | null): string {
   return typeof value === "string" && !/^[\w./:*-]+$/.test(value) ? JSON.stringify(value) : String(value);
 }

@@ -10,7 +10,7 @@ The key can also come from HEADGATE_KEY, where other users of the machine cannot
 to apply, write.
 `;
 
-/** `headgate rules`, and what it can do. */
+/** Adds `headgate rules` and its subcommands. */
 export function addRules(program: Command, requireValue: RequireValue, finish: (code: ExitCode) => void): void {
   const rules = program
     .command("rules")
@@ -95,7 +95,7 @@ Examples:
     });
 }
 
-/** Where the service is, and the key to it. */
+/** Adds the options for the address and the API key of a service. */
 export function withService(command: Command, requireValue: RequireValue): Command {
   return command
     .option("--url <url>", "URL of the service (default: http://127.0.0.1:8080)", requireValue("--url"))

@@ -23,7 +23,7 @@ export async function validate(file: string | undefined): Promise<ExitCode> {
   return exitCodes.done;
 }
 
-/** `headgate rules diff`: from what there is to what the file says. */
+/** `headgate rules diff`: compares a file with the rules of a service or another file. */
 export async function diff(file: string | undefined, options: DiffOptions): Promise<ExitCode> {
   const { against, failOnDifference, ...service } = options;
   if (against !== undefined && (service.url !== undefined || service.key !== undefined)) {
@@ -59,7 +59,7 @@ interface ReadRules {
   readonly warnings: readonly { readonly message: string }[];
 }
 
-/** Tells of all that is wrong, a line each; the last is the error that is thrown. */
+/** Prints one line per problem; the last one is the error that is thrown. */
 async function readRules(file: string | undefined): Promise<ReadRules> {
   if (file === undefined) throw new InvalidInput("file: is required, as in headgate rules validate rules.yaml");
   const source = await openSource(file, "file");
@@ -75,7 +75,7 @@ async function readRules(file: string | undefined): Promise<ReadRules> {
   throw errors.at(-1);
 }
 
-/** In one step: a service that watches the file, or a reader, never sees half of it. */
+/** Writes a file atomically, so that a service that watches it never sees half of it. */
 async function writeWhole(path: string, text: string): Promise<void> {
   const temporary = `${path}.${randomUUID()}`;
   try {

@@ -18,7 +18,7 @@ const DEFAULT_URL = "http://127.0.0.1:8080";
 const DEADLINE_MS = 60_000;
 const PAGE = 1_000;
 
-/** A service whose limit takes longer than this to refill is not waited for. */
+/** Longest time to wait for the service's own rate limit, in seconds. */
 const LONGEST_WAIT_S = 120;
 
 export interface Imported {
@@ -39,7 +39,7 @@ interface FieldProblem {
   readonly problem: string;
 }
 
-/** The service refused a request for what is in these fields. */
+/** The service rejected these fields of a request. */
 export class RefusedFields extends InvalidInput {
   readonly fields: readonly FieldProblem[];
 
@@ -58,7 +58,7 @@ class AskedTooOften extends InvalidInput {
   }
 }
 
-/** The rules and users of a running service, by its REST API. Its key is sent to it, and told to nobody. */
+/** Client for the rules and users of a running service. Never includes the API key in messages. */
 export class Service {
   private readonly base: URL;
   private readonly authorization: string;
@@ -91,7 +91,7 @@ export class Service {
     return answer;
   }
 
-  /** Users by page; those of one tier if it is given. */
+  /** Pages of users, optionally only those of one tier. */
   async *users(tier?: string): AsyncIterable<readonly StoredUser[]> {
     let cursor: unknown;
     do {
@@ -107,14 +107,14 @@ export class Service {
     } while (typeof cursor === "string");
   }
 
-  /** Fails with RefusedFields if the service names what is wrong. */
+  /** Throws RefusedFields if the service names the invalid fields. */
   async importUsers(users: readonly UserInput[]): Promise<Imported> {
     const answer = await this.askPatiently("POST", "users", { users });
     if (!isImported(answer)) throw this.unknownAnswer();
     return answer;
   }
 
-  /** Waits as long as a service says that limits how often it is asked. */
+  /** Sends a request, and waits and retries when the service limits the request rate. */
   private async askPatiently(method: string, path: string, body?: unknown): Promise<object> {
     for (;;) {
       try {
@@ -129,7 +129,7 @@ export class Service {
   private async ask(method: string, path: string, body?: unknown): Promise<object> {
     const response = await this.fetch(new URL(`api/v1/${path}`, this.base), {
       method,
-      // Who is sent elsewhere would take the key along.
+      // Following a redirect would send the API key to another server.
       redirect: "error",
       headers: { authorization: this.authorization, ...(body !== undefined && { "content-type": "application/json" }) },
       ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -167,7 +167,7 @@ function readUrl(text: string): URL {
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") {
     throw new InvalidInput("--url: must be as in http://127.0.0.1:8080, without a user or a password");
   }
-  // Else the last part of the path would be taken for a file.
+  // Without a trailing slash, the last path segment would be dropped when resolving.
   return new URL(`${url.origin}${url.pathname.replace(/\/?$/, "/")}`);
 }
 
@@ -175,13 +175,13 @@ function readKey(option: string | undefined): string {
   const { HEADGATE_KEY } = process.env;
   const key = option ?? HEADGATE_KEY;
   if (key === undefined) throw new InvalidInput("--key: is required (or HEADGATE_KEY in the environment)");
-  // What cannot be in a header would be told in the error.
+  // fetch would quote an invalid header value, and so the key, in its error.
   if (!/^[\x21-\x7e]+$/.test(key))
     throw new InvalidInput("--key: must be a key of the service, hg_… (it is not shown here)");
   return key;
 }
 
-/** What an RFC 9457 body says, as far as it is one. */
+/** The message in an RFC 9457 problem body, as far as there is one. */
 function problemIn(answer: unknown): string {
   if (typeof answer !== "object" || answer === null) return "";
   const { title, detail } = answer as Readonly<Record<string, unknown>>;

@@ -3,7 +3,7 @@ import type { WriteStream } from "node:tty";
 const INTERVAL_MS = 100;
 const ERASE = "\r\x1b[K";
 
-/** A line on a terminal that says how far a long scenario has come. Shows nothing where there is no terminal. */
+/** A progress line for long scenarios. Shows nothing unless the stream is a terminal. */
 export class Progress {
   private readonly terminal: WriteStream | undefined;
   private readonly size: number | undefined;
@@ -11,7 +11,7 @@ export class Progress {
   private text = "";
   private isShown = false;
 
-  /** `size` is how many bytes there are to read, where that is known. */
+  /** `size`: number of bytes to read, if known. */
   constructor(stream: WriteStream, size: number | undefined) {
     const { TERM } = process.env;
     this.terminal = stream.isTTY && TERM !== "dumb" ? stream : undefined;
@@ -33,7 +33,7 @@ export class Progress {
     this.isShown = true;
   }
 
-  /** Makes way: decisions may go to the same terminal. */
+  /** Removes the line, because decisions may be written to the same terminal. */
   erase(): void {
     if (!this.isShown) return;
     this.terminal?.write(ERASE);

@@ -1,6 +1,6 @@
 import { InvalidInput } from "../failure.ts";
 
-/** One request of a scenario. Whether its time and cost are in range is for the limiter to say. */
+/** One request of a scenario. The limiter validates the range of its time and cost. */
 export interface Request {
   readonly user: string;
   readonly time: number;

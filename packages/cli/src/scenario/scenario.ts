@@ -15,7 +15,7 @@ export interface ScenarioOptions {
   readonly failOnDeny?: true;
 }
 
-/** `headgate scenario`: all requests of a file in order, in memory that does not grow with their number. */
+/** `headgate scenario`: decides all requests of a file in order, with memory that does not grow with their number. */
 export async function scenario({ file, failOnDeny }: ScenarioOptions): Promise<ExitCode> {
   if (file === undefined) throw new InvalidInput("--file: is required");
   const source = await openSource(file, "--file");
@@ -28,7 +28,7 @@ export async function scenario({ file, failOnDeny }: ScenarioOptions): Promise<E
   }
 }
 
-/** Writes a line for each request, and answers how many were denied. */
+/** Writes one line per request. Returns the number of denied requests. */
 async function decideAll(source: Source, limiter: UserLimiter): Promise<number> {
   const output = new Output(process.stdout);
   const progress = new Progress(process.stderr, source.size);

@@ -3,28 +3,28 @@ import { type ExitCode, exitCodes } from "../failure.ts";
 import { asMissingFile, type SettingOptions, settingsOf } from "../settings/settings.ts";
 import { handleSignals } from "./signals.ts";
 
-/** `headgate serve`: for people on standard output, and the log on standard error or in a file. */
+/** `headgate serve`: writes messages for people to standard output, and the log to standard error or a file. */
 export async function serveNode(options: SettingOptions): Promise<ExitCode> {
   const { settings } = await settingsOf(options);
   const signals = handleSignals();
   const { log, output } = await openLog(settings);
-  // A reader that leaves, as in `| head`, must not end the service.
+  // A closed pipe, as with `| head`, must not stop the service.
   process.stdout.removeAllListeners("error").on("error", () => {});
-  // Node would print them between the lines of the log.
+  // Node would print warnings between the lines of the log.
   process.removeAllListeners("warning").on("warning", (warning: NodeJS.ErrnoException) => {
-    // A Redis that drops counters lets in whom it should not, and no call ever fails for it.
+    // A Redis that evicts counters admits too many requests although no call fails.
     const level = warning.code === "HG_EVICTION" ? "error" : "warn";
     log[level]({ code: warning.code, err: warning }, warning.message);
   });
   let firstKeyFile: string | undefined;
-  // Whatever is not a terminal is kept somewhere, and read by others.
+  // Output that is not a terminal is stored somewhere and readable by others.
   const keep = async (secret: string): Promise<void> => {
     if (!process.stdout.isTTY) firstKeyFile = await keepFirstKey(settings, secret);
   };
   let started: RunningNode | NodeJS.Signals;
   try {
     const starting = serve(settings, log, { lostLogLines: () => output.lost, keepFirstKey: keep });
-    // A start may wait for PostgreSQL for as long as that takes.
+    // Starting may have to wait for PostgreSQL.
     started = await Promise.race([starting, signals.stop]);
   } catch (error) {
     throw asMissingFile(error);

@@ -2,22 +2,22 @@ import { constants } from "node:os";
 import { isatty } from "node:tty";
 
 const STOPPING = ["SIGTERM", "SIGINT", "SIGQUIT"] as const;
-/** Left alone, the first would open the inspector for anybody on this machine, and the second would end the process. */
+/** By default, SIGUSR1 opens the inspector to all users of the machine, and SIGUSR2 ends the process. */
 const IGNORED = ["SIGUSR1", "SIGUSR2"] as const;
 
-/** npm passes on a Ctrl-C that the terminal has sent to all of its programs already: that is one, not two. */
+/** npm forwards a Ctrl-C that the terminal has already sent to the process. Within this time, the two count as one. */
 const ECHO_MS = 500;
 
 const STDERR = 2;
 
 export interface Signals {
-  /** The first signal that asks the process to end. The second one ends it at once. */
+  /** Resolves with the first signal that asks the process to end. The second one ends it immediately. */
   readonly stop: Promise<NodeJS.Signals>;
-  /** Told of each SIGHUP from now on. */
+  /** Calls `reload` for each SIGHUP from now on. */
   onReload(reload: () => void): void;
 }
 
-/** Takes over the signals of the process: none of them ends it without draining. */
+/** Installs signal handlers, so that no signal ends the process without draining. */
 export function handleSignals(): Signals {
   const hadTerminal = isatty(STDERR);
   let reload = (): void => {};
@@ -31,7 +31,7 @@ export function handleSignals(): Signals {
     };
     for (const signal of STOPPING) process.on(signal, () => stopBy(signal));
     process.on("SIGHUP", () => {
-      // The terminal has been closed, and nobody can see or stop the process any more.
+      // The terminal was closed, so nobody can see or stop the process any more.
       if (hadTerminal && !isatty(STDERR)) stopBy("SIGHUP");
       else reload();
     });

@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import { allSettings, flagOf } from "headgate-server";
 
-/** The flags of the settings that are named, all if none are, and the file that may hold the others. */
+/** Adds flags for the named settings, or for all, and the flag for the settings file. */
 export function addSettings(
   command: Command,
   requireValue: (option: string) => (value: string) => string,
@@ -15,7 +15,7 @@ export function addSettings(
     if (takes === "") command.option(flag, about);
     else {
       const option = new Option(`${flag} ${takes}`, about).argParser(requireValue(flag));
-      // For completion. What else is given is refused by the setting itself, wherever it comes from.
+      // For completion only. Invalid values are rejected when the setting is read, wherever it comes from.
       if (values !== undefined) option.argChoices = [...values];
       command.addOption(option);
     }

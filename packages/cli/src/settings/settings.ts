@@ -1,10 +1,10 @@
 import { type ReadSettings, readSettings } from "headgate-server";
 import { FileNotFound } from "../failure.ts";
 
-/** Options of a command as commander hands them over: by their names in camelCase. */
+/** Options of a command as commander provides them: by their names in camelCase. */
 export type SettingOptions = Readonly<Record<string, string | true | undefined>>;
 
-/** What the flags, the environment and the file say together. */
+/** The settings from flags, environment and file combined. */
 export async function settingsOf(options: SettingOptions): Promise<ReadSettings> {
   const flags = Object.fromEntries(Object.entries(options).map(([name, value]) => [flagName(name), value]));
   try {
@@ -14,7 +14,7 @@ export async function settingsOf(options: SettingOptions): Promise<ReadSettings>
   }
 }
 
-/** A file that is not there has an exit code of its own, however deep down it was missed. */
+/** Gives a missing file its own exit code, however deep in the call it was noticed. */
 export function asMissingFile(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   if (isMissing(error)) return new FileNotFound(`${error.path}: no such file`, { cause: error });

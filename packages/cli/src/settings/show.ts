@@ -1,7 +1,7 @@
 import { type ExitCode, exitCodes } from "../failure.ts";
 import { type SettingOptions, settingsOf } from "./settings.ts";
 
-/** `headgate config`: what a node would be set up with, as a file that says so, and where each line comes from. */
+/** `headgate config`: prints the effective settings as a settings file, with the origin of each line. */
 export async function showSettings(options: SettingOptions): Promise<ExitCode> {
   const { shown } = await settingsOf(options);
   const lines = shown.map(({ name, value, from }) => ({
@@ -13,7 +13,7 @@ export async function showSettings(options: SettingOptions): Promise<ExitCode> {
   return exitCodes.done;
 }
 
-/** YAML would take some texts for something else. A list is written as one. */
+/** Quotes text that YAML would read as another type. Lists are written as lists. */
 function quoted(value: string): string {
   return /^[\w./][\w./:@?&=,+-]*$/.test(value) || (/^\[.*\]$/.test(value) && !value.includes("::"))
     ? value

@@ -8,7 +8,7 @@ The key can also come from HEADGATE_KEY, where other users of the machine cannot
 write, to export read.
 `;
 
-/** `headgate users`, and what it can do. */
+/** Adds `headgate users` and its subcommands. */
 export function addUsers(program: Command, requireValue: RequireValue, finish: (code: ExitCode) => void): void {
   const users = program
     .command("users")

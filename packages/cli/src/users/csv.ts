@@ -1,14 +1,14 @@
-/** A record of a CSV file, and the line that it begins in. */
+/** A record of a CSV file, and the line it starts on. */
 export interface CsvRecord {
   readonly line: number;
   readonly fields: readonly string[];
 }
 
 const NO_END = "a quoted field does not end";
-/** A quote that is never closed would fill the memory. */
+/** Bounds memory if a quote is never closed. */
 const LONGEST_FIELD = 1024 * 1024;
 
-/** Reads CSV as RFC 4180 has it, from text that comes in pieces: quoted fields may hold commas, quotes and line breaks. */
+/** Parses CSV (RFC 4180) from text that arrives in chunks. Quoted fields may contain commas, quotes and line breaks. */
 export class CsvReader {
   private line = 1;
   private begin = 1;
@@ -17,7 +17,7 @@ export class CsvReader {
   private place: "start" | "plain" | "quoted" | "quote" = "start";
   private afterReturn = false;
 
-  /** The records that end in this piece. */
+  /** The records that end in this chunk. */
   *write(text: string): Iterable<CsvRecord> {
     for (const character of text) {
       const record = this.take(character);
@@ -25,7 +25,7 @@ export class CsvReader {
     }
   }
 
-  /** The last record, if no line break ends it. Fails if a quote is still open. */
+  /** The last record, if no line break follows it. Throws if a quote is still open. */
   end(): CsvRecord | undefined {
     if (this.place === "quoted") throw new CsvFault(this.begin, NO_END);
     return this.fields.length > 0 || this.place !== "start" ? this.endRecord() : undefined;

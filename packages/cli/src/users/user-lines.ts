@@ -1,7 +1,7 @@
 import { InvalidInput } from "../failure.ts";
 import { CsvFault, CsvReader, type CsvRecord } from "./csv.ts";
 
-/** A user as a file states it: not yet checked, and where it is. */
+/** A user as read from a file, not yet validated, with its position. */
 export interface UserLine {
   readonly line: number;
   readonly value: unknown;
@@ -10,10 +10,10 @@ export interface UserLine {
 export type Format = "csv" | "jsonl";
 
 const COLUMNS = ["user_id", "tier"];
-/** A line that has no end would fill the memory. */
+/** Bounds memory if a line never ends. */
 const LONGEST_LINE = 1024 * 1024;
 
-/** The users of a file, one after the other. Fails at the first that cannot be read at all. */
+/** Reads the users of a file one by one. Throws at the first that cannot be parsed. */
 export async function* userLines(pieces: AsyncIterable<Buffer>, name: string, format: Format): AsyncIterable<UserLine> {
   yield* format === "csv" ? csvUsers(textOf(pieces, name), name) : jsonUsers(textOf(pieces, name), name);
 }
@@ -71,7 +71,7 @@ function columnsOf({ line, fields }: CsvRecord, name: string): readonly string[]
   return columns;
 }
 
-/** An empty tier is none. */
+/** An empty tier means no tier. */
 function userOf({ line, fields }: CsvRecord, columns: readonly string[], name: string): UserLine {
   if (fields.length !== columns.length) {
     throw fault(name, line, `must have ${columns.length} fields, got ${fields.length}`);

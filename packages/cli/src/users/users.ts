@@ -12,12 +12,12 @@ export interface UserExportOptions extends ServiceOptions {
   readonly tier?: string;
 }
 
-/** What the service takes in one request, with some room in the bytes. */
+/** Limits on one request to the service, with a margin in bytes. */
 const USERS_AT_ONCE = 500;
 const BYTES_AT_ONCE = 200 * 1024;
 const MOST_PROBLEMS = 100;
 
-/** `headgate users import`: checks the whole file before any of it is sent. */
+/** `headgate users import`: validates the whole file before it sends any of it. */
 export async function importUsers(file: string | undefined, options: ImportOptions): Promise<ExitCode> {
   if (file === undefined) throw new InvalidInput("file: is required, as in headgate users import users.csv");
   const { format, ...service } = options;
@@ -39,7 +39,7 @@ export async function importUsers(file: string | undefined, options: ImportOptio
   return exitCodes.done;
 }
 
-/** `headgate users export`: a line of JSON for each user, as import takes it. */
+/** `headgate users export`: prints one line of JSON per user, in the format that import reads. */
 export async function exportUsers({ tier, ...options }: UserExportOptions): Promise<ExitCode> {
   for await (const users of new Service(options).users(tier)) {
     const lines = users.map(({ user_id, tier, custom_limits }) => JSON.stringify({ user_id, tier, custom_limits }));
@@ -56,7 +56,7 @@ function formatOf(file: string, format: string | undefined): Format {
   throw new InvalidInput("--format: is required, csv or jsonl, unless the file's name ends in .csv, .jsonl or .ndjson");
 }
 
-/** Tells of all that is wrong, a line each, as far as it can be read; the last is the error that is thrown. */
+/** Prints one line per problem, as far as the file can be read; the last one is the error that is thrown. */
 async function requireValid(pieces: AsyncIterable<Buffer>, name: string, format: Format): Promise<void> {
   let last: InvalidInput | undefined;
   let count = 0;
@@ -76,7 +76,7 @@ async function requireValid(pieces: AsyncIterable<Buffer>, name: string, format:
   if (users === 0) throw new InvalidInput(`${name}: has no users`);
 }
 
-/** Sends users in requests of a size that the service takes, and adds up what it answers. */
+/** Sends users in batches that the service accepts, and adds up the results. */
 class Sender {
   private readonly service: Service;
   private readonly name: string;
@@ -116,7 +116,7 @@ class Sender {
     }
   }
 
-  /** Once for each, however many requests it takes. */
+  /** Prints each warning once, however many requests are sent. */
   private warn(place: string, problem: string): void {
     const text = problem.replace(/ \(\d+ of these users\)$/, "");
     if (this.warned.has(text)) return;
@@ -139,7 +139,7 @@ class Sender {
   }
 }
 
-/** `users.17.tier` is the tier in the line of the 18th user that was sent. */
+/** `users.17.tier` refers to the tier on the line of the 18th user that was sent. */
 function placeOf(field: string, sent: readonly { readonly line: number }[]): string {
   const [, index, rest] = /^users\.(\d+)(?:\.(.*))?$/s.exec(field) ?? [];
   const line = index === undefined ? undefined : sent[Number(index)]?.line;
