@@ -1,7 +1,7 @@
-/** Over how long the rate is taken, in microseconds. */
+/** Time constant of the average, in microseconds. */
 const MEMORY = 1_000_000;
 
-/** Units per second, as a moving mean: what came longer than a few seconds ago has no weight. */
+/** Units per second, as a moving average over about a second. */
 export class ArrivalRate {
   private arrived = 0;
   private rate = 0;

@@ -7,19 +7,22 @@ import { KnownQuotas } from "./known-quotas.ts";
 import { RememberedDenials } from "./remembered-denials.ts";
 import type { Delta, DeltaHome } from "./write-behind.ts";
 
-/** What this process knows of one counter: what it admitted itself, what the store said, and what the store is still to be told. */
+/**
+ * Local state of one counter: what this process admitted, what the store reported, and what is still to be written to
+ * the store.
+ */
 export class CachedCounter implements DeltaHome {
   readonly denials: RememberedDenials;
   readonly quotas: KnownQuotas;
   readonly deltas = new Map<string, Delta>();
   readonly inFlight = new Map<string, number>();
-  /** What was evaluated last. */
+  /** Scratch space for the latest evaluation. */
   private readonly out = new Outcome();
   private readonly rule: Rule;
   private readonly own: MemoryStore;
   private rows: RuleRows;
 
-  /** `own`: counts what this process admitted. */
+  /** `own` counts what this process admitted. */
   constructor(rule: Rule, own: MemoryStore, maxKeys: number) {
     this.rule = rule;
     this.own = own;
@@ -28,7 +31,7 @@ export class CachedCounter implements DeltaHome {
     this.quotas = new KnownQuotas(maxKeys);
   }
 
-  /** Whether a request fits into what this process has admitted. The result is good until the next one. */
+  /** Whether a request fits into what this process has admitted. The result is valid until the next call. */
   evaluate(limit: Limit, key: string, cost: number, now: number): Outcome {
     const { out } = this;
     const rows = this.rowsUnder(limit);
@@ -39,7 +42,7 @@ export class CachedCounter implements DeltaHome {
     return out;
   }
 
-  /** The same, and counts the request if it fits. A key for which there is no room counts as unused. */
+  /** Like `evaluate`, and counts the request if it fits. A key for which there is no room counts as unused. */
   spend(limit: Limit, key: string, cost: number, now: number): Outcome {
     const { out } = this;
     const rows = this.rowsUnder(limit);

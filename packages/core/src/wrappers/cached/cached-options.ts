@@ -46,12 +46,12 @@ const OPTIONS: ReadonlySet<string> = new Set([
   "clock",
 ]);
 
-/** A longer `setTimeout` fires at once. */
+/** A longer `setTimeout` fires immediately. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 type Settings = Complete<Omit<CachedOptions, "clock">> & Pick<CachedOptions, "clock">;
 
-/** The options, checked and with their defaults. */
+/** Validates the options and fills in the defaults. */
 export function readCachedOptions(options: CachedOptions): Settings {
   requireOptions(options, OPTIONS);
   const { flushMs = 10, refreshMs = 1000, maxPending = 10_000, maxKeys = 100_000, clock } = options;

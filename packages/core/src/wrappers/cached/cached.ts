@@ -22,13 +22,13 @@ import type { Denial } from "./remembered-denials.ts";
 import { TimedStore } from "./timed-store.ts";
 import { land, takeOff, WriteBehind } from "./write-behind.ts";
 
-/** How many denials each flush looks at, to forget those that are over. */
+/** How many denials each flush inspects to remove expired ones. */
 const STEPS_PER_FLUSH = 64;
-/** Of a key that has less than this part of its limit left, the store decides. */
+/** The store decides about keys with less than this share of their limit left. */
 const NEAR_LIMIT = 0.2;
-/** What is left of a key about which the store cannot be asked: as much as this process's own use allows. */
+/** Remaining quota of a key when the store cannot be asked: only this process's own use limits it. */
 const UNKNOWABLE = Number.POSITIVE_INFINITY;
-/** In microseconds. */
+/** How early a client's timer may fire, in microseconds. */
 const TIMER_EARLINESS = 1_000;
 
 /**
@@ -46,9 +46,9 @@ export function cached(store: Store, options: CachedOptions = {}): CachedStore {
 /** A store made by `cached`. */
 export class CachedStore implements Store {
   readonly clock: Clock;
-  /** Denials and delays go by this process's time: the store's may be corrected, and what was told must hold. */
+  /** Denials and delays use the local clock: the store's clock may be corrected, but a promised time must hold. */
   private readonly timers: Clock;
-  /** Those of the store: what is reserved has an idempotency key, and goes there at once. */
+  /** The journal of the inner store. Reservations have an idempotency key and are sent there immediately. */
   readonly journal?: ReservationJournal;
   private readonly store: Store;
   private readonly flushMs: number;
@@ -58,11 +58,11 @@ export class CachedStore implements Store {
   private readonly read: boolean;
   private readonly link: TimedStore;
   private readonly writeBehind: WriteBehind;
-  /** What this process let in itself: that alone must fit into the limit, whatever the store will say. */
+  /** What this process admitted: this alone must fit into the limit, whatever the store reports. */
   private readonly own: MemoryStore;
   private readonly counters = new Map<string, CachedCounter>();
   private readonly arrivals: ArrivalRate;
-  /** Of the arrivals, those that the store did not decide. */
+  /** Arrivals that were decided without the store. */
   private readonly decidedHere: ArrivalRate;
   private denied = 0;
   private confirmed = 0;
@@ -118,7 +118,7 @@ export class CachedStore implements Store {
     operations: readonly Operation[],
     options?: ApplyOptions,
   ): readonly Answer[] | Promise<readonly Answer[]> {
-    // Only the store remembers requests by their idempotency keys.
+    // Only the store remembers idempotency keys.
     if (action !== "take" || options?.idempotencyKey !== undefined) return this.handOn(action, operations, options);
     const now = this.clock.now();
     if (this.read && !this.link.failing && !this.refuses(operations, now)) return this.readAndTake(operations, options);
@@ -134,7 +134,7 @@ export class CachedStore implements Store {
     if ("close" in this.store && typeof this.store.close === "function") await this.store.close();
   }
 
-  /** Decides here. `isWritten`: whether the store is told of what is let in. */
+  /** Decides locally. `isWritten`: whether admitted requests are written to the store. */
   private take(
     operations: readonly Operation[],
     options: ApplyOptions | undefined,
@@ -153,7 +153,10 @@ export class CachedStore implements Store {
     return operations.map((operation) => this.standing(operation, now));
   }
 
-  /** Whether too little is known here to decide a request: it is not known to be denied, and not known to be well within its limits. */
+  /**
+   * Whether a request cannot be decided locally: it is neither known to be denied nor known to be well within its
+   * limits.
+   */
   private mustConfirm(operations: readonly Operation[], now: number): boolean {
     const time = this.timers.now();
     let isKnown = true;
@@ -161,7 +164,7 @@ export class CachedStore implements Store {
       const { key, cost } = operation;
       const limit = limitOf(operation);
       const local = this.local(operation.rule);
-      // Timers of a client fire up to a millisecond early: a request that is told when to come again must then pass.
+      // A client's timer may fire up to a millisecond early: a request sent at the promised time must be admitted.
       if (this.denialOf(operation, local, time + TIMER_EARLINESS) !== undefined) return false;
       const left = local.quotas.left(key, limit, time, this.refresh);
       if (left === undefined || (left === UNKNOWABLE && !this.link.isPartial)) isKnown = false;
@@ -171,7 +174,7 @@ export class CachedStore implements Store {
     return !isKnown;
   }
 
-  /** Lets the store decide, which is told first of what is pending for the keys: both travel together. */
+  /** Lets the store decide. Pending writes for the same keys are sent ahead, in the same batch. */
   private async confirmTake(
     operations: readonly Operation[],
     options: ApplyOptions | undefined,
@@ -201,7 +204,7 @@ export class CachedStore implements Store {
     return answers;
   }
 
-  /** The store did not answer: this process decides. What may have been charged is not written again. */
+  /** Decides locally because the store did not answer. Units that the store may have charged are not written again. */
   private takeUnconfirmed(
     operations: readonly Operation[],
     options: ApplyOptions | undefined,
@@ -213,7 +216,7 @@ export class CachedStore implements Store {
     return this.take(operations, options, this.clock.now(), error.code === "HG_STORE_REFUSED");
   }
 
-  /** Where only a part of the store fails, its keys are decided here until it is time to ask again. */
+  /** If only a part of the store fails, the keys of that part are decided locally until it is time to ask again. */
   private isWholeFailure(operation: Operation, isPartial = this.link.isPartial): boolean {
     const { rule, key } = operation;
     const { quotas } = this.local(rule);
@@ -225,7 +228,7 @@ export class CachedStore implements Store {
     return true;
   }
 
-  /** Counts what the store let in. If that does not fit into what was let in here, the key was reset elsewhere. */
+  /** Counts what the store admitted. If that does not fit into what was admitted here, the key was reset elsewhere. */
   private charge(operation: Operation): void {
     const { rule, key, cost } = operation;
     const limit = limitOf(operation);
@@ -253,7 +256,7 @@ export class CachedStore implements Store {
     return this.take(operations, options, this.clock.now());
   }
 
-  /** Asks the store, which must have been told before of what is pending. */
+  /** Passes a call to the store after the pending writes. */
   private async handOn(
     action: Action,
     operations: readonly Operation[],
@@ -261,7 +264,7 @@ export class CachedStore implements Store {
   ): Promise<readonly Answer[]> {
     const locals = operations.map(({ rule }) => this.local(rule));
     await Promise.all(operations.map(({ key }, i) => this.writeBehind.settle(locals[i], key)));
-    // The answer to a repeated request is an old one: nothing can be learned from it.
+    // The answer to a repeated request may be old, so nothing can be learned from it.
     if (options?.idempotencyKey !== undefined) return this.store.apply(action, operations, options);
     const denials = operations.map(({ key }, i) => locals[i].denials.get(key, this.timers.now()));
     const forgotten = action === "reset" ? operations.map(({ key }, i) => this.writeBehind.take(locals[i], key)) : [];
@@ -299,7 +302,7 @@ export class CachedStore implements Store {
     return denial;
   }
 
-  /** Lets a request in, which must fit. */
+  /** Admits a request that fits. */
   private admit(operation: Operation, now: number, isWritten: boolean): Answer {
     const { key, cost } = operation;
     const limit = limitOf(operation);
@@ -313,7 +316,7 @@ export class CachedStore implements Store {
     return this.answer(operation, now, true, Math.max(0, Math.min(remaining, left ?? remaining)), 0, resetAfter);
   }
 
-  /** How one of the operations of a denied request stands; it may not be the one that refused. */
+  /** The answer for one operation of a denied request, which may not be the operation that caused the denial. */
   private standing(operation: Operation, now: number): Answer {
     const { key, cost } = operation;
     const limit = limitOf(operation);
@@ -327,7 +330,7 @@ export class CachedStore implements Store {
       return this.answer(operation, now, allowed, remaining, retryAfter, resetAfter);
     }
     const late = this.lateness(time);
-    // This process's own use is over the limit: that holds unless somebody has reset the key elsewhere.
+    // This process's own use exceeds the limit, so the denial holds unless the key is reset elsewhere.
     const until = time + retryAfter + late;
     const own = { limit, cost, until, fullAt: time + resetAfter + late, ahead: now - time, askedAt: time };
     local.denials.set(key, own, time);
@@ -365,7 +368,7 @@ export class CachedStore implements Store {
     return { time, allowed, remaining, retryAfter, resetAfter, source: "cache", degraded };
   }
 
-  /** Asks the store whether a denial still holds, unless it says so by itself when it is told what is pending. */
+  /** Asks the store whether a denial still holds, unless pending writes will return that anyway. */
   private async verify({ rule, key }: Operation, local: CachedCounter, denial: Denial): Promise<void> {
     await this.writeBehind.settle(local, key);
     if (local.denials.get(key, this.timers.now()) !== denial) return;
@@ -379,14 +382,14 @@ export class CachedStore implements Store {
     }
   }
 
-  /** Remembers what the store said: how much is left of a quota, and until when a request is denied. */
+  /** Remembers what the store reported: the remaining quota, and until when requests are denied. */
   private learn(operation: Operation, answer: Answer): void {
     const { rule, key, cost } = operation;
     const limit = limitOf(operation);
     const local = this.local(rule);
     const { allowed, remaining, retryAfter, resetAfter } = answer;
     const time = this.timers.now();
-    // What stands in for the store inside does not know.
+    // A fallback inside the store does not know the quota.
     if (answer.degraded) local.quotas.delete(key);
     else if (this.confirm) local.quotas.set(key, limit, remaining - this.writeBehind.unwritten(local, key), time);
     if (allowed || cost === 0 || retryAfter === Number.POSITIVE_INFINITY) return;
@@ -397,7 +400,7 @@ export class CachedStore implements Store {
     local.denials.set(key, denial, time);
   }
 
-  /** Lifts a denial for which the store has room: it was asked after it had been told of all that led to the denial. */
+  /** Lifts a denial if the store has room; it was asked after all writes that led to the denial. */
   private lift(operation: Operation, { remaining }: Answer, denial: Denial | undefined): void {
     const { rule, key } = operation;
     const local = this.local(rule);
@@ -408,7 +411,7 @@ export class CachedStore implements Store {
     else this.forget(operation, local);
   }
 
-  /** A key starts anew, but for what the store is still to be told. */
+  /** Resets a key locally, except for units that are still to be written. */
   private forget(operation: Operation, local: CachedCounter): void {
     const { key } = operation;
     local.denials.delete(key);
@@ -426,12 +429,12 @@ export class CachedStore implements Store {
     return local;
   }
 
-  /** How long after it was let in a unit may be unknown here to be too many: it waits, its timer is late, it travels. */
+  /** How long an admitted unit can be unknown to the store: it waits for the timer, which may be late, and travels. */
   private unwrittenMs(time: number): number {
     return this.flushMs + (this.writeBehind.worstTimerLag.value(time) + this.link.worstRoundTrip.value(time)) / 1000;
   }
 
-  /** By how much later than this process the store is charged, and so has room, in microseconds. */
+  /** How much later than this process the store charges a unit, and so has room again, in microseconds. */
   private lateness(time: number): number {
     return this.link.failing ? 0 : this.unwrittenMs(time) * 1000;
   }
@@ -444,7 +447,7 @@ export class CachedStore implements Store {
   }
 }
 
-/** The system's clock, with timers that do not keep the process alive. */
+/** The system clock, with timers that do not keep the process alive. */
 function quietClock(): Clock {
   const system = new SystemClock();
   return {

@@ -1,16 +1,16 @@
 import { type Limit, sameLimit } from "../../limits/limit.ts";
 import { isReplacedBy, type UnderLimit } from "./remembered-denials.ts";
 
-/** What the store last said about a key under a limit, less what was admitted here since. */
+/** What the store last reported about a key under a limit, minus what was admitted here since. */
 interface KnownQuota extends UnderLimit {
   left: number;
-  /** When the store said it, by the local clock. */
+  /** When the store reported it, by the local clock. */
   at: number;
 }
 
 /**
- * What is left of each key's quota, as far as this process knows. If there are more than `maxKeys`, the ones that were
- * heard of first are forgotten: the store is then asked about them again.
+ * The remaining quota of each key, as far as this process knows. Beyond `maxKeys`, the oldest entries are dropped, and
+ * the store is asked about those keys again.
  */
 export class KnownQuotas {
   private readonly byKey = new Map<string, KnownQuota>();
@@ -20,14 +20,14 @@ export class KnownQuotas {
     this.maxKeys = maxKeys;
   }
 
-  /** What is left under a limit, unless nothing was heard for longer than `maxAge`. */
+  /** The remaining quota under a limit, unless the last report is older than `maxAge`. */
   left(key: string, limit: Limit, now: number, maxAge: number): number | undefined {
     const known = this.byKey.get(key);
     if (known === undefined || Math.abs(now - known.at) > maxAge || !sameLimit(known.limit, limit)) return undefined;
     return known.left;
   }
 
-  /** Takes in what the store said under a limit. */
+  /** Records what the store reported under a limit. */
   set(key: string, limit: Limit, left: number, now: number): void {
     const known = this.byKey.get(key);
     if (known !== undefined) {
@@ -44,7 +44,7 @@ export class KnownQuotas {
     this.byKey.set(key, { limit, left, at: now });
   }
 
-  /** Counts what was admitted here; what is left under the limit then, if that is known. */
+  /** Counts what was admitted here. Returns what is left under the limit, if known. */
   spend(key: string, limit: Limit, cost: number): number | undefined {
     const known = this.byKey.get(key);
     if (known === undefined) return undefined;

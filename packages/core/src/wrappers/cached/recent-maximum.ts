@@ -1,7 +1,7 @@
-/** For how long a value counts at least, in microseconds; at most for twice as long. */
+/** How long a value counts at least, in microseconds; at most twice as long. */
 const SPAN = 5_000_000;
 
-/** The largest of the latest values. */
+/** The largest of the recent values. */
 export class RecentMaximum {
   private worst = 0;
   private worstBefore = 0;

@@ -1,26 +1,26 @@
 import { type Limit, sameLimit } from "../../limits/limit.ts";
 
-/** A request of `cost` or more is denied until a time, if it comes with the same limit. */
+/** Requests with the same limit and a cost of at least `cost` are denied until a time. */
 export interface Denial {
   readonly limit: Limit;
   readonly cost: number;
   readonly until: number;
-  /** When the full quota is there again. */
+  /** When the full quota is available again. */
   readonly fullAt: number;
-  /** How far the store's clock is ahead of this process's timers: with it, the times told are the store's own. */
+  /** How far the store's clock is ahead of the local one, to report times by the store's clock. */
   readonly ahead: number;
-  /** When the store was asked last. */
+  /** When the store was last asked. */
   askedAt: number;
 }
 
-/** An entry that was learned under a limit. */
+/** An entry that applies to one limit. */
 export interface UnderLimit {
   readonly limit: Limit;
-  /** The other limit that the latest news came with, if it was another. */
+  /** The limit of the latest report, if it differs. */
   otherLimit?: Limit;
 }
 
-/** Whether news under a limit take the place of an entry: it is of the same limit, or the other one has come before. */
+/** Whether a report under a limit replaces an entry: the limit is the same, or it has been reported twice in a row. */
 export function isReplacedBy(entry: UnderLimit, limit: Limit): boolean {
   if (sameLimit(entry.limit, limit)) return true;
   if (entry.otherLimit !== undefined && sameLimit(entry.otherLimit, limit)) return true;
@@ -33,13 +33,14 @@ type KnownDenial = Denial & UnderLimit;
 const STEPS_PER_DENIAL = 2;
 
 /**
- * Who is limited, and until when. If there are more than `maxKeys`, those who were limited first are forgotten:
- * they are let in until the store says it again.
+ * Denied keys, and until when. Beyond `maxKeys`, the oldest denials are dropped; those keys are admitted until the
+ * store
+ * denies them again.
  */
 export class RememberedDenials {
   private readonly byKey = new Map<string, KnownDenial>();
   private readonly maxKeys: number;
-  /** Goes round and round; a map's iterator stays good while entries come and go. */
+  /** Cycles through the entries; a map's iterator stays valid while entries are added and removed. */
   private cursor = this.byKey.entries();
 
   constructor(maxKeys: number) {
@@ -57,7 +58,7 @@ export class RememberedDenials {
     return undefined;
   }
 
-  /** A denial under another limit than the one that is known takes its place when that limit comes a second time. */
+  /** A denial under a different limit replaces the known one when that limit is reported twice in a row. */
   set(key: string, denial: Denial, now: number): void {
     this.sweep(STEPS_PER_DENIAL, now);
     const known = this.byKey.get(key);
@@ -71,7 +72,7 @@ export class RememberedDenials {
     this.byKey.delete(key);
   }
 
-  /** Looks at the next few entries, and forgets those that are over. */
+  /** Inspects the next few entries and removes expired ones. */
   sweep(steps: number, now: number): void {
     for (let i = 0; i < steps; i += 1) {
       const next = this.cursor.next();

@@ -2,25 +2,25 @@ import type { Clock } from "../../clock/clock.ts";
 import type { Action, Answer, ApplyOptions, Operation, Store } from "../../stores/store.ts";
 import { RecentMaximum } from "./recent-maximum.ts";
 
-/** The weight of the latest round trip in the mean. */
+/** Weight of the latest round trip in the average. */
 const LATEST = 0.1;
 
-/** A store that has answered within this time, in microseconds, is there: what fails then is a part of it. */
+/** If the store answered within this time, in microseconds, a failure now affects only a part of it. */
 const RECENTLY = 100_000;
 
-/** The way to the store: asks it, takes the time, and knows whether it fails. */
+/** Calls the store, measures its latency, and tracks whether it is failing. */
 export class TimedStore {
-  /** How long the latest answer took, and answers take on the whole, in microseconds. */
+  /** Latest and average round trip, in microseconds. */
   roundTrip = 0;
   meanRoundTrip: number | undefined;
   readonly worstRoundTrip: RecentMaximum;
   private readonly store: Store;
-  /** This process's own: the store's may be corrected while a call is under way. */
+  /** The local clock: the store's may be corrected during a call. */
   private readonly clock: Clock;
   private answeredAt = Number.NEGATIVE_INFINITY;
-  /** What failed last, if nothing has shown since that it works again. */
+  /** The action that failed last, if nothing has shown since that the store works again. */
   private failed: Action | undefined;
-  /** Whether the latest answer was not the store's own, but of what stands in for it. */
+  /** Whether the latest answer came from a fallback inside the store. */
   private standIn = false;
 
   constructor(store: Store, clock: Clock) {
@@ -33,7 +33,7 @@ export class TimedStore {
     return this.failed !== undefined;
   }
 
-  /** Whether what is decided here is not known to the store. */
+  /** Whether local decisions are currently unknown to the store. */
   get degraded(): boolean {
     return this.standIn || this.failing;
   }
@@ -48,17 +48,17 @@ export class TimedStore {
     this.meanRoundTrip ??= this.roundTrip;
     this.meanRoundTrip += (this.roundTrip - this.meanRoundTrip) * LATEST;
     this.standIn = answers.some(({ degraded }) => degraded);
-    // A store that is full answers a peek and refuses to write: only a write shows that writing works.
+    // A Redis that is out of memory answers a peek but rejects writes: only a write shows that writing works.
     if (action !== "peek" || this.failed === "peek") this.failed = undefined;
     return answers;
   }
 
-  /** Whether a failure now says something about a part of the store only, such as a shard of a cluster. */
+  /** Whether a failure now concerns only a part of the store, such as a shard of a cluster. */
   get isPartial(): boolean {
     return this.clock.now() - this.answeredAt < RECENTLY;
   }
 
-  /** Notes a failure, and warns if it is the first of an outage. */
+  /** Records a failure, and warns if it is the first of an outage. */
   fail(action: Action, error: unknown): void {
     if (this.failed === undefined) {
       process.emitWarning(

@@ -6,22 +6,22 @@ import { type Answer, limitOf, type Operation, type Rule } from "../../stores/st
 import { RecentMaximum } from "./recent-maximum.ts";
 import type { TimedStore } from "./timed-store.ts";
 
-/** Units that were let in here, and that the store has not been told of. */
+/** Units that were admitted locally and have not been written to the store. */
 export interface Delta {
   readonly home: DeltaHome;
   readonly key: string;
-  /** Under which rule and limit the latest of them were admitted. */
+  /** The rule and limit that the latest of them were admitted under. */
   rule: Rule;
   limit: Limit;
   units: number;
-  /** From when on they count no longer: later than that they are charged to nobody. */
+  /** When they no longer count. After that, they are not written. */
   closes: number;
 }
 
 /** The deltas of one counter, by key. */
 export interface DeltaHome {
   readonly deltas: Map<string, Delta>;
-  /** Units that were sent and not answered yet, by key. */
+  /** Units sent and not yet answered, by key. */
   readonly inFlight: Map<string, number>;
 }
 
@@ -44,23 +44,23 @@ export interface WriteBehindOptions {
   readonly maxPending: number;
   /** For timers, and to measure how late they fire. */
   readonly timers: Clock;
-  /** Called with what the store says to each write. */
+  /** Called with the store's answer to each write. */
   readonly onAnswer: (delta: Delta, answer: Answer) => void;
-  /** Called when a write fails; says whether that concerns the whole store, and not this key only. */
+  /** Called when a write fails. Returns whether the failure concerns the whole store, not only this key. */
   readonly onFailure: (delta: Delta) => boolean;
   /** Called with each flush. */
   readonly onFlush: () => void;
 }
 
 /**
- * Tells the store, a little later and in batches, what was let in without asking it. While it works, a write
- * does not wait for the one before it: every unit is sent within `flushMs`. While it fails, one question at a
- * time finds out whether it is back.
+ * Writes locally admitted units to the store, shortly afterwards and in batches. While the store works, writes do not
+ * wait for earlier ones: every unit is sent within `flushMs`. While it fails, one call at a time tests whether it is
+ * back.
  */
 export class WriteBehind {
   flushes = 0;
   failedFlushes = 0;
-  /** By how much the latest timer fired late, in microseconds; and the recent ones at worst. */
+  /** How late the latest timer fired, in microseconds, and the worst of the recent ones. */
   timerLag = 0;
   readonly worstTimerLag: RecentMaximum;
   readonly dropped: { -readonly [Reason in keyof DroppedUnits]: number } = {
@@ -94,12 +94,12 @@ export class WriteBehind {
     return units;
   }
 
-  /** Units of a key that the store may not know of. */
+  /** Units of a key that the store may not know about. */
   unwritten(home: DeltaHome, key: string): number {
     return (home.deltas.get(key)?.units ?? 0) + (home.inFlight.get(key) ?? 0);
   }
 
-  /** Takes note of a request that was let in. */
+  /** Adds the units of an admitted request. */
   add(home: DeltaHome, operation: Operation, now: number): void {
     const { rule, key, cost } = operation;
     const limit = limitOf(operation);
@@ -114,14 +114,14 @@ export class WriteBehind {
     this.wait({ home, key, rule, limit, units: cost, closes: windowEnd(limit, now) });
   }
 
-  /** Takes a key's delta out, if it has one. */
+  /** Removes and returns the delta of a key, if there is one. */
   take(home: DeltaHome, key: string): Delta | undefined {
     const delta = home.deltas.get(key);
     if (delta !== undefined) this.remove(delta);
     return delta;
   }
 
-  /** Puts back what was taken out and not written. */
+  /** Puts back a delta that was taken and not written. */
   putBack(delta: Delta): void {
     const newer = delta.home.deltas.get(delta.key);
     if (this.clock.now() >= delta.closes) {
@@ -134,14 +134,14 @@ export class WriteBehind {
     }
   }
 
-  /** Writes a key's delta now: a request that is sent next finds it charged. */
+  /** Writes the delta of a key now, so that a request sent next finds it charged. */
   writeNow(home: DeltaHome, key: string): void {
     const delta = home.deltas.get(key);
     if (delta !== undefined && this.clock.now() >= delta.closes) this.drop(delta, "closed");
     else if (delta !== undefined && !this.link.failing) void this.write(delta);
   }
 
-  /** Writes a key's delta, and waits until the store has answered to all that was sent for the key. */
+  /** Writes the delta of a key, and waits until everything sent for the key has been answered. */
   async settle(home: DeltaHome, key: string): Promise<void> {
     this.writeNow(home, key);
     const written: Promise<void>[] = [];
@@ -149,7 +149,7 @@ export class WriteBehind {
     await Promise.all(written);
   }
 
-  /** Writes all that waits. The calls are made in one tick, so that a store can send them together. */
+  /** Writes all pending deltas. The calls are made in one tick, so that a store can send them together. */
   async flush(): Promise<void> {
     this.options.onFlush();
     this.dropClosed();
@@ -158,10 +158,10 @@ export class WriteBehind {
     if (this.waiting.size > 0) this.arm();
   }
 
-  /** Writes what it can, and from then on nothing by itself. */
+  /** Writes what can be written, and stops. */
   async end(): Promise<void> {
     this.ended = true;
-    // Twice: at first as much as it holds may be under way.
+    // Twice, because the first round may wait for a full queue that is already in flight.
     for (let i = 0; i < 2; i += 1) {
       await this.flush();
       await Promise.all(this.sent.values());
@@ -185,7 +185,7 @@ export class WriteBehind {
     if (this.armed) return;
     this.armed = true;
     const { flushMs, maxPending, timers } = this.options;
-    // To try a store that cannot take it again and again without a pause would leave no time for anything else.
+    // Without a pause, retrying a store that cannot accept writes would block everything else.
     const ms = this.link.failing || this.sent.size >= maxPending ? Math.max(1, flushMs) : flushMs;
     const due = timers.now() + ms * 1000;
     void timers.sleep(ms).then(() => {
@@ -211,11 +211,11 @@ export class WriteBehind {
     return this.retrying;
   }
 
-  /** A peek charges nothing if its answer is lost; then one delta is risked; then all go. */
+  /** Tests the store with a peek, which charges nothing if its answer is lost, then with one delta, then writes all. */
   private async retry(): Promise<void> {
     const [oldest] = this.waiting;
     if (oldest === undefined) return;
-    // Next time another one: a store may fail for some keys only.
+    // Another one next time: the store may fail only for some keys.
     this.waiting.delete(oldest);
     this.waiting.add(oldest);
     if ((await this.answers(oldest)) && this.waiting.has(oldest)) await this.write(oldest);
@@ -257,10 +257,10 @@ export class WriteBehind {
   private async notWritten(delta: Delta, error: unknown): Promise<void> {
     const { units } = delta;
     const code = error instanceof StoreError ? error.code : undefined;
-    // A write that came too late says nothing about the store.
+    // A write that arrived too late says nothing about the store.
     if (code === "HG_STORE_TIMEOUT" && this.clock.now() >= delta.closes) {
       this.dropped.closed += units;
-      // The writes came too late, or the store is gone: one peek tells for all.
+      // Either the writes were too late or the store is down: one peek decides for all of them.
       this.probing ??= this.answers(delta).finally(() => {
         this.probing = undefined;
       });
@@ -296,12 +296,12 @@ export class WriteBehind {
 
 type Units = Pick<Delta, "home" | "key" | "units">;
 
-/** Units are on their way to the store: what it said before does not know of them. */
+/** Marks units as in flight: earlier reports of the store do not include them. */
 export function takeOff({ home, key, units }: Units): void {
   home.inFlight.set(key, (home.inFlight.get(key) ?? 0) + units);
 }
 
-/** The store has answered to them, or will not. */
+/** Marks units as answered or lost. */
 export function land({ home, key, units }: Units): void {
   const left = (home.inFlight.get(key) ?? 0) - units;
   if (left > 0) home.inFlight.set(key, left);

@@ -1,27 +1,31 @@
-/** A batch should last about so long, in microseconds. */
+/** How long a batch should last, in microseconds. */
 const LASTS = 2_000_000;
-/** What to begin with: so a key that seems slow only because each request waits for the pool soon shows how fast it is. */
+/**
+ * Size of the first batch, so that a key that only seems slow because each request waits for the pool soon shows its
+ * rate.
+ */
 const FIRST = 16;
-/** All nodes together hold no more than about this part of what is left. */
+/** Share of the remaining quota that all nodes together should hold. */
 const OUTSTANDING = 1 / 25;
-/** Of a node that has not yet seen how much the others take. */
+/** Share of a node that has not yet seen how much the others take. */
 const FIRST_SHARE = 1 / 8;
 const LEAST_SHARE = 1 / 64;
-/** Smaller ones are not worth having: each request asks for what it needs, and nothing is left lying about. */
+/** Smaller batches are not worthwhile: each request then takes only what it needs. */
 const LEAST = 3;
 
 /**
- * How much to take at a time: what this node will need in a while, and no more than its share of a small part of
- * what the pool has left. So batches are large while the pool is full and the key is busy here, shrink as it runs
- * low, and little lies with other nodes when somebody is denied. Nobody needs to know how many nodes there are.
+ * Decides how much to take at a time: what this node will need for a while, but at most its share of a small part of
+ * what the pool has left. Batches are large while the pool is full and the key is busy here, and shrink as the pool
+ * runs
+ * low, so that other nodes hold little when a request is denied. The number of nodes does not have to be known.
  */
 export class BatchSize {
-  /** What the pool had left when it last answered. */
+  /** What the pool had left at its last answer. */
   private left = 0;
   private share = FIRST_SHARE;
-  /** Units for each microsecond. */
+  /** Units per microsecond. */
   private rate = 0;
-  /** How much the last batch was. */
+  /** Size of the last batch. */
   private last = 0;
   private since: number;
   private taken = 0;
@@ -32,13 +36,13 @@ export class BatchSize {
     this.since = now;
   }
 
-  /** `spent`: in this node since the last time. */
+  /** `spent`: units spent in this node since the last call. */
   next(left: number, spent: number, now: number): number {
     if (this.fixed !== undefined) return this.refused(left);
     const elapsed = Math.max(1, now - this.since);
     this.since = now;
     this.rate = Math.max(spent / elapsed, this.rate / 2);
-    // Twice as much as what did not last: who waits for each batch would else never seem fast.
+    // Double a batch that did not last: if each request waits for a batch, the measured rate would never grow.
     const more = elapsed < LASTS ? 2 * this.last : 0;
     const wanted = Math.max(FIRST, this.rate * LASTS, more);
     const size = Math.floor(Math.min(wanted, left * OUTSTANDING * this.share));
@@ -46,9 +50,9 @@ export class BatchSize {
     return this.last;
   }
 
-  /** Takes in what a grant has shown: so many units were left after it. */
+  /** Records a grant and what the pool had left after it. */
   granted(amount: number, left: number): void {
-    // What is missing, and we did not take, others took.
+    // What is missing and was not granted to this node was taken by others.
     const byOthers = Math.max(0, this.left - amount - left);
     if (this.taken > 0) {
       const seen = this.taken / (this.taken + byOthers);
@@ -58,19 +62,20 @@ export class BatchSize {
     this.taken = amount;
   }
 
-  /** How much to take beside what is needed, of the `spare` that a pool has: also of one that just refused a batch. */
+  /** How much to take on top of what is needed from a pool with `spare` units, even if it just denied a batch. */
   refused(spare: number): number {
-    // One of our own making is small beside the pool, which must be all but empty. A fixed one may be larger than it:
-    // half, and half of the rest with the next, empties it in a few steps and leaves some to the others.
+    // An adaptive batch is small relative to the pool, so a pool that denies it is nearly empty. A fixed batch may be
+    // larger than the pool: taking half, then half of the rest, empties it in a few steps and leaves some for other
+    // nodes.
     return this.fixed === undefined ? 0 : Math.min(this.fixed, Math.max(0, Math.floor(spare / 2)));
   }
 
-  /** We gave some back. */
+  /** Records units given back. */
   returned(amount: number): void {
     this.left += amount;
   }
 
-  /** The pool is another: what it had left says nothing of what others took. */
+  /** The pool was refilled, so a change in what it has left does not show what others took. */
   renewed(): void {
     this.taken = 0;
   }

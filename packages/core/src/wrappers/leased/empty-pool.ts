@@ -1,9 +1,9 @@
-/** What is known of a pool that refuses: so that nobody asks it in vain. Times are those of our clock. */
+/** Remembers that a pool is empty, so that it is not asked needlessly. Times are by the local clock. */
 export class EmptyPool {
-  /** So many units and more are refused, until then. */
+  /** Requests for this many units or more are denied until then. */
   private from = Number.POSITIVE_INFINITY;
   private end = Number.NEGATIVE_INFINITY;
-  /** When somebody was last known to have put something into the pool. */
+  /** When something was last known to have been put into the pool. */
   private openedAt = Number.NEGATIVE_INFINITY;
 
   get until(): number {
@@ -18,7 +18,10 @@ export class EmptyPool {
     return units >= this.from && now < this.end;
   }
 
-  /** Somebody has seen the pool refuse: whether that is the latest that is known of it. News may overtake each other. */
+  /**
+   * Records that a node saw the pool deny. Returns whether that is the latest news; notifications may arrive out of
+   * order.
+   */
   shut(from: number, until: number, seenAt: number): boolean {
     if (this.isOpenedSince(seenAt)) return false;
     this.from = from;
@@ -30,14 +33,14 @@ export class EmptyPool {
     return time < this.openedAt;
   }
 
-  /** Somebody has put something into the pool. */
+  /** Records that something was put into the pool. */
   open(at: number): void {
     if (at <= this.openedAt) return;
     this.openedAt = at;
     this.forget();
   }
 
-  /** The pool gives, whatever was said of it. */
+  /** The pool has granted something, so earlier reports are void. */
   forget(): void {
     this.from = Number.POSITIVE_INFINITY;
     this.end = Number.NEGATIVE_INFINITY;

@@ -1,10 +1,10 @@
 import type { StoreLatency } from "./store-latency.ts";
 
-/** How long a generation of counts lasts, in microseconds, where the store is quick. */
+/** How long a generation of counts lasts with a fast store, in microseconds. */
 const GENERATION = 1_000_000;
 const MOST_KEYS = 20_000;
 
-/** Which keys come often, for this store. Counts of the last second or two, of a bounded number of keys. */
+/** Detects busy keys by their requests in the last second or two, for a bounded number of keys. */
 export class HotKeys {
   private young = new Map<string, number>();
   private old = new Map<string, number>();
@@ -17,7 +17,7 @@ export class HotKeys {
     this.tempo = tempo;
   }
 
-  /** Counts a request; whether the key is hot by now. */
+  /** Counts a request. Returns whether the key is now hot. */
   feel(key: string, now: number): boolean {
     const generation = this.tempo.rest(GENERATION);
     if (now - this.since >= generation) this.turn(now, generation);

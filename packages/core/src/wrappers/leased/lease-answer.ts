@@ -1,6 +1,6 @@
 import type { Answer, LeaseView } from "../../stores/store.ts";
 
-/** An answer by what this node holds or knows of a pool. How the lease stood is put together only for who asks. */
+/** An answer given from a lease or from what is known about its pool. The view of the lease is built only on demand. */
 export class LeaseAnswer implements Answer {
   readonly time: number;
   readonly allowed: boolean;
@@ -14,7 +14,7 @@ export class LeaseAnswer implements Answer {
   private readonly epoch: number;
   private readonly lasts: number;
 
-  /** Waits in microseconds from `time`; `lasts`: until the lease is worth nothing. */
+  /** Waits are in microseconds from `time`; `lasts`: until the lease expires. */
   constructor(
     time: number,
     allowed: boolean,

@@ -10,55 +10,58 @@ import type { Pool } from "./pool.ts";
 import type { Granted, PoolClient } from "./pool-client.ts";
 import { costOf, type Waiter, WaitingRequests } from "./waiting-requests.ts";
 
-/** A reply comes within so many microseconds, if nothing holds it up. */
+/** A normal reply arrives within this time, in microseconds. */
 const QUICK_REPLY = 5_000;
 
-/** What a lease needs of the store that holds it. */
+/** What a lease needs from its store. */
 export interface Surroundings {
   readonly settings: Settings;
   readonly counts: Counts;
-  /** Asks the store about one request, past all leases. */
+  /** Sends one request to the store, bypassing all leases. */
   straight(cost: number): Promise<Answer>;
-  /** The pool refuses `from` units and more, until then by our clock: the others need not ask. It was so at `seenAt`. */
+  /** Tells the other nodes that, at `seenAt`, the pool denied `from` units or more until a time by the local clock. */
   tellShut(from: number, until: number, seenAt: number): void;
-  /** The pool had some again at that time. */
+  /** Tells the other nodes that the pool had units again at that time. */
   tellOpen(at: number): void;
-  /** How far the store's clock is ahead of ours. */
+  /** How far the store's clock is ahead of the local one. */
   ahead(): number;
 }
 
 /**
- * What this node holds of one key's quota. It pays requests from it at once, fetches more before it runs out, and
- * lets nobody ask a pool that is known to be empty.
+ * The part of one key's quota that this node holds. Requests are charged to it immediately, more is fetched before it
+ * runs out, and a pool that is known to be empty is not asked.
  */
 export class Lease {
-  /** The limit that it was made under, and whose calls it serves. */
+  /** The limit the lease was made under. It serves only calls with this limit. */
   readonly limit: Limit;
   readonly pool: Pool;
-  /** The other limit that the latest call came with, if it had another. */
+  /** The limit of the latest call, if it differs. */
   private otherLimit: Limit | undefined;
-  /** When it was last asked, by our clock. */
+  /** When it was last used, by the local clock. */
   usedAt: number;
-  /** Whether nobody will pay from it any more. */
+  /** Whether the lease is no longer in use. */
   isLeft = false;
   readonly shutter = new EmptyPool();
   private held = 0;
-  /** From then on what is held is worth nothing. */
+  /** When the units held become worthless. */
   private deadline = Number.NEGATIVE_INFINITY;
   private epoch = 0;
-  /** What the pool had left when it last answered, and when it will be full. */
+  /** What the pool had left at its last answer, and when it will be full. */
   private left: number;
   private fullAt: number;
-  /** How far the store's clock was ahead of ours when the pool last answered: by it, the times told are the store's own. */
+  /**
+   * How far the store's clock was ahead of the local one at the pool's last answer, to report times by the store's
+   * clock.
+   */
   private ahead: number;
-  /** At so much left the next batch is fetched. */
+  /** The next batch is fetched at this many units. */
   private low = 0;
   private batch = 0;
   private spent = 0;
-  /** Let in while the pool was asked, and not paid. */
+  /** Units admitted while the pool was being asked, and not paid for. */
   private debt = 0;
   private isAsking = false;
-  /** Resolves when the last question to the pool is answered. */
+  /** Resolves when the latest call to the pool has been answered. */
   private asked: Promise<void> = Promise.resolve();
   private readonly line = new WaitingRequests();
   private readonly bank: PoolClient;
@@ -77,21 +80,21 @@ export class Lease {
     this.ahead = around.ahead();
   }
 
-  /** Whether calls with this limit are paid from it. */
+  /** Whether calls with this limit are charged to the lease. */
   serves(limit: Limit): boolean {
     if (!sameLimit(limit, this.limit)) return false;
     this.otherLimit = undefined;
     return true;
   }
 
-  /** Whether a limit that it does not serve comes for the second time in a row: then the key has changed its limit. */
+  /** Whether a different limit comes for the second time in a row: the limit of the key has then changed. */
   isReplacedBy(limit: Limit): boolean {
     if (this.otherLimit !== undefined && sameLimit(limit, this.otherLimit)) return true;
     this.otherLimit = limit;
     return false;
   }
 
-  /** The answer to a request if it can be given here: undefined if the pool must be asked. */
+  /** Answers a request from the lease; undefined if the pool has to be asked. */
   answer(cost: number, now: number): Answer | undefined {
     this.usedAt = now;
     if (now >= this.deadline) this.expire();
@@ -111,7 +114,7 @@ export class Lease {
     return answer;
   }
 
-  /** Sets units aside for a request that has other limits too: whether they were there. */
+  /** Sets units aside for a request that has other limits too. Returns whether there were enough. */
   hold(cost: number, now: number): boolean {
     this.usedAt = now;
     if (now >= this.deadline) this.expire();
@@ -124,7 +127,7 @@ export class Lease {
     return true;
   }
 
-  /** Takes back what was set aside in an epoch: another limit refused. */
+  /** Returns units that were set aside in an epoch, because another limit denied the request. */
   restore(cost: number, epoch: number): void {
     const { counts } = this.around;
     this.spent -= cost;
@@ -141,7 +144,7 @@ export class Lease {
     return this.epoch;
   }
 
-  /** How it stands, as an answer. */
+  /** The state of the lease as an answer. */
   told(allowed: boolean, retryAfter: number, now: number): LeaseAnswer {
     const lasts = Math.max(0, this.deadline - now);
     const { held, left, epoch } = this;
@@ -167,12 +170,12 @@ export class Lease {
     };
   }
 
-  /** Whether nothing would be lost by letting go of it: neither quota nor the knowledge that there is none. */
+  /** Whether the lease can be dropped without losing quota or the knowledge that there is none. */
   isBare(now: number): boolean {
     return this.held === 0 && !this.isAsking && this.bank.doubts === 0 && now >= this.shutter.until;
   }
 
-  /** Gives back what is held beyond `keep` units, if it is worth anything. */
+  /** Gives back what is held beyond `keep` units, unless it is worthless. */
   async giveBack(keep: number, now: number): Promise<void> {
     if (now >= this.deadline) this.expire();
     const amount = this.held - keep;
@@ -193,33 +196,33 @@ export class Lease {
     this.left += amount;
     const at = this.around.settings.clock.now();
     this.shutter.open(at);
-    // Also where nobody is known here to have been refused: who changes to another limit hears no news of the old one.
+    // Even if no denial is known here: after a change of the limit, notifications about the old one are not received.
     this.around.tellOpen(at);
   }
 
-  /** Gives back all, also what is on its way here. */
+  /** Gives back everything, including what is still in flight. */
   async end(): Promise<void> {
     const { clock } = this.around.settings;
-    // What is held goes at once, before anything that is asked from now on.
+    // What is held goes first, before any later request to the pool.
     const isBack = this.giveBack(0, clock.now());
     await this.asked;
     await Promise.all([isBack, this.giveBack(0, clock.now())]);
   }
 
-  /** More than this is of no use here. */
+  /** Units beyond this are of no use here. */
   get enough(): number {
     return 2 * this.batch;
   }
 
-  /** Throws away what is held: the pool was filled by hand. */
+  /** Discards what is held, because the pool was reset. */
   drop(): void {
     this.expire();
-    // What is set aside just now is of the old pool, too.
+    // Units set aside at the moment belong to the old pool as well.
     this.epoch += 1;
     this.shutter.open(this.around.settings.clock.now());
   }
 
-  /** Finds out what became of grants that were not answered. */
+  /** Finds out what became of grants without a reply. */
   async clearDoubts(): Promise<void> {
     for (let count = this.bank.doubts; count > 0; count -= 1) {
       this.around.counts.roundTrips += 1;
@@ -237,7 +240,7 @@ export class Lease {
     counts.held -= cost;
   }
 
-  /** Lets a request in while the pool is asked, within the bound for each window. */
+  /** Admits a request while the pool is being asked, up to the bound per window. */
   private lend(cost: number, now: number): Answer | undefined {
     const { settings, counts } = this.around;
     if (this.debt + cost > settings.admitWhileAsking) return undefined;
@@ -247,7 +250,7 @@ export class Lease {
     return this.told(true, 0, now);
   }
 
-  /** What is held is worth nothing any more, and what was lent beside it is nobody's debt. */
+  /** Discards expired units, and the debt that belongs to them. */
   private expire(): void {
     if (this.deadline > Number.NEGATIVE_INFINITY) this.debt = 0;
     this.deadline = Number.NEGATIVE_INFINITY;
@@ -261,14 +264,14 @@ export class Lease {
     if (!this.isAsking) this.prefetch(now);
   }
 
-  /** Fetches the next batch in the background, if one is worth having. */
+  /** Fetches the next batch in the background if it is worthwhile. */
   private prefetch(now: number): void {
     const amount = this.nextBatch(now);
     if (amount > 0 && !this.shutter.refuses(amount, now)) this.asked = this.ask(amount);
   }
 
   private nextBatch(now: number): number {
-    // A pool that is full by now has all of it.
+    // After `fullAt`, the pool has the full quota again.
     const left = now >= this.fullAt ? this.pool.limit.burst : this.left;
     this.batch = Math.min(this.size.next(left, this.spent, now), this.pool.most - this.held);
     this.low = Math.floor(this.batch * this.around.settings.prefetchAt);
@@ -276,7 +279,9 @@ export class Lease {
     return Math.max(0, this.batch);
   }
 
-  /** Asks until nobody waits. One at a time: who comes meanwhile is asked for with the next. */
+  /**
+   * Asks the pool until no request is waiting. One call at a time; requests that arrive meanwhile go into the next one.
+   */
   private async ask(batch?: number): Promise<void> {
     this.isAsking = true;
     let extra = batch;
@@ -292,7 +297,7 @@ export class Lease {
     }
   }
 
-  /** Gets what these need, and a batch beside it. Whom the pool has not enough for is denied. */
+  /** Fetches what the waiting requests need, plus a batch. Requests that the pool cannot cover are denied. */
   private async fetch(waiters: readonly Waiter[], batch: number): Promise<void> {
     const { burst } = this.pool.limit;
     let waiting = this.line.firstOf(waiters, burst);
@@ -321,7 +326,7 @@ export class Lease {
       const spare = Math.max(0, Math.floor(granted.answer.remaining) - costOf(waiting));
       debt = Math.min(this.debt, spare);
       extra = Math.min(extra, this.size.refused(spare - debt));
-      // What the pool would not pay stays owed for this window, and nothing more is lent in it.
+      // Debt that the pool did not cover stays for this window, and nothing more is lent in it.
       if (waiting.length === 0) return;
     }
   }
@@ -331,30 +336,30 @@ export class Lease {
     return this.bank.take(amount);
   }
 
-  /** Who is asked for again now that the pool has refused; who else can be answered is. */
+  /** Handles a denial by the pool: answers the requests it can, and returns those to ask for again. */
   private async refused(waiting: readonly Waiter[], amount: number, refusal: Granted): Promise<readonly Waiter[]> {
     const { clock } = this.around.settings;
     const { answer } = refusal;
     this.learn(answer);
     const left = Math.floor(answer.remaining);
     const [first, ...others] = waiting;
-    // It has got some since it was asked.
+    // The pool has received units since it was asked.
     if (this.shutter.isOpenedSince(refusal.sentAt)) return waiting;
     if (first === undefined) {
       if (left < 1) this.shutAfter(amount, refusal);
       return [];
     }
     if (left >= first.cost && amount > first.cost) return this.line.firstOf(waiting, left);
-    // What is missing may have been granted to us already, by a reply that was lost.
+    // The missing units may already have been granted in a reply that was lost.
     await this.clearDoubts();
     if (first.cost <= this.held) {
       this.line.putBack(waiting);
       return [];
     }
-    // Alone: a bucket says how long to wait for what was asked, and this one is told its own wait.
+    // Alone, because a bucket reports the wait for the amount requested, and each request needs its own.
     const isAlone = amount === first.cost;
     if (left + this.held >= first.cost && this.held > 0) {
-      // Together it is enough: what is held goes back, so that the request can be paid at one place.
+      // Lease and pool together have enough: give the lease back, so that the pool can pay the whole request.
       await this.giveBack(0, clock.now());
     } else if (this.pool.isWindow || isAlone) {
       first.resolve(this.denied(this.shutAfter(amount, refusal), clock.now()));
@@ -365,7 +370,7 @@ export class Lease {
     return [first];
   }
 
-  /** Whether one that waits could be answered by what has come to be held or known meanwhile. */
+  /** Whether a waiting request can be answered by what has become known meanwhile. */
   private isSettled(waiter: Waiter, now: number): boolean {
     if (now < this.deadline && waiter.cost <= this.held) {
       this.pay(waiter.cost);
@@ -386,11 +391,11 @@ export class Lease {
     return this.shutter.refuses(cost - this.held, now);
   }
 
-  /** Lets nobody ask in vain after this; answers until when. */
+  /** Remembers that the pool is empty. Returns until when. */
   private shutAfter(amount: number, { answer, sentAt }: Granted): number {
-    // A window gives no more until it ends; a bucket fills, and then has what it was asked for.
+    // A window grants nothing more until it ends; a bucket refills, and then has what was requested.
     const from = this.pool.isWindow ? Math.floor(answer.remaining) + 1 : amount;
-    // From when the store said so. A reply may come late, and then nobody would ask a pool that is full again.
+    // Counted from the store's answer: after a late reply, a pool that is full again would not be asked.
     const said = Math.min(this.around.settings.clock.now(), sentAt + QUICK_REPLY);
     const until = said + answer.retryAfter;
     if (Number.isFinite(until) && this.shutter.shut(from, until, sentAt)) this.around.tellShut(from, until, sentAt);
@@ -404,7 +409,7 @@ export class Lease {
     this.ahead = answer.time - now;
   }
 
-  /** `kept`: what is not spent already. */
+  /** `kept`: units that are not spent yet. */
   private receive(kept: number, { amount, deadline }: Granted): void {
     const { counts, settings } = this.around;
     const now = settings.clock.now();
@@ -419,7 +424,7 @@ export class Lease {
     counts.spent += amount - kept + owed;
     counts.lent -= owed;
     this.spent += amount - kept;
-    // It came too late to be worth anything.
+    // It arrived too late to be of use.
     if (now >= deadline) {
       counts.burnt += kept - owed;
       return;
@@ -430,12 +435,12 @@ export class Lease {
     if (this.held > 0) this.shutter.forget();
   }
 
-  /** Charged by the store for the request itself, whenever its reply came. */
+  /** Charged by the store for the request itself, however late its reply arrived. */
   private paidByGrant(answer: Answer): Answer {
     return { ...answer, source: "store", remaining: answer.remaining + this.held };
   }
 
-  /** The pool is gone: all who wait are answered as the rule says for that. */
+  /** The pool is unreachable: all waiting requests go straight to the store, where the rule's policy applies. */
   private goStraight(error: unknown): void {
     for (const { cost, resolve, reject } of this.line.leave()) {
       if (error instanceof StoreError) this.around.straight(cost).then(resolve, reject);

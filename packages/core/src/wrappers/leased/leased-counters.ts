@@ -6,7 +6,7 @@ import type { Settings } from "./leased-options.ts";
 import { type Pool, poolOf } from "./pool.ts";
 import type { StoreLatency } from "./store-latency.ts";
 
-/** The keys of one counter that quota is leased for, and those that come often. */
+/** Leased keys of one counter, and the keys that are busy. */
 export class LeasedCounter {
   readonly name: string;
   readonly leases = new Map<string, Lease>();
@@ -18,13 +18,13 @@ export class LeasedCounter {
   }
 }
 
-/** The counters that quota is leased from, and the pool that each limit makes of one. */
+/** The leased counters, and the pool for each limit of a counter. */
 export class LeasedCounters {
   private readonly settings: Settings;
   private readonly tempo: StoreLatency;
   private readonly byName = new Map<string, LeasedCounter>();
   private readonly pools = new WeakMap<Limit, Pool>();
-  /** Callers mostly pass the same rule again. */
+  /** Cached, because callers usually pass the same rule again. */
   private lastRule: Rule | undefined;
   private last: LeasedCounter | undefined;
 

@@ -55,7 +55,7 @@ const OPTIONS: ReadonlySet<string> = new Set([
   "clock",
 ]);
 
-/** The options, checked and complete; times in microseconds. */
+/** The validated options with defaults; times in microseconds. */
 export interface Settings {
   readonly rules: ReadonlySet<string> | undefined;
   readonly nodes: number;
@@ -120,7 +120,7 @@ function requireWhole(value: unknown, field: string, least: number): void {
   }
 }
 
-/** A longer `setTimeout` fires at once. */
+/** A longer `setTimeout` fires immediately. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 function microseconds(ms: unknown, field: string): number {

@@ -49,13 +49,13 @@ export class LeasedStore implements Store {
   private readonly store: Store & Closable;
   private readonly settings: Settings;
   private readonly time: Clock;
-  /** The store's time, or a guess at it where the store tells none. */
+  /** The store's clock, or an estimate if the store has none. */
   private readonly storeTime: Clock;
   private readonly tempo = new StoreLatency();
   private readonly counters: LeasedCounters;
   private readonly counts: Counts = noCounts();
   private readonly news: PoolNotifications;
-  /** What the ids of this node's grants begin with: nobody else's do. */
+  /** Unique prefix of the ids of this node's grants. */
   private readonly node = crypto.randomUUID();
   private grants = 0;
   private stopTending: AbortController | undefined;
@@ -81,7 +81,7 @@ export class LeasedStore implements Store {
     return this.counters.named(rule)?.leases.get(key)?.view(this.time.now());
   }
 
-  /** Refuses a rule of which no quota can be held, before the first request, and ends the leases of a limit it had before. */
+  /** Rejects a rule that cannot be leased before its first request, and ends leases made under an earlier limit. */
   open(rule: Rule): void {
     const counter = this.counters.of(rule);
     if (counter === undefined) return;
@@ -94,7 +94,7 @@ export class LeasedStore implements Store {
   apply(action: Action, operations: readonly Operation[], options?: ApplyOptions): Answers | Promise<Answers> {
     if (this.isClosed) throw new StoreError("HG_STORE_UNREACHABLE", "this store is closed: create a new one");
     if (action !== "take") return this.correct(action, operations, options);
-    // Only the store remembers requests by their idempotency keys.
+    // Only the store remembers idempotency keys.
     if (options?.idempotencyKey !== undefined) return this.straight("take", operations, options);
     if (operations.length > 1) return this.takeTogether(operations, options);
     const [operation] = operations;
@@ -118,7 +118,9 @@ export class LeasedStore implements Store {
     await this.store.close?.();
   }
 
-  /** The lease of a key that comes often enough to have one. A call with another limit than the lease's goes to the store. */
+  /**
+   * The lease of a key that is busy enough to have one. A call with a limit other than the lease's goes to the store.
+   */
   private leaseFor(operation: Operation, now: number): Lease | undefined {
     const { key } = operation;
     const limit = limitOf(operation);
@@ -156,7 +158,7 @@ export class LeasedStore implements Store {
     return lease;
   }
 
-  /** Ends a lease because the limit is another by now. What it holds goes back, if it is of use there. */
+  /** Ends a lease because the limit has changed. What it holds is given back if it counts under the new limit. */
   private retire(counter: LeasedCounter, key: string, lease: Lease, limit: Limit): void {
     this.letGo(counter, key);
     if (sameWindows(lease.limit, limit)) void lease.end();
@@ -200,7 +202,7 @@ export class LeasedStore implements Store {
     return answered;
   }
 
-  /** An operation on what the store keeps, less what the nodes may hold. */
+  /** The operation with the limit of the pool, which excludes what nodes may hold. */
   private readonly pooled = (operation: Operation): Operation => {
     if (!this.counters.has(operation.rule)) return operation;
     const limit = limitOf(operation);
@@ -208,7 +210,7 @@ export class LeasedStore implements Store {
     return pool.limit === limit ? operation : { ...operation, limit: pool.limit };
   };
 
-  /** A request with several limits: what is held pays for some of them, and the store decides on the others. */
+  /** A request with several limits: leases pay for some of them, and the store decides the others. */
   private async takeTogether(operations: readonly Operation[], options: ApplyOptions | undefined): Promise<Answers> {
     const now = this.time.now();
     const paid = operations.map((operation) => {
@@ -267,7 +269,7 @@ export class LeasedStore implements Store {
     }
   }
 
-  /** From time to time: the idle give back all, the rich what is beyond two batches. */
+  /** Runs periodically: idle leases give back everything, others what exceeds two batches. */
   private async tend(): Promise<void> {
     const stop = new AbortController();
     this.stopTending = stop;
@@ -298,7 +300,7 @@ export class LeasedStore implements Store {
   }
 }
 
-/** If not, what is left of a window of the one would be taken for quota of one of the other. */
+/** Otherwise, what is left of a window of one limit would be mistaken for quota of the other. */
 function sameWindows(one: Limit, other: Limit): boolean {
   return one.window === other.window && one.anchor === other.anchor;
 }
@@ -311,7 +313,7 @@ function only([answer]: Answers): Answer {
   return answer;
 }
 
-/** What the store says, with what is held here on top of it. */
+/** The store's answer plus what the lease holds. */
 function withLease(answer: Answer, lease: LeaseView, cost: number): Answer {
   const remaining = answer.remaining + lease.held;
   const allowed = answer.allowed || cost <= lease.held;

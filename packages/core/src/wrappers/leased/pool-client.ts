@@ -3,12 +3,12 @@ import { StoreError } from "../../errors.ts";
 import type { Answer, Operation, Rule, Store } from "../../stores/store.ts";
 import type { Pool } from "./pool.ts";
 
-/** How long the store remembers a grant or a return by its id, in microseconds: so long it can be asked again. */
+/** How long the store remembers a grant or a return by its id, in microseconds: it can be repeated that long. */
 const REMEMBERED = 30_000_000;
-/** What is given back so shortly before the end is worth nothing any more when it arrives. */
+/** Units given back this shortly before the end, in microseconds, would arrive too late. */
 const TOO_LATE = 10_000;
 
-/** Something that was sent and not answered: it may have happened. Under its id it happens once. */
+/** A call that was sent and not answered. It may have taken effect; repeated under its id, it does so only once. */
 interface Doubt {
   readonly id: string;
   readonly amount: number;
@@ -23,16 +23,16 @@ export interface Granted {
 }
 
 /**
- * So many are kept: what a later one may have got is lost with its window. The first are kept, for when a connection
- * breaks they were under way; those that follow before there is another were not even sent.
+ * Maximum number of calls without a reply to keep. What later ones may have been granted is lost with its window. The
+ * first are kept, because they were in flight when the connection broke; later ones were not even sent.
  */
 const MOST_DOUBTS = 8;
-/** How long to wait before quota is given back once more, in milliseconds: a connection that broke is back by then. */
+/** Delays before quota is given back again, in milliseconds: enough for a broken connection to recover. */
 const RETRY_MS = [100, 300];
 
-/** Takes quota out of the pool of one key and gives it back, each once, whatever becomes of the replies. */
+/** Takes quota from the pool of one key and gives it back, each exactly once even if replies are lost. */
 export class PoolClient {
-  /** Grants whose fate is not known yet, and that nobody asks about just now. */
+  /** Grants without a reply that are not being resolved at the moment. */
   private readonly inDoubt: Doubt[] = [];
   private clearing = 0;
   private readonly store: Store;
@@ -51,7 +51,7 @@ export class PoolClient {
     this.newId = newId;
   }
 
-  /** Asks for quota. Fails with a StoreError if the store does, and then keeps what may have been granted in doubt. */
+  /** Requests quota. If the store fails, throws a StoreError and remembers the grant as in doubt. */
   async take(amount: number): Promise<Granted> {
     const grant = { id: this.newId(), amount, sentAt: this.clock.now() };
     try {
@@ -62,12 +62,12 @@ export class PoolClient {
     }
   }
 
-  /** How many grants are in doubt. */
+  /** Number of grants in doubt. */
   get doubts(): number {
     return this.inDoubt.length + this.clearing;
   }
 
-  /** Asks what became of the oldest grant in doubt: undefined if that still cannot be told, or never will. */
+  /** Resolves the oldest grant in doubt; undefined if that is not possible yet, or never will be. */
   async clearDoubt(): Promise<Granted | undefined> {
     const grant = this.inDoubt.shift();
     if (grant === undefined || this.clock.now() >= grant.sentAt + REMEMBERED) return undefined;
@@ -82,10 +82,13 @@ export class PoolClient {
     }
   }
 
-  /** Gives quota back that is good until `deadline`; whether that is certain. What is not is lost with the lease. */
+  /**
+   * Gives back quota that is valid until `deadline`. Returns whether that is certain; otherwise it is lost with the
+   * lease.
+   */
   async giveBack(amount: number, deadline: number): Promise<boolean> {
     const { clock } = this.store;
-    // Nothing tells a store without a clock when it is too late: the return might then go to the next window.
+    // Without the store's clock, a late return could go to the next window.
     if (clock === undefined) return false;
     const id = this.newId();
     const end = Math.min(deadline, this.clock.now() + REMEMBERED) - TOO_LATE;

@@ -5,18 +5,18 @@ import type { Store } from "../../stores/store.ts";
 import type { Lease } from "./lease.ts";
 
 /**
- * What nodes tell each other of a pool: that it refuses so much until then under a limit, got some at that time, or was
- * filled by hand. Times are the store's, which all can read.
+ * A notification about a pool: it denies an amount until a time under a limit, received units at a time, or was reset.
+ * Times are by the store's clock, which all nodes can read.
  */
 type Item =
   | { readonly shut: readonly [from: number, until: number, seenAt: number]; readonly under: string }
   | { readonly open: number }
   | { readonly reset: true };
 
-/** What two nodes take the store's time to be differs by about so many microseconds at most. */
+/** Maximum difference between two nodes' estimates of the store's time, in microseconds. */
 const DIFFERENCE = 5_000;
 
-/** What the nodes of a store tell each other about their pools, so that none asks one that is known to be empty. */
+/** Notifications between the nodes of a store about their pools, so that no node asks a pool known to be empty. */
 export class PoolNotifications {
   private readonly notifications: Notifications | undefined;
   private readonly store: Store;
@@ -29,7 +29,7 @@ export class PoolNotifications {
     this.time = time;
   }
 
-  /** `limit`: the one of the pool. */
+  /** `limit`: the limit of the pool. */
   follow(counter: string, key: string, limit: Limit, lease: Lease): void {
     if (this.notifications === undefined) return;
     const topic = topicOf(counter, key);
@@ -50,7 +50,7 @@ export class PoolNotifications {
     this.followed.clear();
   }
 
-  /** Times are those of our clock. */
+  /** Times are by the local clock. */
   shut(counter: string, key: string, limit: Limit, from: number, until: number, seenAt: number): void {
     const ahead = this.ahead();
     const shut = [from, Math.floor(until + ahead), Math.floor(seenAt + ahead)] as const;
@@ -74,18 +74,18 @@ export class PoolNotifications {
     if (item === undefined) return;
     const ahead = this.ahead();
     if ("reset" in item) lease.drop();
-    // A time to come is none of a pool that was opened: asking it would not end before then.
+    // A time in the future would keep the pool being asked until then.
     else if ("open" in item) lease.shutter.open(Math.min(item.open - ahead, this.time.now()));
-    // Under another limit, as while it is changed on one node after the other, there may be room.
+    // Under another limit there may be room, for example while a change reaches one node after the other.
     else if (item.under === limitText(limit)) {
       const [from, until, seenAt] = item.shut;
-      // Whoever heard only this one, which came too late, would believe it.
+      // The notification is outdated: correct it for nodes that received only this one.
       if (!lease.shutter.shut(from, until - ahead, seenAt - ahead - DIFFERENCE))
         this.opened(counter, key, lease.shutter.lastOpenedAt);
     }
   }
 
-  /** How far the store's clock is ahead of ours. */
+  /** How far the store's clock is ahead of the local one. */
   private ahead(): number {
     return (this.store.clock ?? this.time).now() - this.time.now();
   }
@@ -95,7 +95,7 @@ function topicOf(counter: string, key: string): string {
   return JSON.stringify([counter, key]);
 }
 
-/** What others write is not trusted to be of our making. */
+/** Validates a notification, which other software may have sent. */
 function readItem(text: string): Item | undefined {
   let item: unknown;
   try {

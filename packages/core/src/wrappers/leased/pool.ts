@@ -3,32 +3,32 @@ import { type Limit, makeLimit, withBurst } from "../../limits/limit.ts";
 import type { Answer } from "../../stores/store.ts";
 import type { Settings } from "./leased-options.ts";
 
-/** The part of a bucket that its nodes may hold together. */
+/** Share of a bucket that all nodes together may hold. */
 const HELD_PART = 0.1;
-/** No two clocks that tell seconds differ by more than this part of a span: quartz is ten times as good. */
+/** Maximum relative drift between two clocks; quartz clocks are ten times better. */
 const DRIFT = 0.001;
 
-/** How the store keeps the quota that the nodes take from. */
+/** How the store keeps the quota that nodes take from. */
 export interface Pool {
-  /** Under which the store counts: what nodes hold is not in it. */
+  /** The limit that the store enforces, which excludes what nodes hold. */
   readonly limit: Limit;
-  /** Whether it is full again at one moment, and everything that was taken before is worth nothing then. */
+  /** Whether it refills completely at one moment, after which everything taken before is worthless. */
   readonly isWindow: boolean;
-  /** How much one node may hold; 0 if the rule is too small to be shared out. */
+  /** Maximum that one node may hold; 0 if the limit is too small to lease. */
   readonly most: number;
-  /** Until when, by our clock, something is good that was asked for at `sentAt`. */
+  /** Until when, by the local clock, a grant requested at `sentAt` is valid. */
   deadline(sentAt: number, answer: Answer): number;
 }
 
 /**
- * A batch makes sense where one unit is as good as another as long as it lasts.
+ * Quota can be leased if all units are equivalent while the lease lasts:
  *
- * - A fixed window: a unit of it is good until it ends. The total stays the limit, exactly.
- * - A token bucket or GCRA: a unit taken is one less that can be taken, whenever it is spent. What is held could be
- *   spent at once with a full bucket, so the bucket in the store is smaller by what all nodes may hold.
+ * - A unit of a fixed window is valid until the window ends. The total is exactly the limit.
+ * - A unit taken from a token bucket or GCRA is no longer available, whenever it is spent. Because all held units could
+ *   be spent at once while the bucket is full, the bucket in the store is smaller by what all nodes may hold.
  *
- * Not in a log, a sliding or a bucketed window: there each unit counts from the moment at which it passed, and one
- * that was taken early would be forgotten early. Not in a leaky bucket: its units have a place in a queue.
+ * It cannot be leased from a log, a sliding window or a bucketed window, where each unit counts from the moment it is
+ * admitted: one taken early would also expire early. In a leaky bucket, units have a place in a queue.
  */
 export function poolOf(rule: string, limit: Limit, settings: Settings): Pool {
   requireLeasable(rule, limit);

@@ -1,29 +1,29 @@
-/** A store that answers within so many microseconds is quick. */
+/** A store that answers within this time, in microseconds, is fast. */
 const QUICK = 5_000;
-/** How much the last answer counts for. */
+/** Weight of the latest answer. */
 const WEIGHT = 1 / 8;
-/** A key of a slow store may rest for so many of its answers. */
+/** A key of a slow store may be idle for this many round trips. */
 const REST = 40;
 
 /**
- * How slow the store is. Where each question takes long, keys cannot come often, for those who ask wait: there a
- * lease pays after fewer requests, and is worth keeping for longer.
+ * Tracks the latency of the store. With a slow store, keys cannot be busy because callers wait for each answer, so a
+ * lease pays off after fewer requests and is worth keeping for longer.
  */
 export class StoreLatency {
-  /** What an answer took lately, in microseconds. */
+  /** Recent latency in microseconds. */
   private latency = 0;
 
   answered(took: number): void {
     this.latency += (Math.max(0, took) - this.latency) * WEIGHT;
   }
 
-  /** Of so many requests, how many are enough: two at least, if there are to be several. */
+  /** Scales a threshold of requests to the latency; a threshold above one stays at least two. */
   enough(requests: number): number {
     if (this.latency <= QUICK) return requests;
     return Math.min(requests, Math.max(2, Math.ceil((requests * QUICK) / this.latency)));
   }
 
-  /** How long to wait for a key to come again, if it is this long where the store is quick. */
+  /** How long a key may be idle, given the time for a fast store. */
   rest(time: number): number {
     return Math.max(time, REST * this.latency);
   }

@@ -1,13 +1,13 @@
 import type { Answer } from "../../stores/store.ts";
 
-/** A request that this node cannot pay itself. */
+/** A request that the lease cannot cover. */
 export interface Waiter {
   readonly cost: number;
   readonly resolve: (answer: Answer) => void;
   readonly reject: (reason: unknown) => void;
 }
 
-/** Those who wait for the pool to be asked, in the order in which they came. */
+/** Requests that wait for the pool, in order of arrival. */
 export class WaitingRequests {
   private waiters: Waiter[] = [];
 
@@ -21,19 +21,19 @@ export class WaitingRequests {
     });
   }
 
-  /** All of them, who then do not stand in line any more. */
+  /** Removes and returns all of them. */
   leave(): readonly Waiter[] {
     const { waiters } = this;
     this.waiters = [];
     return waiters;
   }
 
-  /** Puts some back at the head of it. */
+  /** Puts requests back at the front. */
   putBack(waiters: readonly Waiter[]): void {
     if (waiters.length > 0) this.waiters = [...waiters, ...this.waiters];
   }
 
-  /** As many of the first as so many units pay for; the rest is put back. */
+  /** Returns as many of the first requests as `units` cover, and puts the others back. */
   firstOf(waiters: readonly Waiter[], units: number): readonly Waiter[] {
     let count = 0;
     let cost = 0;

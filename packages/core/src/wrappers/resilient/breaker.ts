@@ -16,19 +16,20 @@ export type DegradedChange = (
 const LEAST_PATIENCE = 1_000;
 
 /**
- * Gives a store up after so many failures in a row. From then on one call goes through each `retry`
- * microseconds, and the first that is answered closes the breaker again.
+ * Stops calling a store after a number of consecutive failures. From then on, one call per `retry` microseconds is
+ * sent,
+ * and the first one that is answered closes the breaker.
  */
 export class Breaker {
   state: "closed" | "open" = "closed";
-  /** When it came to this state, in microseconds. */
+  /** When it entered this state, in microseconds. */
   since: number;
   /**
-   * Grows with each change of state. How a call ended counts only in the era in which it was sent: a late
-   * failure does not open what a probe has closed; and while open, only probes are sent.
+   * Incremented with each change of state. The result of a call counts only in the era in which it was sent: a late
+   * failure does not open a breaker that a probe has closed, and while it is open, only probes are sent.
    */
   era = 0;
-  /** How many calls were answered, in time or late. */
+  /** Number of calls that were answered, in time or late. */
   heard = 0;
   private failuresInRow = 0;
   private probeAt = 0;
@@ -49,13 +50,13 @@ export class Breaker {
   admits(now: number): boolean {
     if (this.state === "closed") return true;
     const left = this.probeAt - now;
-    // More than `retry` are left only if the clock was put back.
+    // More than `retry` is left only if the clock was set back.
     if (left > 0 && left <= this.retry) return false;
     this.probeAt = now + this.retry;
     return true;
   }
 
-  /** How long to wait before asking again, in microseconds: never nothing, or those who wait would spin. */
+  /** How long to wait before asking again, in microseconds. Never 0, so that waiting callers do not spin. */
   get patience(): number {
     if (this.state === "closed") return this.retry;
     return Math.max(LEAST_PATIENCE, Math.min(this.probeAt - this.clock.now(), this.retry));
@@ -65,7 +66,7 @@ export class Breaker {
     if (era === this.era) this.close();
   }
 
-  /** As a call that was answered does. */
+  /** Closes the breaker, as an answered call does. */
   close(): void {
     this.failuresInRow = 0;
     if (this.state === "closed") return;

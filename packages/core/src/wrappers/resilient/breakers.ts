@@ -1,10 +1,10 @@
 import type { Operation, StoreNodes } from "../../stores/store.ts";
 import type { Breaker } from "./breaker.ts";
 
-/** The name of a store that does not tell its servers apart. */
+/** Name for a store that does not distinguish its servers. */
 const WHOLE = "";
 
-/** A breaker for each server of a store, so that keys of the others are not given up with it. */
+/** One breaker per server of a store, so that the failure of one does not affect keys of the others. */
 export class Breakers {
   private readonly nodes: StoreNodes | undefined;
   private readonly make: (node: string | undefined) => Breaker;
@@ -16,13 +16,13 @@ export class Breakers {
     this.known.set(WHOLE, make(undefined));
   }
 
-  /** The one for the server that a request goes to. */
+  /** The breaker of the server that a request goes to. */
   of([first]: readonly Operation[]): Breaker {
     const node = this.nodes === undefined || first === undefined ? WHOLE : this.nodes.of(first.key);
     return this.known.get(node) ?? this.add(node);
   }
 
-  /** Servers that are given up. */
+  /** Servers that are considered down. */
   get openNodes(): readonly string[] {
     return this.open().map(([node]) => node);
   }
@@ -31,7 +31,7 @@ export class Breakers {
     return this.open().length > 0 ? "open" : "closed";
   }
 
-  /** Since when it is so, in microseconds: the first that opened of those that are open, or the last that closed. */
+  /** Since when, in microseconds: the first to open of those that are open, otherwise the last to close. */
   get since(): number {
     const open = this.open().map(([, { since }]) => since);
     if (open.length > 0) return Math.min(...open);
@@ -50,7 +50,7 @@ export class Breakers {
     return breaker;
   }
 
-  /** Drops those of servers that have left: nobody asks them any more, so nobody would find them well again. */
+  /** Removes breakers of servers that have left the cluster: no call would ever close them. */
   private forget(): void {
     const nodes = this.nodes?.all() ?? [];
     if (nodes.length === 0) return;

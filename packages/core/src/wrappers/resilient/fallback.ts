@@ -6,15 +6,15 @@ import { KnownKeys, type Report, type StandingDenial } from "./known-keys.ts";
 import { leftOfShare, queueRoom, shareOf } from "./node-share.ts";
 import type { Policy } from "./on-error.ts";
 
-/** Answers in the place of a store that fails, by the policy and by what the store last said. */
+/** Answers instead of a failing store, by the policy and by what the store last reported. */
 export class Fallback {
   private readonly nodes: number;
   private readonly clock: Clock;
   private readonly known: KnownKeys;
-  /** By the limit itself: a rule that changes has another. */
+  /** Keyed by the limit itself: a rule that changes has another. */
   private readonly shares = new WeakMap<Limit, Limit>();
   private memory: MemoryStore | undefined;
-  /** The time that the shares go by, if it is not now. */
+  /** The time that the shares use, if it is not the present. */
   private past: number | undefined;
 
   constructor(nodes: number, maxKeys: number, clock: Clock) {
@@ -23,7 +23,7 @@ export class Fallback {
     this.known = new KnownKeys(maxKeys, clock);
   }
 
-  /** About how many keys something is known. */
+  /** Number of keys about which something is known. */
   get knownKeys(): number {
     return this.known.size;
   }
@@ -40,21 +40,21 @@ export class Fallback {
     options: ApplyOptions | undefined,
     storeNow: number | undefined,
   ): void {
-    // Anybody can write a store.
+    // The store may be written by anyone, so its answers are not trusted.
     if (!Array.isArray(answers)) return;
     const mayBeOld = options?.idempotencyKey !== undefined;
     for (let i = 0; i < operations.length; i += 1) {
       const answer: Answer | undefined = answers[i];
-      // What stands in for a store further inside is not the store's word.
+      // The answer of a fallback further inside does not come from the store.
       if (answer === undefined || answer.degraded) continue;
-      // Denials that were learned while the reset was under way end with it, too.
+      // Denials learned while the reset was in flight end with it, too.
       if (action === "reset") this.known.forget(operations[i]);
       const age = mayBeOld && storeNow !== undefined ? Math.max(0, storeNow - answer.time) : 0;
       this.known.learn(operations[i], askedCost(action, operations[i]), aged(answer, age), at, mayBeOld);
     }
   }
 
-  /** `patience`: in how many microseconds the store may be asked again. */
+  /** `patience`: microseconds until the store may be asked again. */
   answer(policy: Policy, action: Action, operations: readonly Operation[], patience: number): readonly Answer[] {
     const now = this.clock.now();
     const denials = operations.map((operation) => this.known.denial(operation, askedCost(action, operation), now));
@@ -73,12 +73,12 @@ export class Fallback {
       }
       if (denial !== undefined)
         return told(now, false, denial.remaining, never ?? denial.retryAfter, denial.resetAfter);
-      // Where all pass, nothing is counted, and so nothing is known to be used.
+      // Under `allow`, nothing is counted, so the full quota is reported.
       return told(now, never === undefined, limitOf(operation).burst, never ?? 0, 0);
     });
   }
 
-  /** Resets what was counted here: also while the store is well, for it may fail again within the window. */
+  /** Resets local counts even while the store works, because it may fail again within the window. */
   forget(operations: readonly Operation[]): void {
     for (const operation of operations) this.known.forget(operation);
     this.memory?.apply("reset", operations.map(this.shared));
@@ -92,14 +92,14 @@ export class Fallback {
   ): readonly Answer[] {
     this.memory ??= new MemoryStore({ clock: { now: () => this.past ?? this.clock.now(), sleep: neverSlept } });
     for (const operation of operations) this.startShare(operation, this.memory);
-    // A request that one of its limits denies is charged to none.
+    // A request denied by one of its limits is charged to none.
     const done = action === "take" && denials.some((denial) => denial !== undefined) ? "peek" : action;
     const answers = this.memory.apply(done, operations.map(this.shared));
     return operations.map((operation, i) => {
       const limit = limitOf(operation);
       const { remaining, retryAfter, resetAfter } = answers[i];
       const denial = denials[i];
-      // More than the share, but not than the limit, passes when the store is back.
+      // A request that exceeds the share but not the limit can be admitted when the store is back.
       const wait = retryAfter === Number.POSITIVE_INFINITY && canFit(action, operation) ? patience : retryAfter;
       return {
         ...answers[i],
@@ -112,13 +112,13 @@ export class Fallback {
     });
   }
 
-  /** A key that the store has reported on has no more left of its share than of its quota then. */
+  /** Starts the share of a key with no more than what the store last reported. */
   private startShare(operation: Operation, memory: MemoryStore): void {
     const report = this.known.takeReport(operation, this.clock.now());
     if (report === undefined) return;
     const left = this.leftOf(limitOf(operation), report);
     const shared = this.shared(operation);
-    // As of when the store was asked: what has flowed back since is not used any more.
+    // As of when the store was asked, so that quota regained since then counts.
     this.past = report.at;
     const [{ remaining }] = memory.apply("peek", [{ ...shared, cost: 0 }]);
     if (remaining > left) memory.apply("penalize", [{ ...shared, cost: remaining - left }]);
@@ -144,7 +144,7 @@ export class Fallback {
 
 const FALLBACK = { source: "fallback", degraded: true } as const;
 
-/** The store of the shares waits for nothing. */
+/** The store of the shares never sleeps. */
 function neverSlept(): Promise<void> {
   return Promise.resolve();
 }
@@ -153,19 +153,19 @@ function told(time: number, allowed: boolean, remaining: number, retryAfter: num
   return { ...FALLBACK, time, allowed, remaining, retryAfter, resetAfter };
 }
 
-/** An answer as it would be told some microseconds later. */
+/** The answer as of some microseconds later. */
 function aged(answer: Answer, age: number): Answer {
   if (age === 0) return answer;
   const { retryAfter, resetAfter } = answer;
   return { ...answer, retryAfter: Math.max(0, retryAfter - age), resetAfter: Math.max(0, resetAfter - age) };
 }
 
-/** What an answer is about: corrections are answered as a peek of cost 1 is. */
+/** The cost an answer refers to: corrections are answered like a peek with cost 1. */
 function askedCost(action: Action, { cost }: Operation): number {
   return action === "take" || action === "peek" ? cost : 1;
 }
 
-/** Whether the limit could ever let it pass. */
+/** Whether the limit could ever admit it. */
 function canFit(action: Action, operation: Operation): boolean {
   return askedCost(action, operation) <= limitOf(operation).burst;
 }

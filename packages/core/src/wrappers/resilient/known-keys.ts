@@ -4,57 +4,57 @@ import { KeyHash } from "../../stores/memory/key-hash.ts";
 import { KeyTable } from "../../stores/memory/key-table.ts";
 import { type Answer, counterOf, limitOf, type Operation } from "../../stores/store.ts";
 
-/** What the store last said about the quota of a key, in units and microseconds of the local clock. */
+/** What the store last reported about the quota of a key, in units and microseconds of the local clock. */
 export interface Report {
   readonly remaining: number;
   /** When the store was asked. */
   readonly at: number;
-  /** Whether that is this process's own share, and not what all processes have left together. */
+  /** Whether it refers to this process's own share instead of the whole limit. */
   readonly isShare: boolean;
 }
 
-/** A denial by the store that still holds: for how long, and until the full quota is there again. */
+/** A denial by the store that still holds: for how long, and until the full quota is available again. */
 export interface StandingDenial {
   readonly remaining: number;
   readonly retryAfter: number;
   readonly resetAfter: number;
 }
 
-/** Where in a row each number is. */
+/** Offsets of the numbers in a row. */
 const AT = 0;
 const REMAINING = 1;
 const RESET_AT = 2;
-/** A request of this cost or more is denied; 0 in a key that was never denied. */
+/** Requests of at least this cost are denied; 0 if the key was never denied. */
 const DENIED_COST = 3;
 const DENIED_UNTIL = 4;
-/** 1 if REMAINING is that of this process's own share. */
+/** 1 if REMAINING refers to this process's own share. */
 const IS_SHARE = 5;
-/** Under which limit the store said it: it says nothing about others. */
+/** The limit under which the store reported it. */
 const LIMIT = 6;
 const ROW_LENGTH = 7;
 
-/** In the place of REMAINING: the report has been used. */
+/** Value of REMAINING after the report has been used. */
 const USED = -1;
 
 const FEWEST_SLOTS = 64;
 const FULLEST = 0.8;
-/** How many rows are looked at to find one that may go. */
+/** How many rows to inspect to find one that can be evicted. */
 const STEPS_FOR_ROOM = 64;
 
 /**
- * What the store last said about keys: how much was left, and until when it denies them. The memory is bounded:
- * at most `maxKeys` rows of eight numbers, whatever the keys are and however many limits there are. At the bound a
- * key that is not denied goes first, so a flood of new keys does not wash denials away.
+ * What the store last reported about keys: how much was left, and until when they are denied. Memory is bounded by
+ * `maxKeys` rows of eight numbers, whatever the keys and however many limits there are. Keys that are not denied are
+ * evicted first, so a flood of new keys does not displace denials.
  */
 export class KnownKeys {
   private readonly maxKeys: number;
   private readonly clock: Clock;
   private readonly hash = new KeyHash();
-  /** Mixed into the hashes of keys, by counter. */
+  /** Mixed into the hashes of keys, per counter. */
   private readonly salts = new Map<string, Int32Array>();
   private readonly limitIds = new WeakMap<Limit, number>();
   private table = new KeyTable(FEWEST_SLOTS, ROW_LENGTH);
-  /** Which slot is looked at next for a row that may go. */
+  /** Next slot to inspect for eviction. */
   private cursor = 0;
   private high = 0;
   private low = 0;
@@ -69,8 +69,8 @@ export class KnownKeys {
   }
 
   /**
-   * Takes in an answer of the store to a request of `cost` that was sent at `at`. `mayBeOld`: it may repeat what was
-   * answered minutes ago, so it can only make what is known stricter.
+   * Records the store's answer to a request of `cost` that was sent at `at`. `mayBeOld`: the answer may be a repetition
+   * from minutes ago, so it can only make the known state stricter.
    */
   learn(operation: Operation, cost: number, answer: Answer, at: number, mayBeOld: boolean): void {
     const { allowed, remaining, retryAfter, resetAfter } = answer;
@@ -82,7 +82,7 @@ export class KnownKeys {
       row = this.table.add(this.high, this.low);
       this.table.cells[row + LIMIT] = limit;
     } else if (this.table.cells[row + LIMIT] !== limit) {
-      // Under another limit a denial that holds stays known, unless this one is denied too.
+      // A denial under another limit is kept, unless this request is denied too.
       if (!isDenial && this.table.cells[row + DENIED_UNTIL] > this.clock.now()) return;
       this.table.cells.fill(0, row, row + ROW_LENGTH);
       this.table.cells[row + LIMIT] = limit;
@@ -105,7 +105,7 @@ export class KnownKeys {
     }
   }
 
-  /** The denial that a request of `cost` is under, if there is one. */
+  /** The denial that applies to a request of `cost`, if any. */
   denial(operation: Operation, cost: number, now: number): StandingDenial | undefined {
     const row = this.findUnderLimit(operation);
     if (row < 0) return undefined;
@@ -120,7 +120,7 @@ export class KnownKeys {
     };
   }
 
-  /** The latest report on a key, if part of its quota is still in use and the report was not taken before. */
+  /** The latest report on a key, if part of its quota is still in use and the report has not been taken before. */
   takeReport(operation: Operation, now: number): Report | undefined {
     const row = this.findUnderLimit(operation);
     if (row < 0) return undefined;
@@ -160,7 +160,7 @@ export class KnownKeys {
     return salt;
   }
 
-  /** The same number for limits that say the same. */
+  /** Equal limits have the same id. */
   private limitId(limit: Limit): number {
     let id = this.limitIds.get(limit);
     if (id === undefined) {
@@ -171,7 +171,7 @@ export class KnownKeys {
     return id;
   }
 
-  /** A clock that was set back must not make anything last longer than the store said. */
+  /** Setting the clock back must not prolong anything beyond what the store said. */
   private followClock(row: number, now: number): void {
     const { cells } = this.table;
     const back = cells[row + AT] - now;
@@ -179,7 +179,7 @@ export class KnownKeys {
     for (const time of [AT, RESET_AT, DENIED_UNTIL]) cells[row + time] -= back;
   }
 
-  /** Whether there is room for one more row; for a denial also in the place of another one. */
+  /** Makes room for one more row, evicting another denial only for a denial. */
   private makeRoom(isDenial: boolean): boolean {
     if (this.table.size >= this.maxKeys && !this.dropOne(isDenial)) return false;
     if (this.table.size >= FULLEST * this.table.slots) this.grow();

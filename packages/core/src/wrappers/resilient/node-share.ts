@@ -1,8 +1,8 @@
 import { type Limit, LONGEST_WINDOW, makeLimit } from "../../limits/limit.ts";
 
 /**
- * What each of `nodes` processes may pass so that together they keep a limit. A limit that has less than
- * one unit for each becomes one unit in a longer window: the rate stays, but they may pass one each at once.
+ * The share of each of `nodes` processes that together enforce a limit. A share of less than one unit becomes one unit
+ * in a longer window: the rate stays the same, but every process may admit one unit at the same time.
  */
 export function shareOf(limit: Limit, nodes: number): Limit {
   if (nodes === 1) return limit;
@@ -10,28 +10,28 @@ export function shareOf(limit: Limit, nodes: number): Limit {
   const units = Math.max(1, part(limit.limit, nodes));
   const window =
     limit.limit < nodes ? Math.min(Math.ceil((limit.window / limit.limit) * nodes), LONGEST_WINDOW) : limit.window;
-  // Rounding must not make a burst that takes longer to fill than any may.
+  // Rounding must not produce a burst that takes longer to fill than the longest window.
   const most = Math.floor((LONGEST_WINDOW / window) * units);
   const burst = Math.max(1, Math.min(part(limit.burst, nodes), most));
   return makeLimit({ algorithm, limit: units, window, burst, anchor, bucketWidth });
 }
 
 /**
- * What is left of each process's share of a limit when `remaining` units are left of the limit: together no more than
- * those, unless the limit has less than one unit for each process.
+ * What is left of each process's share when `remaining` units are left of the limit. The shares add up to no more than
+ * `remaining`, unless the limit has less than one unit per process.
  */
 export function leftOfShare(limit: Limit, remaining: number, nodes: number): number {
   return limit.burst < nodes ? Math.min(1, remaining) : part(remaining, nodes);
 }
 
-/** ⌊units / nodes⌋: of large numbers a plain quotient would be rounded, and may be one too many. */
+/** ⌊units / nodes⌋. For large numbers, the plain quotient could be rounded up. */
 function part(units: number, nodes: number): number {
   return (units - (units % nodes)) / nodes;
 }
 
 /**
- * What a decision must say remains of a limit, so that a queue tells the right delay: with `remaining` of
- * its share left, this process's queue is as far behind as a whole queue with this much left would be.
+ * The remaining units to report for a queue, so that the delay computed from them is right: with `remaining` of its
+ * share left, this process's queue is as long as a whole queue with this many units left.
  */
 export function queueRoom(limit: Limit, share: Limit, remaining: number): number {
   const slower = ((limit.drain / limit.unit) * share.unit) / share.drain;

@@ -20,7 +20,7 @@ export type OnError =
 const LADDER: readonly Policy[] = ["allow", "local", "deny"];
 const FIELDS: ReadonlySet<string> = new Set(["default", "rules"]);
 
-/** Which policy a request falls under. */
+/** Determines the policy of a request. */
 export class Policies {
   private readonly of: (rule: Rule) => Policy;
 
@@ -53,7 +53,7 @@ export class Policies {
     this.of = ({ name }) => byName.get(name) ?? fallback;
   }
 
-  /** A request is one step, so it has one policy: the strictest of its rules. */
+  /** A request is decided as a whole, so the strictest policy of its rules applies. */
   strictest(operations: readonly Operation[]): Policy {
     const rungs = operations.map(({ rule }) => LADDER.indexOf(rule.onError ?? this.of(rule)));
     return LADDER[Math.max(...rungs, 0)];

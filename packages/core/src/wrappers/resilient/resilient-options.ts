@@ -54,7 +54,7 @@ const OPTIONS: ReadonlySet<string> = new Set([
 ]);
 const BREAKER_OPTIONS: ReadonlySet<string> = new Set(["failures", "retryMs"]);
 
-/** The options as the store uses them: complete, and times in microseconds. */
+/** The validated options with defaults; times in microseconds. */
 export interface Settings {
   readonly deadline: number;
   readonly policies: Policies;
@@ -108,7 +108,7 @@ function requireCount(count: unknown, field: string): asserts count is number {
   }
 }
 
-/** Nothing falls back in silence. */
+/** The default for `onDegraded`: a fallback is never silent. */
 function warn(change: DegradedChange): void {
   if (!change.degraded) return;
   const cause = change.cause instanceof Error ? change.cause.message : shown(change.cause);

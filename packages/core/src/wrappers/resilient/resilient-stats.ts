@@ -30,7 +30,7 @@ export class Counters implements ResilientStats {
   calls = 0;
   readonly failures = { HG_STORE_TIMEOUT: 0, HG_STORE_UNREACHABLE: 0, HG_STORE_REFUSED: 0, other: 0 };
   readonly fallbacks = { local: 0, allow: 0, deny: 0 };
-  // Without a prototype: any string may be the name of a rule.
+  // Without a prototype, because any string can be the name of a rule.
   readonly fallbacksByRule: Record<string, number> = Object.create(null);
   fallbacksWhileAnswering = 0;
   declare readonly knownKeys: number;
@@ -39,7 +39,7 @@ export class Counters implements ResilientStats {
   declare readonly sinceMs: number;
 
   constructor(breakers: Breakers, standIn: Fallback) {
-    // Of the object's own, so that they are printed with the others.
+    // Own properties, so that they are printed with the others.
     Object.defineProperties(this, {
       knownKeys: { enumerable: true, get: () => standIn.knownKeys },
       breaker: { enumerable: true, get: () => breakers.state },

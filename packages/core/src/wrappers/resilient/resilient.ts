@@ -32,16 +32,16 @@ export class ResilientStore implements Store {
   /** The clock of the inner store, if it has one. */
   readonly clock?: Clock;
   readonly notifications?: Notifications;
-  /** Those of the store inside. Nothing stands in for them: whoever writes there does not wait for it. */
+  /** The journal of the inner store. It has no fallback, because no request waits for it. */
   readonly journal?: ReservationJournal;
   readonly nodes?: StoreNodes;
   readonly stats: ResilientStats;
   private readonly store: Store & Closable;
   private readonly time: Clock;
-  /** How long a call may take, in microseconds. */
+  /** Maximum duration of a call, in microseconds. */
   private readonly deadline: number;
   private readonly deadlines: Deadlines;
-  /** One for all: an error of its own for each of ten thousand calls would take longer than the deadline. */
+  /** Shared: creating an error for each of ten thousand calls would take longer than the deadline. */
   private readonly timeout: StoreError;
   private readonly breakers: Breakers;
   private readonly policies: Policies;
@@ -67,7 +67,7 @@ export class ResilientStore implements Store {
     this.deadline = deadline;
     this.deadlines = new Deadlines(clock, deadline);
     this.timeout = new StoreError("HG_STORE_TIMEOUT", `did not answer within ${deadline / 1000} ms`);
-    // By the time of the next probe, the last one has ended.
+    // By the time of the next probe, the previous one has ended.
     this.breakers = new Breakers(store.nodes, (node) => {
       const told = node === undefined ? {} : { node };
       return new Breaker(failures, Math.max(retry, deadline), clock, (change) =>
@@ -115,7 +115,7 @@ export class ResilientStore implements Store {
     }
   }
 
-  /** The answers, or at the deadline what stands in for them; from answers that come later is only learned. */
+  /** Returns the store's answers, or those of the fallback at the deadline. Late answers are only learned from. */
   private inTime(
     answers: Promise<Answers>,
     due: number,
@@ -154,8 +154,8 @@ export class ResilientStore implements Store {
   }
 
   /**
-   * What is answered here at the deadline must not be charged when a frozen server goes on. In whole
-   * milliseconds, rounded up: calls that travel together then say the same.
+   * A call that the fallback has answered must not be charged when a frozen server resumes. Whole milliseconds, rounded
+   * up, so that calls sent together share one value.
    */
   private voidAtDeadline(options: ApplyOptions | undefined): ApplyOptions | undefined {
     if (this.clock === undefined) return options;
@@ -167,13 +167,13 @@ export class ResilientStore implements Store {
     return this.voidOptions;
   }
 
-  /** Throws what is a mistake of the caller: that says nothing of the store, and nobody else can answer it. */
+  /** Rethrows mistakes of the caller: they say nothing about the store, and a fallback cannot fix them. */
   private countFailure(error: unknown, breaker: Breaker, era: number): void {
     const failure = failureOf(error);
     if (failure === undefined) throw error;
     this.counters.failures[failure] += 1;
     tell((code: Failure) => this.onFailure(code, error), failure);
-    // A matter of one key says nothing of the store; and one call that carried many requests failed once.
+    // An error about one key says nothing about the store, and a call with many requests counts as one failure.
     const scope = error instanceof StoreError ? error.scope : "request";
     if (scope === "key" || (scope === "call" && error === this.lastFailure)) return;
     this.lastFailure = error;
@@ -187,7 +187,7 @@ export class ResilientStore implements Store {
     breaker: Breaker,
   ): Answers {
     const { voidFrom = Number.POSITIVE_INFINITY } = options ?? {};
-    // Who asked has gone on without an answer: nothing may be charged here, either.
+    // The caller has already gone on without an answer, so nothing may be charged here either.
     if (this.clock !== undefined && this.clock.now() >= voidFrom) {
       throw new StoreError("HG_STORE_TIMEOUT", "did not answer before the request was void");
     }
@@ -199,7 +199,7 @@ export class ResilientStore implements Store {
   }
 }
 
-/** Whoever listens must not be able to stop the traffic. */
+/** A listener that throws must not stop the traffic. */
 function tell<News>(listener: (news: News) => void, news: News): void {
   try {
     listener(news);

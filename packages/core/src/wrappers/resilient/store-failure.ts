@@ -1,9 +1,12 @@
 import { type ErrorCode, errorCodes, type StoreErrorCode } from "../../errors.ts";
 
-/** How a store failed; `other` is what another's store throws. */
+/** How a store failed; `other` is an error that is not a `StoreError`. */
 export type Failure = StoreErrorCode | "other";
 
-/** What an error says of the store; nothing if it is a mistake of the caller. Codes tell it, for each copy of the library has classes of its own. */
+/**
+ * Classifies an error; undefined if it is a mistake of the caller. Compares codes, because each copy of the library has
+ * its own classes.
+ */
 export function failureOf(error: unknown): Failure | undefined {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   if (!isErrorCode(code)) return "other";

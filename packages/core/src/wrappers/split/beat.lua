@@ -1,24 +1,25 @@
--- One beat of one replica of a split limit: what it enforces is recorded, and it is told what it may enforce.
+-- One heartbeat of one replica of a split limit. Records what the replica enforces, and returns what it may enforce.
 --
--- A place is a rank among so many: "rank" from 0 on, "of" how many share the limit, and no place is "0 0". Of any
--- limit, rank r of n gets the units r, r + n, r + 2n, … So the shares never sum to more than the limit as long as
+-- A place is a rank among replicas: "rank" counts from 0, "of" is the number of replicas that share the limit, and
+-- "0 0" means no place. Rank r of n gets the units r, r + n, r + 2n, … of every limit. The shares never add up to more
+-- than the limit as long as
 --   (1) no two replicas have the same rank, and
---   (2) nobody counts on fewer replicas than have a place.
--- A replica may enforce what it held when it sent its latest beat, or what that was answered, if the answer has
--- arrived. Both count until the next beat tells.
+--   (2) no replica assumes fewer replicas than have a place.
+-- A replica may enforce the place it had when it sent its latest heartbeat or, once the reply has arrived, the place in
+-- the reply. Both count until its next heartbeat.
 --
 -- KEYS[1]  the record of the group, rl:{split:<group>}: a hash of
---            "group"         since when the record is whole, when the last beat came, the lease, the run of the server
---            "replica:<id>"  when its beat came, the beat's number, the place held, the place granted
--- ARGV[1]  the id of this replica
--- ARGV[2]  the number of this beat; each is greater than the one before
--- ARGV[3]  the lease in milliseconds, the same for the whole group
--- ARGV[4]  the rank that this replica enforces, and
--- ARGV[5]  of how many; 0 if it enforces nothing
--- ARGV[6]  the time in milliseconds; Redis's own where it is not given (tests give it)
+--            "group"         since when the record is complete, time of the last heartbeat, lease, run id of the server
+--            "replica:<id>"  time and number of its last heartbeat, the place it had, the place it was granted
+-- ARGV[1]  id of this replica
+-- ARGV[2]  number of this heartbeat, greater than the one before
+-- ARGV[3]  lease in milliseconds, the same for the whole group
+-- ARGV[4]  rank that this replica enforces
+-- ARGV[5]  number of replicas it assumes; 0 if it enforces nothing
+-- ARGV[6]  time in milliseconds, for tests; default: the server's clock
 --
--- Answers the rank, of how many (0: enforce nothing), how many replicas there are, and the lease of the group: if
--- that is another than this replica's, the beat was refused.
+-- Returns the rank, the number of replicas to assume (0: enforce nothing), the number of replicas, and the lease of the
+-- group. If that lease differs from ARGV[3], the heartbeat was rejected.
 local call, format, match = redis.call, string.format, string.match
 
 local key, me = KEYS[1], "replica:" .. ARGV[1]
@@ -50,7 +51,7 @@ for i = 1, #stored, 2 do
   end
 end
 
--- A beat that was overtaken, or that the client sent twice, changes nothing.
+-- A heartbeat that was overtaken or sent twice changes nothing.
 if before and number <= before.number then
   return { before.granted.rank, before.granted.of, #others + 1, agreed }
 end
@@ -61,25 +62,25 @@ local function record(replica)
   call("HSET", key, replica.field, format("%d %d %d %d %d %d", unpack(numbers)))
 end
 
--- Which run of a server this is; not known where this user may not ask.
+-- Identifies the run of the server; unknown if the user lacks the permission to ask.
 local function this_run()
   local info = redis.pcall("INFO", "server")
   return type(info) == "string" and match(info, "run_id:(%x+)") or ""
 end
 
--- A server that stood still, or whose clock leapt, has kept its record: nobody is missing from it because of that, and
--- the time in between does not count. A server that was started anew, or took over, has another run.
+-- After the server was frozen or its clock jumped, its record is still complete: no replica is missing because of that,
+-- and the time in between does not count. A server that was restarted or has taken over has another run id.
 local silent = now - last > lease / 2
 local stood_still = silent and run ~= "" and run == this_run()
 local pause = stood_still and now - last or 0
 since = since + pause
 
--- A replica counts its lease from before the beat was sent. The tenth more is for clocks that run apart.
+-- A replica counts its lease from before the heartbeat was sent. The extra tenth allows for clock drift.
 local patience = agreed + agreed / 10
 local live = {}
 for _, other in ipairs(others) do
   if other.at > now or stood_still then
-    -- When the clock was put back its lease begins anew, rather than last until the clock is there again.
+    -- After the clock was set back, the lease starts again instead of lasting until the clock catches up.
     other.at = math.min(now, other.at + pause)
     record(other)
   end
@@ -88,8 +89,8 @@ end
 
 if agreed ~= lease and #live > 0 then return { 0, 0, #live, agreed } end
 
--- A record that was silent may be an old copy. Some replicas that hold a place may be missing from it, as from an
--- empty record; within one lease they have told, or hold nothing any more.
+-- After a silence, the record may be an old copy from which replicas with a place are missing, as from an empty record.
+-- Within one lease, they have sent a heartbeat or hold nothing any more.
 if (silent and not stood_still) or now < last or agreed ~= lease then since, run = now, nil end
 local whole = now - since > patience
 
@@ -113,10 +114,10 @@ local function free_rank()
   end
 end
 
--- Whoever holds a place keeps it; to change or to get one needs the whole record. To count on all replicas is safe
--- by (2) for those who have a place already; one who has none waits until all others count on one more. A place that
--- lapsed is still kept for its replica as long as the record has it; one that is told by a replica which the whole
--- record does not have is a beat that was late on its way: its replica was dropped, and enforces nothing any more.
+-- A replica with a place keeps it; changing or getting one requires a complete record. Assuming all replicas is safe by
+-- (2) for those that have a place; a replica without one waits until all others assume one more. A lapsed place stays
+-- reserved as long as the record has it. A place claimed by a replica that a complete record does not have comes from a
+-- late heartbeat: the replica was dropped and enforces nothing any more.
 if whole and not before then held = { rank = 0, of = 0 } end
 local granted = held
 local own = held
@@ -129,6 +130,6 @@ end
 
 record({ field = me, at = now, number = number, held = held, granted = granted })
 call("HSET", key, "group", format("%d %d %d %s", since, now, lease, run or this_run()))
--- Longer than a server may stand still: the record is what its replicas go on by.
+-- Longer than a server may be frozen, because the replicas rely on the record when it resumes.
 call("PEXPIRE", key, math.max(3 * lease, 600000))
 return { granted.rank, granted.of, replicas, lease }

@@ -11,7 +11,7 @@ export interface SplitClient {
   hdel(key: string, field: string): Promise<unknown>;
 }
 
-/** How many beats a replica without a place sends in the time of a lease. */
+/** How many heartbeats a replica without a place sends per lease. */
 const HASTE = 12;
 
 interface MembershipOptions {
@@ -28,17 +28,16 @@ interface Waiting {
 }
 
 /**
- * A replica's place in its group, held by beats. `beat.lua` has the rules by which places are given; here is the
- * other half of the promise: nothing is enforced but what the latest beat was answered, and that no longer than a
- * lease from when that beat was sent.
+ * A replica's place in its group, kept by heartbeats. `beat.lua` assigns the places. This class makes sure that the
+ * replica enforces only the place in the latest reply, and no longer than one lease after that heartbeat was sent.
  */
 export class Membership {
   readonly clock: Clock;
-  /** How many replicas the latest answer told of. */
+  /** Number of replicas in the latest reply. */
   replicas = 0;
-  /** How often the lease ended before a beat renewed it. */
+  /** How often the lease expired before a heartbeat renewed it. */
   lapses = 0;
-  /** When the latest beat that was answered had been sent. */
+  /** When the latest answered heartbeat was sent. */
   lastBeat: number | undefined;
   readonly #client: SplitClient;
   readonly #key: string;
@@ -47,10 +46,10 @@ export class Membership {
   readonly #leaseMs: number;
   readonly #closing = new AbortController();
   #place: Place | undefined;
-  /** Until when the place is held. */
+  /** When the place expires. */
   #until = Number.NEGATIVE_INFINITY;
   #number = 0;
-  /** When the beat was sent that is not answered yet, if there is one. */
+  /** When the pending heartbeat was sent, if there is one. */
   #sent: number | undefined;
   #failure: HeadgateError | undefined;
   #waiting: Waiting[] = [];
@@ -59,14 +58,14 @@ export class Membership {
     this.clock = clock;
     this.#client = client;
     this.#key = `rl:{${tagOf(`split:${group}`)}}`;
-    // One who starts anew under the same id is another: what the one before held is not his.
+    // A replica that restarts under the same id is a different member and does not inherit the place.
     this.#member = `${id}/${crypto.randomUUID()}`;
     this.#beatMs = beatMs;
     this.#leaseMs = leaseMs;
     void this.#run();
   }
 
-  /** The place that may be enforced now, if there is one. */
+  /** The place that may be enforced now, if any. */
   place(): Place | undefined {
     if (this.#place !== undefined && this.clock.now() >= this.#until) {
       this.#place = undefined;
@@ -79,7 +78,7 @@ export class Membership {
   absence(): HeadgateError {
     if (this.#closing.signal.aborted)
       return new StoreError("HG_STORE_UNREACHABLE", "this replica's share was returned by close()");
-    // Beats that do not agree are a mistake, and not for a fallback to cover.
+    // Heartbeats with different settings are a mistake that a fallback must not hide.
     if (this.#failure !== undefined && !(this.#failure instanceof StoreError)) return this.#failure;
     const problem =
       this.lapses === 0
@@ -102,7 +101,7 @@ export class Membership {
     this.#place = undefined;
     this.#closing.abort();
     this.#endWaiting(({ reject }) => reject(this.absence()));
-    // Whatever becomes of it, a lease later the place is free.
+    // Even if this fails, the place is free after one lease.
     const done = new AbortController();
     const patience = this.clock.sleep(this.#leaseMs, done.signal).catch(() => {});
     await Promise.race([this.#client.hdel(this.#key, `replica:${this.#member}`).catch(() => {}), patience]);
@@ -112,13 +111,13 @@ export class Membership {
   async #run(): Promise<void> {
     const { signal } = this.#closing;
     while (!signal.aborted) {
-      // One beat at a time; one that is not answered within a lease is given up.
+      // One heartbeat at a time; it is abandoned if it is not answered within a lease.
       if (this.#sent === undefined || this.clock.now() - this.#sent >= this.#leaseMs * 1000) void this.#beat();
       await this.clock.sleep(this.#pauseMs(), signal).catch(() => {});
     }
   }
 
-  /** A replica without a place asks for one more often, unless it is refused for a mistake. */
+  /** A replica without a place asks more often, unless its settings were rejected. */
   #pauseMs(): number {
     const isMistaken = this.#failure !== undefined && !(this.#failure instanceof StoreError);
     return this.place() !== undefined || isMistaken
@@ -138,11 +137,11 @@ export class Membership {
       .eval(script, 1, this.#key, this.#member, number, this.#leaseMs, rank, of)
       .then(readAnswer)
       .catch(storeError);
-    // The answer to a beat that was given up is void: the next one has told what is held.
+    // The reply to an abandoned heartbeat is void: the next one has reported the current place.
     if (number !== this.#number || this.#closing.signal.aborted) return;
     this.#sent = undefined;
     if (answered instanceof StoreError) this.#failure = answered;
-    // If what was told has lapsed since, Redis may have given it away before it was told.
+    // If the reported place has expired since, Redis may have assigned it to another replica before it got the report.
     else if (this.place() === told) this.#accept(answered, sent);
   }
 
@@ -158,7 +157,7 @@ export class Membership {
     this.lastBeat = sent;
     this.replicas = replicas;
     this.#until = sent + this.#leaseMs * 1000;
-    // The same place stays the same object, so that nobody computes its shares anew.
+    // Keep the same object for the same place, so that shares are not computed again.
     if (place?.rank !== this.#place?.rank || place?.of !== this.#place?.of) this.#place = place;
     if (this.place() !== undefined) this.#endWaiting(({ resolve }) => resolve());
   }
@@ -177,7 +176,7 @@ interface BeatAnswer {
 }
 
 function readAnswer(reply: unknown): BeatAnswer {
-  // A client may be set to tell numbers as strings.
+  // A client may be configured to return numbers as strings.
   const numbers = Array.isArray(reply) ? reply.map(Number) : [];
   if (numbers.length !== 4 || !numbers.every(Number.isSafeInteger)) {
     throw new StoreError("HG_STORE_REFUSED", "the server sent an unexpected reply to a heartbeat");

@@ -1,14 +1,14 @@
 import { type Limit, LONGEST_WINDOW, makeLimit } from "../../limits/limit.ts";
 
-/** A place among the replicas that share a limit: `rank` counts from 0. */
+/** A place among the replicas that share a limit. `rank` counts from 0. */
 export interface Place {
   readonly rank: number;
   readonly of: number;
 }
 
 /**
- * What a replica at this place enforces. The shares of all places sum to the limit, and to the burst, exactly.
- * Where there are fewer units than replicas, the last ones get none, and let nothing pass.
+ * What a replica at this place enforces. The shares of all places add up to exactly the limit and the burst. If there
+ * are fewer units than replicas, the last ones get none and admit nothing.
  */
 export function shareOf(limit: Limit, place: Place): Limit {
   if (place.of === 1) return limit;
@@ -24,17 +24,17 @@ export function shareOf(limit: Limit, place: Place): Limit {
     anchor,
     bucketWidth,
   });
-  // Of what was used before, one unit goes each window: so little that a share that comes back finds it.
+  // An empty share still drains one unit per window, so slowly that earlier use is still known if the share returns.
   return units > 0 && burst > 0 ? share : Object.freeze({ ...share, limit: 0, burst: 0, capacity: 0 });
 }
 
-/** How many of so many units have this rank, if they are dealt out one by one. */
+/** How many units this rank gets if they are dealt out one by one. */
 function unitsAt({ rank, of }: Place, units: number): number {
   const left = units % of;
   return (units - left) / of + (rank < left ? 1 : 0);
 }
 
-/** The window of the whole units: a capacity such as 5.5 has a part of one, and it would take its rate with it. */
+/** The window for the whole units: with a capacity of 5.5, the fractional unit would take its rate along. */
 function wholeWindow({ limit, window, unit, drain }: Limit): number {
   return Number.isInteger(limit) ? window : Math.max(1, Math.ceil((Math.floor(limit) * unit) / drain));
 }

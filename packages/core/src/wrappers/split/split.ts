@@ -63,7 +63,7 @@ export class Split implements Store {
   readonly clock: Clock;
   readonly #membership: Membership;
   readonly #memory: MemoryStore;
-  /** The whole limits of the rules that were asked for. */
+  /** The full limits of the rules in use. */
   readonly #rules = new Map<string, Limit>();
   readonly #shares = new WeakMap<Limit, Share>();
   readonly #lease: number;
@@ -127,7 +127,9 @@ export class Split implements Store {
     });
   }
 
-  /** What is too much for this share may fit the next one: only what the whole limit cannot hold will never pass. */
+  /**
+   * A request that exceeds this share may fit the next one: only a cost above the whole limit can never be admitted.
+   */
   #wait({ retryAfter }: Answer, whole: Limit, cost: number): number {
     return retryAfter === Number.POSITIVE_INFINITY && cost <= whole.burst ? this.#lease : retryAfter;
   }
@@ -143,13 +145,13 @@ export class Split implements Store {
   }
 }
 
-/** A limit as it is enforced here. */
+/** A limit as enforced here. */
 interface Share {
   readonly place: Place;
   readonly limit: Limit;
 }
 
-/** What is left of the share; but a queue is told as the whole one, which its delay is computed from. */
+/** What is left of the share. For a queue, the equivalent of the whole queue, from which the delay is computed. */
 function remainingOf(whole: Limit, share: Limit, { remaining }: Answer): number {
   const isQueue = whole.algorithm === "leaky_bucket" && share !== whole && share.burst > 0;
   return isQueue ? queueRoom(whole, share, remaining) : remaining;
