@@ -61,7 +61,7 @@ export class StoreError extends HeadgateError {
   }
 }
 
-/** A value as an error message shows it: short, and telling "1" from 1. */
+/** Formats a value for an error message: short, and distinguishing "1" from 1. */
 export function shown(value: unknown): string {
   if (typeof value === "string")
     return value.length > 40 ? `${JSON.stringify(value.slice(0, 40))}…` : JSON.stringify(value);

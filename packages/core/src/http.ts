@@ -1,4 +1,4 @@
-// What servers of other kinds than the frameworks here need to speak of limits in the same words.
+// For servers other than the supported frameworks: limits reported in the same headers and bodies.
 
 export { after, all, isPromise, type MaybePromise } from "./limiter/maybe-promise.ts";
 export { addressText, type IpAddress, parseAddress } from "./middleware/address/ip-address.ts";

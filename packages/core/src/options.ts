@@ -1,16 +1,16 @@
 import { type ErrorCode, HeadgateError, shown } from "./errors.ts";
 
-/** Options with all of their defaults. They may be given as `undefined`, which means the same as leaving them out. */
+/** Options with all defaults filled in. Passing `undefined` is the same as leaving an option out. */
 export type Complete<Options> = { [Name in keyof Options]-?: Exclude<Options[Name], undefined> };
 
-/** The options that say something. For spreading over others, which `undefined` would replace. */
+/** The options that are not `undefined`, for spreading over defaults. */
 export function stated<Options extends object>(options: Options): Options {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options;
 }
 
 /**
- * Refuses what is no object of options, and names that are not known: a misspelt option would be
- * taken for none. `at` stands before the name in the message.
+ * Throws if `options` is not an object or has unknown names, because a misspelt option would otherwise be ignored. `at`
+ * is the prefix of the name in the message.
  */
 export function requireOptions(
   options: unknown,

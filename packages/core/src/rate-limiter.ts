@@ -18,11 +18,11 @@ const OPTIONS: ReadonlySet<string> = new Set([
   "store",
   "onDecision",
 ]);
-/** A memory store has a clock and a size of its own. */
+/** The only options allowed with a store: a memory store has its own clock and size. */
 const STORE_ALONE: ReadonlySet<string> = new Set(["store", "onDecision"]);
 const STORE_OPTIONS: ReadonlySet<string> = new Set(["store", "clock", "onDecision"]);
 
-/** The likeliest slip, and one that the compiler does not see: a store has a clock, as the options may. */
+/** Detects a store passed in place of the options, a likely mistake that the compiler cannot see. */
 function isStore(options: unknown): boolean {
   return typeof options === "object" && options !== null && "apply" in options;
 }
@@ -35,7 +35,7 @@ export interface SharedOptions extends LimiterOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** A limiter over a memory store that others in this process may share. */
+/** A limiter on a memory store that others in this process may share. */
 interface MemoryOptions extends LimiterOptions {
   readonly store: MemoryStore;
 }

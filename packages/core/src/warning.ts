@@ -1,7 +1,7 @@
-/** Warns of something that does not stop the program: through the process, or on the console where there is none. */
+/** Emits a process warning, or writes to the console where there is no process. */
 export function warn(code: string, message: string, cause?: unknown): void {
   const { process } = globalThis;
-  // Workers and browsers have no process, or only a piece of one.
+  // Workers and browsers have no `process`, or an incomplete one.
   if (typeof process?.emitWarning === "function") {
     process.emitWarning(message, {
       type: "HeadgateWarning",

@@ -71,7 +71,7 @@ export function readOptions(options: FetchOptions): Complete<FetchOptions> {
     maxWaitMs,
     pace,
     clock,
-    // The global is looked up at each call, as a test or a tracer may replace it.
+    // Looked up at each call, because a test or a tracer may replace the global.
     fetch: functionIn(options, "fetch") ?? ((input, init) => globalThis.fetch(input, init)),
     groupOf: functionIn(options, "groupOf") ?? originOf,
     onRetry: functionIn(options, "onRetry") ?? (() => {}),
@@ -85,7 +85,7 @@ function functionIn<Name extends keyof FetchOptions>(options: FetchOptions, name
   throw new HeadgateError("HG_BAD_OPTION", name, `must be a function, got ${shown(value)}`);
 }
 
-/** Addresses without an origin are relative to the page, and share its. */
+/** Relative URLs share the origin of the page. */
 function originOf(url: string): string {
   return URL.canParse(url) ? new URL(url).origin : "";
 }

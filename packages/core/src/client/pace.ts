@@ -1,27 +1,27 @@
 import type { Clock } from "../clock/clock.ts";
 import type { RateLimitInfo, StatedLimit } from "../middleware/headers/parse-headers.ts";
 
-/** Below this share of a quota, what is left is spread over the time that is left. */
+/** Below this share of a quota, the remaining units are spread over the remaining time. */
 const SCARCE = 0.2;
 
-/** A server may state any number of limits; more than these are not followed. */
+/** Maximum number of limits to track per server. */
 const MOST_LIMITS = 32;
 
-/** The limit that a bare `Retry-After` stands for. No header can name it so. */
+/** Name of the limit that a bare `Retry-After` implies. A header cannot contain this name. */
 const RETRY_AFTER = "\0retry-after";
 
-/** What is known of one limit: so much may be used until then. */
+/** What is known about one limit: the units left until a time. */
 interface Known {
   remaining: number;
-  /** Microseconds by the clock; Infinity while one request finds out how things stand by now. */
+  /** Microseconds by the clock; Infinity while one request is probing the limit. */
   until: number;
   readonly scarce: boolean;
 }
 
 /**
- * Keeps requests to one server within what it has told. They go in the order in which they came. When a limit was
- * used up and its time is over, one request goes first, and the others follow when its response has told how much
- * there is: else all that had waited would come at once.
+ * Keeps requests to one server within the limits it reports, in the order in which they arrive. After an exhausted
+ * limit has reset, one request probes it, and the others follow when its response reports the new quota. Otherwise all
+ * waiting requests would be sent at once.
  */
 export class Pace {
   private readonly clock: Clock;
@@ -35,7 +35,7 @@ export class Pace {
     this.clock = clock;
   }
 
-  /** Resolves when a request may go, or when it has waited for `maxWaitMs`: then the server may say what it thinks. */
+  /** Resolves when a request may be sent, or after `maxWaitMs`; the server then decides. */
   async turn(maxWaitMs: number, signal?: AbortSignal): Promise<void> {
     const deadline = this.clock.now() + maxWaitMs * 1000;
     const before = this.line;
@@ -52,14 +52,18 @@ export class Pace {
     }
   }
 
-  /** To be called once for each turn, with what the response told and whether it was a refusal, or nothing if none came. */
+  /**
+   * Must be called once per turn, with the limits in the response and whether it was denied; `undefined` if there was
+   * no response.
+   */
   done(info: RateLimitInfo | undefined, refused = false): void {
     this.inFlight -= 1;
     for (const [name, known] of this.limits) {
       const asked = known.until === Number.POSITIVE_INFINITY;
-      // One who waited long enough went in spite of it, and passed: else a wait without end would slow all for ever.
+      // A request that had waited `maxWaitMs` was sent and succeeded: otherwise an endless wait would slow all requests
+      // forever.
       const disproved = known.remaining < 0 && info !== undefined && !refused;
-      // Nobody has found out; the next one may try. But an answer without a word about this limit ends it.
+      // The probe got no response, so the next request may probe. A response that does not mention this limit ends it.
       if (asked && info === undefined) known.remaining = 1;
       else if (asked || disproved) this.limits.delete(name);
     }
@@ -70,7 +74,7 @@ export class Pace {
   private learn({ limits, policies, retryAfterMs }: RateLimitInfo, refused: boolean): void {
     for (const limit of limits) {
       const policy = policies.find(({ name, partition }) => name === limit.name && partition === limit.partition);
-      // What is counted otherwise, in bytes for example, cannot be told beforehand.
+      // Quota in other units, such as bytes, cannot be predicted.
       if (policy === undefined || policy.unit === "requests") this.know(limit, policy?.quota);
     }
     if (refused && retryAfterMs !== undefined)
@@ -79,7 +83,7 @@ export class Pace {
 
   private know({ name = "", partition = "", remaining, resetAfterMs }: StatedLimit, quota: number | undefined): void {
     if (resetAfterMs === undefined) return;
-    // The server may not have seen those that are on their way.
+    // The server may not have seen the requests in flight yet.
     const left = Math.max(0, remaining - this.inFlight);
     const scarce = quota !== undefined && remaining < quota * SCARCE;
     this.keep(JSON.stringify([name, partition]), { remaining: left, until: this.after(resetAfterMs), scarce });
@@ -99,7 +103,7 @@ export class Pace {
     }
   }
 
-  /** When the next request may go, as far as is known now. */
+  /** When the next request may be sent, as far as is known. */
   private earliest(): number {
     const now = this.clock.now();
     let earliest = now;
@@ -129,14 +133,14 @@ export class Pace {
     for (const known of this.limits.values()) known.remaining -= 1;
   }
 
-  /** Waits for the promise, but no longer than until then. */
+  /** Waits for the promise, but not beyond `until`. */
   private async eitherOf(promise: Promise<void>, until: number, signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
     const stop = new AbortController();
     const onAbort = (): void => stop.abort(signal?.reason);
     signal?.addEventListener("abort", onAbort);
     const sleep = this.clock.sleep((until - this.clock.now()) / 1000, stop.signal);
-    // If the promise comes first, the sleep is ended below.
+    // If the promise resolves first, the sleep is aborted below.
     sleep.catch(() => {});
     try {
       await Promise.race([promise, sleep]);

@@ -3,7 +3,7 @@ import { type FetchOptions, readOptions } from "./fetch-options.ts";
 import { Pace } from "./pace.ts";
 import { isRefusal, maySendAgain, Outgoing, waitBefore } from "./retry.ts";
 
-/** So many servers are told apart; then the first is forgotten. */
+/** Maximum number of servers to track. Beyond it, the oldest is dropped. */
 const MOST_GROUPS = 1_000;
 
 /**
@@ -40,7 +40,7 @@ export function pacedFetch(options: FetchOptions = {}): typeof fetch {
       if (!refused || attempt > maxRetries || !maySendAgain(outgoing, response.status)) return response;
       const waitMs = waitBefore(attempt, info, random);
       if (waitMs > leftMs()) return response;
-      // Else its connection stays in use.
+      // Releases the connection.
       await response.body?.cancel();
       onRetry({ url, status: response.status, attempt, waitMs });
       await clock.sleep(waitMs, signal);

@@ -3,7 +3,7 @@ import type { RateLimitInfo } from "../middleware/headers/parse-headers.ts";
 type Input = Parameters<typeof fetch>[0];
 type Init = Parameters<typeof fetch>[1];
 
-/** Sending these twice is as good as sending them once. */
+/** Methods that are safe to repeat. */
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]);
 
 /** A request that may have to be sent more than once. */
@@ -11,7 +11,7 @@ export class Outgoing {
   readonly url: string;
   readonly method: string;
   readonly signal: AbortSignal | undefined;
-  /** Whether its body can be had again: a stream is gone once it was read. */
+  /** Whether the body can be sent again. A stream can be read only once. */
   readonly repeatable: boolean;
   private readonly input: Input;
   private readonly init: Init;
@@ -26,7 +26,7 @@ export class Outgoing {
     this.repeatable = !(init?.body instanceof ReadableStream);
   }
 
-  /** The arguments of one `fetch`. A request's own body is copied, for it can be read only once. */
+  /** The arguments for one `fetch`. The body of a Request is copied, because it can be read only once. */
   copy(): [Input, Init] {
     const { input, init } = this;
     const copied = input instanceof Request && this.init?.body === undefined ? input.clone() : input;
@@ -34,37 +34,37 @@ export class Outgoing {
   }
 }
 
-/** Too many requests, or too few hands. */
+/** Whether a response denies a request because of a limit or lack of capacity. */
 export function isRefusal(status: number, info: RateLimitInfo): boolean {
   return status === 429 || status === 503 || (status === 403 && isOverLimit(info));
 }
 
 /**
- * Whether a 403 is for a limit, as it is with GitHub. Those who name their limits speak the newest draft and have 429
- * for that: with them, a small limit has nothing left after any answer.
+ * Whether a 403 is due to a limit, as on GitHub. Servers that name their limits implement the current draft and use 429
+ * for that; for them, a small limit may be exhausted after any response.
  */
 function isOverLimit({ retryAfterMs, limits }: RateLimitInfo): boolean {
   return retryAfterMs !== undefined || limits.some(({ name, remaining }) => name === undefined && remaining === 0);
 }
 
-/** Of what was refused: a 503 may have been processed in part, so only what is idempotent is sent again. */
+/** A request answered with 503 may have been processed in part, so only idempotent requests are repeated. */
 export function maySendAgain({ method, repeatable }: Outgoing, status: number): boolean {
   return repeatable && (status !== 503 || IDEMPOTENT.has(method));
 }
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
-/** How much later than told a client comes at most, so that not all come at once. */
+/** Maximum random delay on top of the wait, as a share of it, so that clients do not all return at once. */
 const JITTER = 0.1;
 
-/** How long to wait before a refused request is sent again: as told, or twice as long as before. Never less than told. */
+/** How long to wait before a retry: as long as the server asks, or twice as long as the last time. */
 export function waitBefore(attempt: number, { retryAfterMs, limits }: RateLimitInfo, random: () => number): number {
   const told = retryAfterMs ?? usedUpFor(limits);
   if (told !== undefined) return told * (1 + JITTER * random());
   return Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempt - 1)) * (0.5 + 0.5 * random());
 }
 
-/** Until all limits that are used up have something again. One that should have it by now, but refuses, tells nothing. */
+/** Time until all exhausted limits have quota again. Ignores a limit whose reset time has passed. */
 function usedUpFor(limits: RateLimitInfo["limits"]): number | undefined {
   const waits = limits.flatMap(({ remaining, resetAfterMs = 0 }) => {
     return remaining === 0 && resetAfterMs > 0 ? [resetAfterMs] : [];

@@ -8,7 +8,7 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** A clock that tells no time would let everything through. */
+/** A clock that returns NaN would admit everything. */
 export function requireClock(clock: unknown): asserts clock is Clock {
   const isClock =
     typeof clock === "object" &&

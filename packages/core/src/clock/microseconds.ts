@@ -1,8 +1,8 @@
 import { HeadgateError, shown } from "../errors.ts";
 
 /**
- * Time is whole microseconds since the epoch. A double holds every one of them exactly
- * up to the year 2255, so the arithmetic on them is integer arithmetic.
+ * Times are whole microseconds since the epoch. A double represents them exactly until the year 2255, so arithmetic on
+ * them is integer arithmetic.
  */
 const MICROSECONDS_PER_SECOND = 1_000_000;
 

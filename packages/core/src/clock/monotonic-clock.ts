@@ -1,16 +1,16 @@
 import type { Clock } from "./clock.ts";
 
-/** A longer `setTimeout` fires at once. */
+/** A longer `setTimeout` fires immediately. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
-/** Found once: as a global it is looked up by a function each time. */
+/** Cached, because reading the global calls a getter each time. */
 const { performance } = globalThis;
-/** By how much the wall clock must lead to be followed, in microseconds. */
+/** How far ahead the wall clock must be before it is followed, in microseconds. */
 const WALL_LEAD = 100_000;
 
 /**
- * Time for deadlines, read anew each time. Nobody's setting of a clock makes it run back or stand still. A machine
- * that slept, whose own count of time stood still, shows in the wall clock, and that is followed forward: a deadline
- * may come early by it, but never late. Its sleep keeps no process alive.
+ * Clock for deadlines. Changing the system time cannot make it run backwards or stop. After the machine was suspended,
+ * it follows the wall clock forward, so a deadline may expire early but never late. Its `sleep` does not keep the
+ * process alive.
  */
 export class MonotonicClock implements Clock {
   private lead = Date.now() * 1000 - performance.now() * 1000;

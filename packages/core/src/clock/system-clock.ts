@@ -1,20 +1,20 @@
 import type { Clock } from "./clock.ts";
 
-/** A time is handed out at most this often before the clock is read again. */
+/** Maximum number of times one reading is reused. */
 const MOST_USES = 64;
-/** Times are reused only while that many uses take no longer than this, in microseconds. */
+/** Readings are reused only while that many uses take no longer than this, in microseconds. */
 const REUSE_SPAN = 50;
 /**
- * So many reads within so many microseconds come from a loop and not from separate requests, and from
- * one so tight that `MOST_USES` more of them fit into `REUSE_SPAN`.
+ * This many readings within a few microseconds come from a tight loop and not from separate requests, so that
+ * `MOST_USES` more of them fit into `REUSE_SPAN`.
  */
 const READS_TO_CALL_IT_A_LOOP = 8;
 const LOOP_SPAN = 5;
-/** How often the wall clock is consulted, and by how much it must lead to be followed, in microseconds. */
+/** How often the wall clock is read, and how far ahead it must be before it is followed, in microseconds. */
 const WALL_INTERVAL = 1_000_000;
 const WALL_LEAD = 100_000;
 
-/** A longer `setTimeout` fires at once. */
+/** A longer `setTimeout` fires immediately. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 /**
@@ -41,7 +41,7 @@ export class SystemClock implements Clock {
   async sleep(ms: number, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     const end = performance.now() + ms;
-    // A timer may fire a little early, and holds no more than 24 days.
+    // A timer may fire slightly early, and its maximum is about 24 days.
     for (let left = ms; left > 0; left = end - performance.now()) {
       await timeout(Math.min(Math.ceil(left), LONGEST_TIMEOUT_MS), signal);
     }

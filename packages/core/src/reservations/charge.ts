@@ -17,13 +17,13 @@ export interface Taken<Name extends string> {
   readonly reserved: boolean;
 }
 
-/** What a request holds, and who looks after it. */
+/** A journalled reservation, and its keeper. */
 export interface Kept {
   readonly held: HeldReservation;
   readonly keeper: ReservationKeeper;
 }
 
-/** What one request was charged, and how that is put right afterwards. */
+/** What one request was charged, and how to correct it afterwards. */
 export class Charge<R extends Rules> {
   private readonly limiter: Limiter<R>;
   private readonly notices: Notices;
@@ -33,7 +33,7 @@ export class Charge<R extends Rules> {
   private kept: Kept | undefined;
   private settled = false;
 
-  /** `at` is when it was taken, by the store's clock, which `now` tells. */
+  /** `at` is the time of the charge by the store's clock, which `now` returns. */
   constructor(
     limiter: Limiter<R>,
     taken: readonly Taken<RuleName<R>>[],
@@ -50,28 +50,28 @@ export class Charge<R extends Rules> {
     this.entries = taken.map((each) => ({ ...each }));
   }
 
-  /** Whether something was reserved and nobody has told the real cost. */
+  /** Whether something was reserved and has not been settled. */
   get open(): boolean {
     return !this.settled && this.entries.some(({ reserved }) => reserved);
   }
 
-  /** Puts the real cost in the place of what was reserved: the rest is given back, or what is missing taken. */
+  /** Replaces the reserved cost by the actual one: refunds the difference or charges more. */
   async settle(cost: number): Promise<void> {
     requireCost(cost);
     await this.correct(({ reserved, cost: before }) => (reserved ? cost : before));
   }
 
-  /** Leaves it at what was reserved. */
+  /** Keeps the reserved cost. */
   async keep(): Promise<void> {
     await this.correct(({ cost }) => cost);
   }
 
-  /** Gives back what was reserved. */
+  /** Refunds the reserved cost. */
   async release(): Promise<void> {
     await this.settle(0);
   }
 
-  /** Gives back everything. */
+  /** Refunds everything. */
   async refund(): Promise<void> {
     await this.correct(() => 0);
   }
@@ -80,7 +80,7 @@ export class Charge<R extends Rules> {
     const { kept } = this;
     const changes: Promise<void>[] = [];
     const ends: (() => Promise<void>)[] = [];
-    // All of it at once, so that a second correction builds on this one.
+    // Set before anything is awaited, so that a second correction sees it.
     this.settled = true;
     this.kept = undefined;
     for (const [i, entry] of this.entries.entries()) {
@@ -103,7 +103,8 @@ export class Charge<R extends Rules> {
     const { limiter } = this;
     if (cost > before) await limiter.penalize(name, key, { cost: cost - before });
     if (cost >= before) return;
-    // What is forgotten by now, with its window or its algorithm, must not be taken from what others have used since.
+    // A charge that has expired, or was made by another algorithm, must not be refunded from what others have used
+    // since.
     const counts = this.now() < chargedUntil(limit, this.at) && limiter.limitOf(name).algorithm === limit.algorithm;
     if (counts) await limiter.refund(name, key, { cost: before - cost });
   }

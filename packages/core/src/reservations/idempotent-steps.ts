@@ -4,25 +4,25 @@ import { chargedUntil } from "./charged-until.ts";
 import type { HeldOperation, JournalRecord } from "./journal-record.ts";
 
 /**
- * How long a hold's take and its end are remembered at most, in microseconds. Who comes later cannot know what
- * another has done, and gives nothing back.
+ * How long the charge and the end of a reservation are remembered at most, in microseconds. Later than that, it is
+ * unknown what other processes did, so nothing is refunded.
  */
 const REMEMBERED = 3_600_000_000;
-/** Longer than it can matter, so that a clock that is a little off does no harm. */
+/** Margin for clocks that differ slightly. */
 const SLACK = 10_000_000;
 
-/** What counts once, whoever asks for it. */
+/** Options that make a step take effect once, whichever process sends it. */
 export type Once = Required<Pick<ApplyOptions, "idempotencyKey" | "rememberFor" | "voidFrom" | "storeOnly">>;
 
-/** The take of a hold, if it is asked for again. */
+/** Repeats the charge of a reservation without charging twice. */
 export function takeOnce(id: string, { at, operations }: JournalRecord): Once {
   const until = Math.max(...operations.map((operation) => chargedUntil(limitOf(operation), at)));
   return once(id, until, at, at);
 }
 
 /**
- * The end of one of its operations: whoever comes first, with what he makes of it, is the only one. `sureAt` is when
- * it was last known that nobody had ended it.
+ * Ends one operation of a reservation. Only the first process to do so has an effect. `sureAt` is when the operation
+ * was last known to be open.
  */
 export function endOnce(id: string, place: number, operation: HeldOperation, at: number, sureAt = at): Once {
   return once(`${id}:${place}`, chargedUntil(limitOf(operation), at), at, sureAt);
@@ -37,7 +37,7 @@ function once(idempotencyKey: string, until: number, at: number, sureAt: number)
   };
 }
 
-/** Whether nobody else had ended it before, in another way. */
+/** Returns false if another process had already ended it differently. */
 export async function unlessEnded(end: () => MaybePromise<readonly Answer[]>): Promise<boolean> {
   try {
     await end();

@@ -2,15 +2,15 @@ import { algorithms } from "../algorithms/registry.ts";
 import type { Limit } from "../limits/limit.ts";
 import type { Operation, Rule } from "../stores/store.ts";
 
-/** What a request has taken, as it is written down for those who may have to release it. */
+/** The record of a reservation, for the processes that may have to release it. */
 export interface JournalRecord {
-  /** When it was taken at the earliest, by the store's clock. */
+  /** The earliest time of the charge, by the store's clock. */
   readonly at: number;
   readonly operations: readonly HeldOperation[];
 }
 
 export interface HeldOperation extends Operation {
-  /** Whether the cost is an estimate; else it was charged for good. */
+  /** Whether the cost is an estimate; otherwise it is final. */
   readonly reserved: boolean;
 }
 
@@ -18,7 +18,7 @@ export function writeRecord({ at, operations }: JournalRecord): string {
   return JSON.stringify({ at, operations });
 }
 
-/** What was written down; nothing if it cannot be read, as if another version wrote it. */
+/** Parses a record. Returns undefined if it cannot be read, for example because another version wrote it. */
 export function readRecord(text: string): JournalRecord | undefined {
   try {
     const record: unknown = JSON.parse(text);
@@ -47,7 +47,7 @@ function isRule(value: unknown): value is Rule {
 
 const NUMBERS = ["limit", "window", "burst", "bucketWidth", "unit", "drain", "perPart", "capacity"] as const;
 
-/** A limit goes through JSON unchanged: its numbers are finite, and are written with all their digits. */
+/** Limits survive JSON unchanged: their numbers are finite and written with all digits. */
 function isLimit(value: unknown): value is Limit {
   if (!hasNumbers(value, NUMBERS) || !("algorithm" in value && "anchor" in value && "coarse" in value)) return false;
   const { algorithm, anchor, coarse } = value;

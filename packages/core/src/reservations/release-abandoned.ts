@@ -5,9 +5,9 @@ import type { JournalEntry } from "./journal.ts";
 import { type JournalRecord, readRecord } from "./journal-record.ts";
 
 /**
- * Gives back what a process held that is dead, or was away for too long. Whether it had taken anything is found out
- * by asking for the same again: it is charged now if it was not then, and released with the rest. Answers whether
- * nothing is left to do.
+ * Releases a reservation of a process that died or was unresponsive for too long. To find out whether it was charged,
+ * the charge is repeated under the same idempotency key: if it had not happened, it happens now and is released with
+ * the rest. Returns whether nothing is left to do.
  */
 export async function release(store: Store, { id, text }: JournalEntry, now: number): Promise<boolean> {
   const record = readRecord(text);
@@ -19,7 +19,7 @@ export async function release(store: Store, { id, text }: JournalEntry, now: num
     if (answers.every(({ allowed }) => allowed)) await giveBack(store, id, record, now);
     return true;
   } catch (error) {
-    // A store that fails is asked again; what it calls a mistake would be one again.
+    // Retry after store failures only: any other error would occur again.
     return failureOf(error) === undefined;
   }
 }

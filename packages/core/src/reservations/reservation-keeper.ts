@@ -8,36 +8,36 @@ import { type HeldOperation, writeRecord } from "./journal-record.ts";
 import { release } from "./release-abandoned.ts";
 import { HeldReservation } from "./reservation.ts";
 
-/** How often a process looks for holds of the dead, at the least, in milliseconds; and for how many at a time. */
+/** Maximum interval between searches for abandoned reservations, in milliseconds, and how many to fetch at a time. */
 const LOOK_EVERY = 5_000;
 const MOST_AT_ONCE = 100;
 const MOST_ENDED = 10_000;
-/** So often a hold is extended before its time is over. */
+/** How many times a reservation is extended before it would expire. */
 const BEATS = 4;
 
 export interface ReservationKeeperOptions {
-  /** How long a hold outlives its process, in milliseconds. */
+  /** How long a reservation outlives its process, in milliseconds. */
   readonly forMs: number;
   readonly notices: Notices;
-  /** What to sleep by. Default: timers that do not keep the process alive. */
+  /** Clock to sleep by. Default: timers that do not keep the process alive. */
   readonly clock?: Clock | undefined;
-  /** The store's time. */
+  /** The store's clock. */
   readonly now: () => number;
 }
 
 /**
- * Looks after the holds of one gate as long as their requests run, and releases those of processes that are dead.
- * No request waits for the journal: what is sent to it arrives before the take that follows, and where it fails, no
- * more is lost than the release of that one hold.
+ * Extends the reservations of one limiter while their requests run, and releases those of processes that have died. No
+ * request waits for the journal: an entry is sent ahead of the charge that follows it, and if the journal fails, all
+ * that is lost is the clean-up of that one reservation.
  */
 export class ReservationKeeper {
   private readonly store: Store;
   private readonly journal: ReservationJournal;
   private readonly options: ReservationKeeperOptions;
   private readonly open = new Map<string, HeldReservation>();
-  /** What could not be done because the store failed. */
+  /** Tasks to retry because the store failed. */
   private readonly undone = new Set<() => Promise<void>>();
-  /** ReservationJournal that have ended, and that the journal could not be told of. */
+  /** Reservations that have ended but could not be removed from the journal. */
   private readonly ended = new Set<string>();
 
   constructor(store: Store, journal: ReservationJournal, options: ReservationKeeperOptions) {
@@ -47,7 +47,7 @@ export class ReservationKeeper {
     void this.run();
   }
 
-  /** Writes down what a request is about to take. */
+  /** Records what a request is about to take. */
   hold(operations: readonly HeldOperation[]): HeldReservation {
     const { forMs, now } = this.options;
     const held = new HeldReservation(this.store, operations, now);
@@ -56,18 +56,18 @@ export class ReservationKeeper {
     return held;
   }
 
-  /** Leaves a hold to itself: whether it was charged is not known, and whoever releases it will find out. */
+  /** Abandons a reservation that may or may not have been charged. The process that releases it will find out. */
   leave({ id }: HeldReservation): void {
     this.open.delete(id);
   }
 
-  /** A hold that has ended, or that was refused. */
+  /** Removes a reservation that has ended or was denied. */
   drop({ id }: HeldReservation): void {
     this.open.delete(id);
     void this.remove([id]);
   }
 
-  /** Does what ends a hold; if the store fails, again with each beat until it is done. */
+  /** Runs the task that ends a reservation. If the store fails, retries it with each heartbeat until it succeeds. */
   async finish(held: HeldReservation, task: () => Promise<void>): Promise<void> {
     const finish = async (): Promise<void> => {
       await task();
@@ -85,7 +85,7 @@ export class ReservationKeeper {
     const { forMs, clock } = this.options;
     const everyMs = Math.min(LOOK_EVERY, forMs / BEATS);
     while (!this.journal.isClosed) {
-      // The system's own would keep the process alive.
+      // The timers of SystemClock would keep the process alive.
       await (clock === undefined || clock instanceof SystemClock ? quietSleep(everyMs) : clock.sleep(everyMs));
       await this.quietly(() => this.extendOpen());
       await this.finishUndone();
@@ -96,7 +96,7 @@ export class ReservationKeeper {
     }
   }
 
-  /** ReservationJournal that are not there any more were released, or never arrived. */
+  /** Extends open reservations. Those that no longer exist were released, or never arrived. */
   private async extendOpen(): Promise<void> {
     if (this.open.size === 0) return;
     const { forMs, now } = this.options;
@@ -127,7 +127,7 @@ export class ReservationKeeper {
       try {
         await this.journal.remove(ids);
       } catch (error) {
-        // One that stays there does no harm: whoever releases it finds that it has ended.
+        // One that stays does no harm: the process that releases it finds that it has ended.
         if (this.ended.size < MOST_ENDED) for (const id of ids) this.ended.add(id);
         throw error;
       }
@@ -146,7 +146,7 @@ export class ReservationKeeper {
     }
   }
 
-  /** The journal is not the request: that it fails is said, and no more. */
+  /** Failures of the journal are reported, but do not fail the request. */
   private async quietly(task: () => Promise<void>): Promise<void> {
     try {
       await task();

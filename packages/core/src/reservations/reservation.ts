@@ -2,12 +2,12 @@ import type { Store } from "../stores/store.ts";
 import { endOnce, takeOnce, unlessEnded } from "./idempotent-steps.ts";
 import type { HeldOperation, JournalRecord } from "./journal-record.ts";
 
-/** What a request of this process holds. */
+/** A reservation of this process. */
 export class HeldReservation implements JournalRecord {
   readonly id = crypto.randomUUID();
   readonly at: number;
   readonly operations: readonly HeldOperation[];
-  /** When it was last known that nobody had released it. */
+  /** When it was last known that no other process had released it. */
   sureAt: number;
   private readonly store: Store;
   private readonly now: () => number;
@@ -20,13 +20,13 @@ export class HeldReservation implements JournalRecord {
     this.sureAt = this.at;
   }
 
-  /** How the request is charged: once, also if it is asked for again by whoever releases it. */
+  /** Options for the charge, so that it happens once even if another process repeats it to release it. */
   get take(): { readonly idempotencyKey: string; readonly rememberFor: number } {
     const { idempotencyKey, rememberFor } = takeOnce(this.id, this);
     return { idempotencyKey, rememberFor };
   }
 
-  /** Puts the real cost of an operation in the place of what was reserved for it. Can be tried again if the store fails. */
+  /** Replaces the reserved cost of an operation by the actual one. Can be retried if the store fails. */
   async end(place: number, cost: number): Promise<void> {
     const { store, operations } = this;
     const operation = operations[place];
@@ -38,7 +38,7 @@ export class HeldReservation implements JournalRecord {
     }
     const change = { ...operation, cost: Math.abs(more) };
     if (await unlessEnded(() => store.apply(more > 0 ? "penalize" : "refund", [change], end))) return;
-    // It was released, so nothing of it is charged any more.
+    // It was released, so nothing is charged any more: charge the actual cost again.
     const again = { ...end, idempotencyKey: `${end.idempotencyKey}:late` };
     if (cost > 0) await store.apply("penalize", [{ ...operation, cost }], again);
   }

@@ -11,7 +11,7 @@ import { take } from "../middleware/run-checks.ts";
 import { Charge, type Taken } from "./charge.ts";
 import { ReservationKeeper } from "./reservation-keeper.ts";
 
-/** What was decided, and what can be put right about it. */
+/** A verdict, and the charge that can be corrected. */
 export interface Sale<R extends Rules> {
   readonly outcome: Outcome;
   readonly charge: Charge<R>;
@@ -21,16 +21,16 @@ export interface ReserverOptions {
   readonly notices: Notices;
   /** How long a reservation outlives its process. */
   readonly forMs: number;
-  /** The program's own clock, if it gave one. */
+  /** The clock the program passed, if any. */
   readonly clock: Clock | undefined;
-  /** The time where the store does not tell it. */
+  /** The time, if the store does not provide it. */
   readonly now: () => number;
 }
 
-/** Takes what requests ask for where that may have to be put right afterwards. */
+/** Takes quota for requests whose cost may have to be corrected afterwards. */
 export class Reserver<R extends Rules> {
   private readonly limiter: Limiter<R>;
-  /** Of each limit, whether its cost is an estimate. */
+  /** For each limit, whether its cost is an estimate. */
   private readonly reserves: readonly boolean[];
   private readonly notices: Notices;
   private readonly now: () => number;
@@ -71,7 +71,7 @@ export class Reserver<R extends Rules> {
       keeper.leave(held);
       throw error;
     }
-    // What stood in for the store has charged nothing there, as far as is known.
+    // A fallback has charged nothing in the store, as far as is known.
     const isAsked = outcome.source === "store";
     if (!isAsked) keeper.leave(held);
     else if (!outcome.allowed) keeper.drop(held);
@@ -83,7 +83,7 @@ export class Reserver<R extends Rules> {
     return { rule: this.rule(rule), key, cost, reserved };
   }
 
-  /** The same object as long as its limit is the same: a store may know it again. */
+  /** The same object while the limit is the same, so that a store can recognise it. */
   private rule(name: RuleName<R>): RuleWithNames<RuleName<R>> {
     const limit = this.limiter.limitOf(name);
     const known = this.rules.get(name);

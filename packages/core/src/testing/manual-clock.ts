@@ -6,7 +6,7 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** A clock that only moves when told to. */
+/** A clock that moves only when told to. */
 export class ManualClock implements Clock {
   private time: number;
   private sleepers: Sleeper[] = [];
@@ -74,12 +74,12 @@ function timeFromMilliseconds(ms: unknown): number {
   throw new HeadgateError("HG_BAD_TIME", "ms", `must be a number of milliseconds, got ${shown(ms)}`);
 }
 
-/** Never less than asked for; but 16.1 ms are 16100 µs, and not one more for what multiplying adds. */
+/** Rounds up to whole microseconds, but ignores floating-point error: 16.1 ms is 16100 µs, not 16101. */
 function microsecondsOf(ms: number): number {
   return Math.ceil(Number((ms * 1000).toFixed(3)));
 }
 
-/** Everything that is ready to run has run: promises settle before the next macrotask. */
+/** Resolves after everything that is ready has run: promises settle before the next macrotask. */
 function settled(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
