@@ -5,9 +5,9 @@ import type { HeaderField } from "./headers/response-headers.ts";
 
 const PROBLEM_HEADER: HeaderField = { name: "Content-Type", value: PROBLEM_TYPE };
 
-/** Writes what those are answered who are refused. Each body is made once: an attack shall not cost more than it must. */
+/** Builds the responses to denied requests. Bodies are built once, to keep the cost of an attack low. */
 export class DenialResponses {
-  /** The names that headers give to the rules. */
+  /** The names of the rules in headers. */
   private readonly names: ReadonlyMap<string, string>;
   private readonly bodies = new Map<string, string>();
 

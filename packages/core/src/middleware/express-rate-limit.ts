@@ -98,12 +98,12 @@ export function rateLimit(given: GivenOptions = {}): RateLimitRequestHandler {
     await config.handler(request, response, next, config);
   };
 
-  /** Gives the request back if it turns out to be one that does not count. */
+  /** Refunds the request if it turns out not to count. */
   const settle = async (info: RateLimitInfo, request: Request, response: Response): Promise<void> => {
     try {
       const failed = !response.writableEnded || !(await config.requestWasSuccessful(request, response));
       if (!(failed ? config.skipFailedRequests : config.skipSuccessfulRequests)) return;
-      // What its window has forgotten must not be taken from the next one.
+      // A refund after the window has ended would be deducted from the next one.
       if (info.resetTime !== undefined && counter.now() >= info.resetTime.getTime()) return;
       await counter.undo(info.key, info.limit);
     } catch (error) {
@@ -139,7 +139,7 @@ export function rateLimit(given: GivenOptions = {}): RateLimitRequestHandler {
 
   return Object.assign(
     async (request: Request, response: Response, next: NextFunction): Promise<void> => {
-      // Before anything is awaited: the client may leave in the meantime.
+      // Before anything is awaited, because the client may disconnect meanwhile.
       const closed = givesBack ? closing(response) : undefined;
       await decide(request, response, next, closed).catch(next);
     },
@@ -147,10 +147,10 @@ export function rateLimit(given: GivenOptions = {}): RateLimitRequestHandler {
   );
 }
 
-/** @alias rateLimit: many import it by default. */
+/** The default export, which many programs import. */
 export default rateLimit;
 
-/** The names that are taken in each store of Headgate's. */
+/** The names in use, per Headgate store. */
 const names = new WeakMap<object, Set<string>>();
 
 function counterOf(config: Options): Counter {
@@ -179,14 +179,14 @@ function counterOf(config: Options): Counter {
   return counter;
 }
 
-/** A subclass may count in a way of its own, so it is asked as any store of express-rate-limit's is. */
+/** A subclass may override methods, so it is treated like any store of express-rate-limit. */
 function isExtended(store: object): boolean {
   return store instanceof MemoryStore && Object.getPrototypeOf(store) !== MemoryStore.prototype;
 }
 
 function infoOf(key: string, limit: number, { totalHits, resetTime }: Hit): RateLimitInfo {
   const info = { limit, used: totalHits, remaining: Math.max(limit - totalHits, 0), resetTime, key };
-  // What version 6 called it.
+  // The name in version 6.
   return Object.defineProperty(info, "current", { value: totalHits });
 }
 

@@ -34,10 +34,10 @@ declare global {
 /** Continues, or passes an error to the error handler. */
 export type Next = (error?: unknown) => void;
 
-/** Asks for less than it is given: then Express still tells other handlers which parameters their route has. */
+/** Declares fewer properties than it gets, so that Express can still infer the route parameters of other handlers. */
 export type Middleware = (request: IncomingMessage, response: ServerResponse, next: Next) => void;
 
-/** What Express has beside the options of every gate. */
+/** Options that only the Express middleware has. */
 interface Own<Req, Res> {
   /** Sends a response to a denied request. Status and headers except `Content-Type` are already set. */
   readonly onDenied?: ((refused: Refused, request: Req, response: Res, next: Next) => unknown) | undefined;
@@ -108,7 +108,7 @@ export function rateLimit<
       return;
     }
     admission.then((admission) => {
-      // Nobody waits any more: the client left, or somebody else has answered, as a timeout does.
+      // The client disconnected, or another handler, such as a timeout, has already responded.
       if (isAbandoned(response) || response.headersSent) {
         if (admission.allowed) void admission.ended({ status: undefined, aborted: true });
       } else carryOut(admission, request, response, next);

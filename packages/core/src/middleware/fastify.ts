@@ -30,7 +30,7 @@ declare module "fastify" {
   }
 }
 
-/** What Fastify has beside the options of every gate. */
+/** Options that only the Fastify plugin has. */
 interface Own {
   /**
    * Sends a response to a denied request. Sends the reply, or returns the payload. Status and headers except `Content-
@@ -60,7 +60,7 @@ export function rateLimitPlugin<R extends Rules>(
   return Object.assign(plugin, OF_THE_PARENT);
 }
 
-/** What fastify-plugin does: without it, a hook would hold inside the plugin only. */
+/** The effect of fastify-plugin: without it, hooks would apply inside the plugin only. */
 const OF_THE_PARENT = { [Symbol.for("skip-override")]: true, [Symbol.for("fastify.display-name")]: "headgate" };
 
 /** A hook for one route, `{ onRequest: rateLimit(limiter, "login") }`, or with `addHook` for several. */
@@ -101,7 +101,7 @@ export function rateLimit<R extends Rules>(
       if (answer !== undefined && !reply.sent) reply.send(answer);
     };
     const fail = (reason: unknown): void => {
-      // Else Fastify would keep the status of the refusal.
+      // Otherwise Fastify would keep the status of the denial.
       reply.code(500);
       done(errorOf(reason));
     };
@@ -126,14 +126,14 @@ export function rateLimit<R extends Rules>(
   };
 
   return (request, reply, done) => {
-    // Fastify takes what a hook throws for its error.
+    // Fastify handles errors that a hook throws.
     const admission = gate.admit(request);
     if (!isPromise(admission)) {
       carryOut(admission, request, reply, done);
       return;
     }
     admission.then((admission) => {
-      // Nobody waits any more: the client left, or somebody else has answered, as a timeout does.
+      // The client disconnected, or another handler, such as a timeout, has already responded.
       if (isAbandoned(reply.raw) || reply.sent) {
         if (admission.allowed) void admission.ended({ status: undefined, aborted: true });
       } else carryOut(admission, request, reply, done);
@@ -151,7 +151,7 @@ function setHeaders(reply: FastifyReply, fields: readonly HeaderField[]): void {
 
 const kept = new Map<string, string>();
 
-/** Fastify keeps names in lower case. To make one of them so for each response costs more than to decide about it. */
+/** Fastify stores names in lower case. Converting them for each response would cost more than the decision. */
 function asFastifyKeeps(name: string): string {
   let key = kept.get(name);
   if (key === undefined) {

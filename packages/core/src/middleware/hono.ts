@@ -23,7 +23,7 @@ declare module "hono" {
   }
 }
 
-/** What Hono has beside the options of every gate. */
+/** Options that only the Hono middleware has. */
 interface Own {
   /** The address of the peer of the connection. Default: as reported by Node, Bun, Deno or Cloudflare Workers. */
   readonly peer?: (c: Context) => string | null | undefined;
@@ -60,7 +60,7 @@ export function rateLimit<R extends Rules>(
 
   return async (c, next) => {
     const admitted = gate.admit(c);
-    // Deno aborts only a signal that was asked for before the client left.
+    // Deno aborts a signal only if it was read before the client disconnected.
     const signal = isPromise(admitted) ? c.req.raw.signal : undefined;
     const admission = isPromise(admitted) ? await admitted : admitted;
     if (signal?.aborted) {
@@ -73,7 +73,7 @@ export function rateLimit<R extends Rules>(
     try {
       await next();
     } catch (error) {
-      // Hono has made a response of every error; what is none goes through.
+      // Hono turns errors into responses; other thrown values propagate.
       end?.fail();
       throw error;
     }

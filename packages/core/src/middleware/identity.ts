@@ -21,13 +21,13 @@ type KeyPart<Request> =
  */
 export type By<Request> = KeyPart<Request> | readonly KeyPart<Request>[];
 
-/** Tells whose quota a request takes from. */
+/** Returns the key that a request is charged to. */
 export type Identify<Request> = (request: Request) => MaybePromise<string>;
 
 const HEADER_OPTIONS: ReadonlySet<string> = new Set(["header"]);
 const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
-/** Reads the option `by`. A key of several parts is a JSON array of them, so no two lists make the same key. */
+/** Reads the option `by`. A key of several parts is a JSON array, so different lists cannot produce the same key. */
 export function requireBy<Request>(
   by: By<Request>,
   face: RequestAdapter<Request>,
@@ -45,14 +45,15 @@ export function requireBy<Request>(
     );
 }
 
-/** `Array.isArray` does not know lists that are read-only. */
+/** `Array.isArray` does not narrow readonly arrays. */
 function isList<Request>(by: By<Request>): by is readonly KeyPart<Request>[] {
   return Array.isArray(by);
 }
 
 /**
- * Reads one part. Keys say what they are (`ip:…`, `user:…`, `header:…`, `id:…`), so that no client can use another's
- * quota by choosing an address for its name.
+ * Reads one part. Keys have a prefix (`ip:…`, `user:…`, `header:…`, `id:…`), so that a client cannot use another's
+ * quota
+ * by choosing an address as its name.
  */
 function requirePart<Request>(
   by: KeyPart<Request>,
@@ -61,7 +62,7 @@ function requirePart<Request>(
   notices: Notices,
   field: string,
 ): Identify<Request> {
-  // Most clients send more than one request.
+  // Most clients send several requests in a row.
   let latest: string | undefined;
   let latestKey = "ip:unknown";
   const byAddress = (request: Request): string => {

@@ -21,7 +21,7 @@ declare module "koa" {
   }
 }
 
-/** What Koa has beside the options of every gate. */
+/** Options that only the Koa middleware has. */
 interface Own {
   /** Sends a response to a denied request. Status and headers except `Content-Type` are already set. */
   readonly onDenied?: ((refused: Refused, ctx: Context, next: Next) => unknown) | undefined;
@@ -33,8 +33,8 @@ export type RateLimitOptions<Name extends string> = MiddlewareOptions<Name, Cont
 const OWN = ["onDenied"] as const;
 
 /**
- * The connection as it is. Koa's own `app.proxy` is not heeded: unless `maxIpsCount` is right, its `ctx.ip` is
- * whatever the client has written.
+ * Uses the connection and ignores Koa's `app.proxy`: unless `maxIpsCount` is right, `ctx.ip` is whatever the client
+ * sent.
  */
 const face: RequestAdapter<Context> = {
   peer: ({ req }) => req.socket.remoteAddress,

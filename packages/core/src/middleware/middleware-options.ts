@@ -82,7 +82,7 @@ const OPTIONS = [
 
 const LIMIT_OPTIONS: ReadonlySet<string> = new Set(["rule", "by", "cost", "reserve"]);
 
-/** The options of a gate. Refuses those that are not known here nor, being named in `more`, to the framework. */
+/** Validates the options of a middleware. `more` names the options that the framework adds. */
 export function requireMiddlewareOptions<Name extends string, Request, Own extends object>(
   asked: Asked<Name, Request, Own>,
   more: readonly string[],
@@ -92,7 +92,7 @@ export function requireMiddlewareOptions<Name extends string, Request, Own exten
   return options as MiddlewareOptions<Name, Request> & Partial<Own>;
 }
 
-/** The limits of a gate, one or more, each of another rule. */
+/** Validates the rules of a middleware: at least one, and each rule once. */
 export function requireLimits<Name extends string, Request>(
   rules: MiddlewareOptions<Name, Request>["rules"],
 ): readonly GateLimit<Name, Request>[] {
@@ -127,7 +127,7 @@ export function requireLimits<Name extends string, Request>(
   return limits;
 }
 
-/** Reads a cost, which may be a function. What that says is looked at, too: where it says nothing, that is no 1. */
+/** Reads a cost or a function that returns one. The result of the function is validated too: undefined is not 1. */
 export function requireCostOf<Request>(cost: Cost<Request>, field: string): (request: Request) => MaybePromise<number> {
   if (typeof cost === "function") {
     const requireSaid = (said: number): number => {
@@ -150,7 +150,7 @@ export function requireCostOf<Request>(cost: Cost<Request>, field: string): (req
   return () => cost;
 }
 
-/** Refuses what a limit never has room for: all requests would be refused. */
+/** Rejects a cost above the capacity of the limit, because every request would be denied. */
 export function requireAttainable(cost: unknown, { burst }: Limit, rule: string, field: string): void {
   if (typeof cost === "number" && cost > burst) {
     throw new HeadgateError(
@@ -174,7 +174,7 @@ export function requireHoldMs(ms: unknown): asserts ms is number {
   }
 }
 
-/** A function, if given. */
+/** Throws unless the value is a function or undefined. */
 export function requireFunction(value: unknown, field: string): void {
   if (value !== undefined && typeof value !== "function") {
     throw new HeadgateError("HG_BAD_OPTION", field, `must be a function, got ${shown(value)}`);

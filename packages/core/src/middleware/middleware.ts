@@ -33,7 +33,7 @@ import { isSync, take } from "./run-checks.ts";
 import { forgetReserved, type Settle, settleEarlier, settleNothing, settleWithEarlier } from "./settle.ts";
 import { errorOf } from "./thrown-error.ts";
 
-/** One limit of the gate, ready to ask. */
+/** One limit of the middleware, with its options resolved. */
 interface Ready<Name extends string, Request> {
   readonly rule: Name;
   readonly identify: Identify<Request>;
@@ -42,7 +42,7 @@ interface Ready<Name extends string, Request> {
   readonly states: UsageStates | undefined;
 }
 
-/** What is written from the limits, made anew only when one of them changes. */
+/** Texts derived from the limits. Rebuilt only when a limit changes. */
 interface Texts {
   readonly policies: readonly Policy[];
   readonly writer: HeaderWriter;
@@ -50,15 +50,15 @@ interface Texts {
 }
 
 /**
- * Decides about requests for every framework: who asks, what it costs, whether it passes, what the response
- * tells. An adapter shows it a request by a `RequestAdapter` and carries out the `Admission` that it answers, which comes
- * without a promise wherever it can.
+ * The framework-independent part of the middleware: determines the key and the cost of a request, decides, and builds
+ * the headers. An adapter provides access to the request through a `RequestAdapter` and carries out the resulting
+ * `Admission`, which is returned without a promise where possible.
  *
- * A store that fails is never an error of the request. What `by`, `cost` and `skip` throw goes through to the
- * framework, as any mistake in a handler does.
+ * A failing store never fails the request. Errors thrown by `by`, `cost` and `skip` propagate to the framework, like
+ * errors in a handler.
  */
 export class RateLimitMiddleware<R extends Rules, Request extends object> {
-  /** Whether `ended` must be called when a response has ended. */
+  /** Whether `ended` must be called when the response has ended. */
   readonly watches: boolean;
   private readonly limiter: Limiter<R>;
   private readonly limits: readonly Ready<RuleName<R>, Request>[];
@@ -67,19 +67,19 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
   private readonly names: readonly RuleName<R>[];
   /** Whether the cost of any limit is an estimate. */
   private readonly reserves: boolean;
-  /** Where something may have to be put right. */
+  /** Present if a charge may have to be corrected afterwards. */
   private readonly till: Reserver<R> | undefined;
   private readonly failOpen: boolean;
   private readonly notices: Notices;
   private readonly forms: readonly HeaderForm[];
   private readonly nowMs: () => number;
   private texts: Texts;
-  /** The limiter, if it decides about one limit and nothing else is to be done. */
+  /** The limiter, if it decides a single limit in memory and nothing needs to be corrected afterwards. */
   private readonly memory: MemoryLimiter<R> | undefined;
-  /** Of its store, when the texts were written. */
+  /** The version of the store for which the texts were built. */
   private version = -1;
 
-  /** `more` are the options that the framework reads itself. */
+  /** `more` names the options that the framework reads itself. */
   constructor(
     limiter: Limiter<R> | MemoryLimiter<R>,
     asked: Asked<NoInfer<RuleName<R>>, Request>,
@@ -139,7 +139,7 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
     if (this.limits.length === 1 && this.till === undefined && isSync(limiter)) this.memory = limiter;
   }
 
-  /** Whether a request may go on. Charged if it may. What it throws, or rejects with, is always an error. */
+  /** Decides a request, and charges it if it is admitted. Throws, or rejects, only with an Error. */
   admit(request: Request): MaybePromise<Admission> {
     try {
       const admission = this.decideUnlessSkipped(request);
@@ -160,8 +160,8 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
   }
 
   /**
-   * By far the most requests are of this kind: one limit, kept in memory, and nothing to put right afterwards. They go
-   * this short way, on which no list or function is made for each; `ask` comes to the same.
+   * The fast path for the most common kind of request: one limit, kept in memory, and nothing to correct afterwards. It
+   * allocates no lists or closures, and returns the same result as `ask`.
    */
   private decideAtOnce(
     limiter: MemoryLimiter<R>,
@@ -223,7 +223,7 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
     };
   }
 
-  /** A request that this gate lets through without asking the store, or without its answer. */
+  /** Lets a request pass without a charge, because it was skipped or the store did not answer. */
   private uncharged(request: Request): Passed {
     return passed([], undefined, this.settleOf(request, settleNothing));
   }
@@ -245,20 +245,21 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
     try {
       await this.correct(charge, ending);
     } catch (error) {
-      // The response is on its way: there is nobody left to tell.
+      // The response is already being sent, so the error cannot be reported to the client.
       this.notices.give("HG_REFUND_LOST", "refundOn failed", error);
     }
   }
 
   private async correct(charge: Charge<R>, ending: Ending): Promise<void> {
     if (this.refundOn?.(ending)) return charge.refund();
-    // A request that failed costs nothing unless a cost was settled. One that has sent a response is charged the
-    // estimate, also if the client leaves during the response: reading most of a stream must not be free.
+    // A request that failed is not charged unless a cost was settled. One that has sent a response is charged the
+    // estimate,
+    // even if the client disconnects during the response: reading most of a stream must not be free.
     if (charge.open) return failed(ending) ? charge.release() : charge.keep();
   }
 
   private refused(decided: Outcome, headers: HeaderField[]): Refused {
-    // If our store is not there, the client may well be within its quota.
+    // While the store is down, the client may well be within its quota.
     const kind = decided.source === "fallback" ? "temporary-reduced-capacity" : "quota-exceeded";
     return this.texts.refusals.write(kind, decided.violated, headers, decided);
   }
@@ -270,7 +271,7 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
     return this.uncharged(request);
   }
 
-  /** The header of the limits that are near, or at, their end. */
+  /** The header for limits that are nearly or completely used. */
   private stateOf(
     checks: readonly Check<RuleName<R>>[],
     outcome: Outcome,
@@ -287,7 +288,7 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
     return told && stateHeader(told);
   }
 
-  /** The texts of the limits in force: `setLimit` may have changed one. */
+  /** The texts of the limits in force, which `setLimit` may have changed. */
   private current(): Texts {
     const { policies } = this.texts;
     for (let i = 0; i < policies.length; i += 1) {
@@ -306,14 +307,14 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
   }
 }
 
-/** Nothing that this gate took needs to be put right. */
+/** An admission without a charge to correct. */
 function passed(headers: readonly HeaderField[], decided: Outcome | undefined, settle: Settle): Passed {
   return { allowed: true, headers, decided, settle, ended: nothing };
 }
 
 async function nothing(): Promise<void> {}
 
-/** Whether a request failed before it sent any of a response other than an error. */
+/** Whether a request failed before any response other than an error was sent. */
 function failed({ status, aborted }: Ending): boolean {
   return status === undefined ? aborted : status >= 500;
 }
@@ -322,7 +323,7 @@ function throwError(reason: unknown): never {
   throw errorOf(reason);
 }
 
-/** What one limit is asked. */
+/** The check of one limit. */
 function checkOf<Name extends string, Request>(
   { rule, identify, cost }: Ready<Name, Request>,
   request: Request,
@@ -333,7 +334,7 @@ function checkOf<Name extends string, Request>(
   return Promise.all([key, units]).then(([key, units]) => ({ rule, key, cost: units }));
 }
 
-/** What a request costs. If that cannot be told, a rejection of its key is still listened to. */
+/** The cost of a request. If it cannot be determined, a rejection of the key is still handled. */
 function unitsOf<Request>(
   cost: (request: Request) => MaybePromise<number>,
   request: Request,

@@ -32,7 +32,7 @@ export interface Notice {
   readonly cause?: unknown;
 }
 
-/** Gives each notice once, however often its occasion arises. */
+/** Reports each notice once. */
 export class Notices {
   private readonly given = new Set<NoticeCode>();
   private readonly tell: (notice: Notice) => void;
@@ -48,5 +48,5 @@ export class Notices {
   }
 }
 
-/** The notices of the process, unless `onNotice` receives them. */
+/** Process-wide notices, used unless `onNotice` is set. */
 export const processNotices = new Notices(({ code, message, cause }) => warn(code, message, cause));

@@ -24,7 +24,7 @@ export function requireRefundOn(refundOn: unknown, field = "refundOn"): (ending:
 }
 
 function testOf(refundCase: unknown, field: string): (ending: Ending) => boolean {
-  // A client that has received a part of the response cannot have it for free by leaving before the end.
+  // A client that has received part of the response must not get it for free by disconnecting early.
   if (refundCase === "aborted") return ({ status, aborted }) => aborted && status === undefined;
   if (refundCase === "4xx") return ({ status = 0 }) => status >= 400 && status < 500;
   if (refundCase === "5xx") return ({ status = 0 }) => status >= 500;

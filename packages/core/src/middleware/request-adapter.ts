@@ -1,16 +1,16 @@
-/** How a framework shows a request: all that the gate needs to know of it. */
+/** How the middleware accesses a request of a framework. */
 export interface RequestAdapter<Request> {
   /**
-   * The address at the other end of the connection, or the client's where the framework was told whose word to take
-   * for it; none over a Unix socket, or where the platform does not tell.
+   * The address of the peer, or of the client if the framework is configured to trust proxies. Undefined for a Unix
+   * socket, or if the platform does not report it.
    */
   peer(request: Request): string | undefined;
-  /** The address at the other end of the connection, where `peer` may be another. */
+  /** The address of the peer, if `peer` may return another. */
   connection?(request: Request): string | undefined;
-  /** A header by its name in lower case; several of one name are joined by commas. */
+  /** A header by its lower-case name. Repeated headers are joined with commas. */
   header(request: Request, name: string): string | undefined;
-  /** Whether the framework was told to take everybody's word for the client's address. */
+  /** Whether the framework is configured to trust every proxy. */
   believesAll?(request: Request): boolean;
-  /** Whoever was authenticated, if the framework has a place for him. */
+  /** The authenticated user, if the framework has a place for it. */
   user?(request: Request): string | undefined;
 }

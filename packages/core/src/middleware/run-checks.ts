@@ -5,7 +5,7 @@ import type { Check } from "../limiter/requests.ts";
 import type { RuleName, Rules } from "../limiter/rules.ts";
 import type { Outcome } from "./admission.ts";
 
-/** Asks for what a request takes, without a promise where that can be. */
+/** Takes the quota for a request, without a promise where possible. */
 export function take<R extends Rules>(
   limiter: Limiter<R>,
   checks: readonly Check<RuleName<R>>[],
@@ -13,7 +13,7 @@ export function take<R extends Rules>(
   return isSync(limiter) ? takeSync(limiter, checks) : takeSoon(limiter, checks);
 }
 
-/** Whether all of it is in this process. */
+/** Whether the limiter works entirely in this process. */
 export function isSync<R extends Rules>(limiter: Limiter<R>): limiter is MemoryLimiter<R> {
   return "checkSync" in limiter;
 }

@@ -1,18 +1,18 @@
 import { HeadgateError } from "../errors.ts";
 import { requireCost } from "../limiter/check-options.ts";
 
-/** Puts a real cost in the place of what was reserved. */
+/** Replaces a reserved cost by the actual one. */
 export type Settle = (cost: number) => Promise<void>;
 
-/** How to settle what the gates that a request has come through reserved for it. */
+/** How to settle the reservations made by the middleware that a request has passed. */
 const reserved = new WeakMap<object, Settle>();
 
-/** For a gate that reserves nothing itself: a handler behind it means what those before it reserved. */
+/** For middleware without a reservation: settles those of earlier middleware. */
 export function settleEarlier(request: object): Settle {
   return reserved.get(request) ?? nothingReserved;
 }
 
-/** Settles what a gate has reserved, and what those before it have. */
+/** Settles the reservation of this middleware and those of earlier ones. */
 export function settleWithEarlier(request: object, own: Settle): Settle {
   const earlier = reserved.get(request);
   const settle = earlier === undefined ? own : both(earlier, own);
@@ -20,17 +20,17 @@ export function settleWithEarlier(request: object, own: Settle): Settle {
   return settle;
 }
 
-/** When a request has ended: if the same object comes again, it is another request. */
+/** Called when a request has ended: if the same object is used again, it is another request. */
 export function forgetReserved(request: object): void {
   reserved.delete(request);
 }
 
-/** Where a gate reserves, but took nothing: the request was skipped, or the store failed, which is no mistake of a handler. */
+/** For middleware that reserves but took nothing, because the request was skipped or the store failed. */
 export async function settleNothing(cost: number): Promise<void> {
   requireCost(cost);
 }
 
-/** A handler that got no error here would believe that it had charged. */
+/** Throws, because the handler would otherwise believe that it had charged. */
 async function nothingReserved(): Promise<void> {
   throw new HeadgateError(
     "HG_NOT_RESERVED",

@@ -16,8 +16,9 @@ export type { Passed, Refused } from "./admission.ts";
 export { clientAddress } from "./web/web-client-address.ts";
 
 /**
- * What `Request → Response` has beside the options of every gate. After the request comes what the platform gives
- * to its handlers, such as Bun's server; it is `never` so that functions may give it the type that it has there.
+ * Options that only the Request/Response middleware has. The arguments after the request are what the platform passes
+ * to
+ * handlers, such as Bun's server. Their type is `never`, so that functions can declare the actual type.
  */
 interface Own<Req extends Request> {
   /**
@@ -72,7 +73,7 @@ export function rateLimit<R extends Rules, Req extends Request = Request>(
     async (request, ...platform) => {
       platforms.set(request, platform);
       const admitted = gate.admit(request);
-      // Deno aborts only a signal that was asked for before the client left.
+      // Deno aborts a signal only if it was read before the client disconnected.
       const signal = isPromise(admitted) ? request.signal : undefined;
       const admission = isPromise(admitted) ? await admitted : admitted;
       if (signal?.aborted) {

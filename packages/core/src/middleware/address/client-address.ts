@@ -18,26 +18,26 @@ export interface AddressOptions {
 
 const FORWARDED_HEADERS: readonly ForwardedHeader[] = ["x-forwarded-for", "forwarded"];
 
-/** A proxy shows itself in its first requests; after these, an occasional look is enough. */
+/** A proxy shows up in the first requests; after that, occasional sampling is enough. */
 const LOOK_AT_FIRST = 100;
 const LOOK_EVERY = 64;
 
 interface Peer {
-  /** As the framework tells it. */
+  /** As reported by the framework. */
   readonly told: string | undefined;
-  /** The same without brackets and port. */
+  /** Without brackets and port. */
   readonly text: string | undefined;
   readonly address: IpAddress | undefined;
-  /** The address as a client's. */
+  /** The key if the peer itself is the client. */
   readonly client: string | undefined;
 }
 
 const NO_PEER: Peer = { told: undefined, text: undefined, address: undefined, client: undefined };
 
-/** How many peers are remembered, with what was read from their addresses. */
+/** Number of peers whose parsed addresses are cached. */
 const MOST_PEERS = 1_000;
 
-/** Finds out which client a request comes from. */
+/** Determines the client that a request comes from. */
 export class ClientAddress<Request> {
   private readonly face: RequestAdapter<Request>;
   private readonly trust: Trust | undefined;
@@ -45,7 +45,7 @@ export class ClientAddress<Request> {
   private readonly ipv6Prefix: number;
   private readonly notices: Notices;
   private requests = 0;
-  // Most peers send more than one request, and many in a row.
+  // Most peers send several requests in a row.
   private latest = NO_PEER;
   private readonly peers = new Map<string, Peer>();
 
@@ -72,7 +72,7 @@ export class ClientAddress<Request> {
     this.notices = notices;
   }
 
-  /** The client's address, IPv6 by prefix; nothing if there is none. */
+  /** The client's address, with IPv6 reduced to its prefix; undefined if there is none. */
   of(request: Request): string | undefined {
     const { trust } = this;
     const { text, address, client } = this.peer(this.face.peer(request));
@@ -86,7 +86,7 @@ export class ClientAddress<Request> {
     return origin && addressText(origin, this.ipv6Prefix);
   }
 
-  /** Goes from hop to hop as long as they are trusted. Past an entry without an address nothing can be known. */
+  /** Follows the hops while they are trusted. An entry without an address ends the search. */
   private behind(peer: IpAddress | undefined, forwarded: string, trust: Trust): IpAddress | undefined {
     let client = peer;
     let distance = 1;
@@ -125,13 +125,16 @@ export class ClientAddress<Request> {
     this.notices.give("HG_PROXY_NOT_TRUSTED", `a request${from} has the header ${found}`);
   }
 
-  /** Whether the client is the one at the other end of the connection, also if the framework was told of proxies. */
+  /** Whether the client is the peer of the connection, even if the framework is configured for proxies. */
   private isPeer(request: Request, client: string | undefined): boolean {
     const { connection } = this.face;
     return connection === undefined || this.peer(connection(request)).client === client;
   }
 
-  /** A proxy that speaks for itself, as one does on a developer's machine, hides nobody. */
+  /**
+   * Whether a forwarding header names another client. A proxy that forwards its own requests, as in development, hides
+   * no client.
+   */
   private tellsAnother(header: ForwardedHeader, text: string | undefined, client: string | undefined): boolean {
     if (text === undefined) return false;
     for (const hop of hops(header, text)) {
@@ -148,7 +151,7 @@ const ADDRESS_OPTIONS: ReadonlySet<string> = new Set<keyof AddressOptions>([
 ]);
 const NONE: AddressOptions = Object.freeze({});
 
-/** Makes the `clientAddress` of a framework: what a gate with these options would count a request by. */
+/** Creates the `clientAddress` function of a framework, which returns the address that the middleware would use. */
 export function clientAddressOf<Request>(
   faceFor: (options: AddressOptions) => RequestAdapter<Request>,
 ): (request: Request, options?: AddressOptions) => string | undefined {

@@ -1,12 +1,13 @@
 import { type IpAddress, parseAddress } from "./ip-address.ts";
 
-/** The headers in which proxies say whom they speak for. */
+/** Headers in which proxies report the client. */
 export type ForwardedHeader = "x-forwarded-for" | "forwarded";
 
 /**
- * The hops that a header tells, nearest first: the right end was written by the nearest proxy, and what stands
- * further left may be anybody's invention. Each is an address, or nothing where the entry has none. Read from the
- * right, so that nothing a client wrote, such as a quote that is never closed, can swallow what a proxy wrote.
+ * The hops in a header, nearest first. The nearest proxy wrote the rightmost entry, and entries further left may be
+ * forged. Each hop is an address, or undefined if the entry has none. The text is parsed from the right, so that
+ * nothing
+ * a client wrote, such as an unclosed quote, can hide what a proxy wrote.
  */
 export function* hops(header: ForwardedHeader, text: string): Generator<Hop | undefined> {
   for (const entry of entriesFromTheRight(text, ",", header === "forwarded")) {
@@ -17,11 +18,11 @@ export function* hops(header: ForwardedHeader, text: string): Generator<Hop | un
 
 export interface Hop {
   readonly address: IpAddress;
-  /** As it was written, without brackets and port. */
+  /** As written, without brackets and port. */
   readonly text: string;
 }
 
-/** What stands between separators, last first, without the spaces around it. Each character is looked at once. */
+/** Entries between separators, last first and trimmed, in a single pass. */
 function* entriesFromTheRight(text: string, separator: string, quotes: boolean): Generator<string> {
   let end = text.length;
   let quoted = false;
@@ -48,7 +49,7 @@ function parseElement(element: string): Hop | undefined {
 /** Longer than any address with brackets, a zone and a port. */
 const LONGEST_NODE = 128;
 
-/** An address, with or without a port; an IPv6 address with a port stands in brackets. */
+/** Parses an address with or without a port. An IPv6 address with a port is in brackets. */
 export function parseNode(node: string): Hop | undefined {
   if (node.length > LONGEST_NODE) return undefined;
   const [, bracketed] = /^\[([^\]]*:[^\]]*)\](?::\w+)?$/.exec(node) ?? [];

@@ -3,7 +3,7 @@ export type IpAddress = readonly number[];
 
 const IPV4_GROUPS = 2;
 const IPV6_GROUPS = 8;
-/** `255.255.255.255`, and six groups of four digits with an IPv4 address behind them. */
+/** `255.255.255.255`, and six groups of four digits followed by an IPv4 address. */
 const LONGEST_IPV4 = 15;
 const LONGEST_IPV6 = 45;
 
@@ -12,8 +12,8 @@ export function isIpv4(address: IpAddress): boolean {
 }
 
 /**
- * Reads an address in any spelling, with or without a zone (`fe80::1%eth0`). An IPv6 address that stands for an
- * IPv4 one (`::ffff:1.2.3.4`, `::ffff:102:304`) is that IPv4 address, else one client would be two.
+ * Parses an address in any notation, with or without a zone (`fe80::1%eth0`). IPv4-mapped IPv6 addresses
+ * (`::ffff:1.2.3.4`, `::ffff:102:304`) become IPv4 addresses, so that one client does not count as two.
  */
 export function parseAddress(text: string): IpAddress | undefined {
   const zone = text.indexOf("%");
@@ -23,9 +23,9 @@ export function parseAddress(text: string): IpAddress | undefined {
 }
 
 /**
- * One client as a key: an IPv4 address, or the network that an IPv6 address lies in, for its holder has all of that.
- * What a translator has put in the place of an IPv4 address (`64:ff9b::1.2.3.4`) is that one's key, else all of IPv4
- * would be one client.
+ * The key of a client: an IPv4 address, or the network of an IPv6 address, because a subscriber controls the whole
+ * network. A NAT64 address (`64:ff9b::1.2.3.4`) has the key of its IPv4 address; otherwise all of IPv4 would be one
+ * client.
  */
 export function addressText(address: IpAddress, ipv6Prefix: number): string {
   if (isIpv4(address)) return address.map((group) => `${group >> 8}.${group & 255}`).join(".");
@@ -35,12 +35,12 @@ export function addressText(address: IpAddress, ipv6Prefix: number): string {
   return groups.length === IPV6_GROUPS ? `${text}/${ipv6Prefix}` : `${text}::/${ipv6Prefix}`;
 }
 
-/** An address with all but its first bits cleared. */
+/** The address with all but its first bits cleared. */
 export function masked(address: IpAddress, bits: number): IpAddress {
   return address.map((group, i) => group & maskOf(bits - 16 * i));
 }
 
-/** The first `bits` of a group of 16. */
+/** Mask for the first `bits` of a 16-bit group. */
 function maskOf(bits: number): number {
   if (bits <= 0) return 0;
   return bits >= 16 ? 0xffff : (0xffff << (16 - bits)) & 0xffff;
@@ -50,7 +50,7 @@ function isMapped(address: IpAddress): boolean {
   return address[5] === 0xffff && address.slice(0, 5).every((group) => group === 0);
 }
 
-/** In the well-known prefix 64:ff9b::/96 (RFC 6052). */
+/** Whether the address is in the well-known prefix 64:ff9b::/96 (RFC 6052). */
 function isTranslated(address: IpAddress): boolean {
   return address[0] === 0x64 && address[1] === 0xff9b && address.slice(2, 6).every((group) => group === 0);
 }
@@ -64,7 +64,7 @@ function parseIpv4(text: string): IpAddress | undefined {
   return [bytes[0] * 256 + bytes[1], bytes[2] * 256 + bytes[3]];
 }
 
-/** A number from 0 to 255, or -1. With a zero before it, some read it as octal: that is refused. */
+/** A number from 0 to 255, or -1. Leading zeros are rejected, because some software reads them as octal. */
 function byteOf(text: string): number {
   if (!/^(?:0|[1-9]\d{0,2})$/.test(text)) return -1;
   const byte = Number(text);
@@ -85,7 +85,7 @@ function parseIpv6(text: string): IpAddress | undefined {
   return zeros < 1 ? undefined : [...before, ...new Array<number>(zeros).fill(0), ...after];
 }
 
-/** Groups with colons between them; the last two may be written as an IPv4 address. */
+/** Groups separated by colons; the last two may be written as an IPv4 address. */
 function groupsOf(text: string, atEnd = true): number[] | undefined {
   const parts = text.split(":");
   const groups: number[] = [];

@@ -11,7 +11,7 @@ export type Proxies = number | readonly string[] | ProxyTest;
 
 type ProxyTest = (address: string | undefined, hop: number) => boolean;
 
-/** Whether the one at `hop` is trusted: its address (none over a Unix socket), and how that is written. */
+/** Whether the proxy at `hop` is trusted, by its parsed address (undefined for a Unix socket) and its text. */
 export type Trust = (address: IpAddress | undefined, text: string | undefined, hop: number) => boolean;
 
 const NETWORKS: Readonly<Record<string, readonly string[]>> = {
@@ -85,7 +85,7 @@ function parseNetwork(text: string): Network | undefined {
   const most = address.length * 16;
   if (prefix === undefined) return { address, bits: most };
   if (!/^\d{1,3}$/.test(prefix)) return undefined;
-  // ::ffff:10.0.0.0/104 is 10.0.0.0/8: what was folded had 96 bits before it.
+  // ::ffff:10.0.0.0/104 is 10.0.0.0/8: the mapped prefix has 96 bits.
   const bits = Number(prefix) - (isIpv4(address) && written.includes(":") ? 96 : 0);
   return bits < 0 || bits > most ? undefined : { address: masked(address, bits), bits };
 }

@@ -43,15 +43,15 @@ const KNOWN: ReadonlySet<string> = new Set<keyof Options>([
 export const DRAFTS: readonly unknown[] = ["draft-6", "draft-7", "draft-8"] satisfies DraftHeadersVersion[];
 const FUNCTIONS = ["handler", "requestWasSuccessful", "keyGenerator", "skip"] as const;
 
-/** The message comes first, as in express-rate-limit. */
+/** Puts the message first, like express-rate-limit. */
 const consoleLogger: Logger = {
   error: (error, message) => console.error(...(message === undefined ? [error] : [message, error])),
   warn: (error, message) => console.warn(...(message === undefined ? [error] : [message, error])),
 };
 
 /**
- * The options with their defaults. An unknown option, which express-rate-limit only logs, is refused; a draft or a
- * subnet that does not exist is left out, and `Warnings` logs it.
+ * The options with their defaults. Unknown options, which express-rate-limit only logs, are rejected. An unsupported
+ * draft or subnet is ignored, and `Warnings` logs it.
  */
 export function requireConfig(given: GivenOptions): Options {
   requireOptions(given, KNOWN);
@@ -90,7 +90,7 @@ export function requireConfig(given: GivenOptions): Options {
   return config;
 }
 
-/** What an option says, which may be a function of the request. */
+/** Evaluates an option that may be a function of the request. */
 export function told<Value>(
   value: Value | ValueDeterminingMiddleware<Value>,
   request: Request,
@@ -99,7 +99,7 @@ export function told<Value>(
   return typeof value === "function" ? (value as ValueDeterminingMiddleware<Value>)(request, response) : value;
 }
 
-/** The key of a request that has no other: its address. Those without one share a quota, rather than have none. */
+/** The default key: the address. Clients without one share a quota instead of being unlimited. */
 export async function addressKey(
   { ipv6Subnet }: Pick<Options, "ipv6Subnet">,
   request: Request,
@@ -110,7 +110,7 @@ export async function addressKey(
   return request.ip === undefined ? "unknown" : ipKeyGenerator(request.ip, subnet);
 }
 
-/** A number, so that there is something to compare with: whatever is compared with NaN would pass. */
+/** Rejects NaN, which would compare as never reached. */
 export function requireLimit(limit: unknown): asserts limit is number {
   if (typeof limit !== "number" || Number.isNaN(limit))
     refuse("limit", "a number, or a function that tells one", limit);

@@ -4,37 +4,37 @@ import { fixedWindow } from "../../limits/builders.ts";
 import type { Action, Answer, Store as HeadgateStore, Rule } from "../../stores/store.ts";
 import type { ClientRateLimitInfo, LegacyStore, Options, Store } from "./types.ts";
 
-/** A request that was counted, or was not because the limit was reached. */
+/** A request that was counted, or not because the limit was reached. */
 export interface Hit extends ClientRateLimitInfo {
-  /** Whether it takes from the quota, so that it can be given back. */
+  /** Whether it was charged, and can be refunded. */
   readonly charged: boolean;
 }
 
-/** Counts the requests of each key in windows. */
+/** Counts the requests of each key per window. */
 export interface Counter {
   hit(key: string, limit: number): Promise<Hit>;
-  /** Takes back a request that was counted under this limit. */
+  /** Refunds a request that was counted under this limit. */
   undo(key: string, limit: number): Promise<void>;
   reset(key: string): Promise<void>;
   get(key: string): Promise<ClientRateLimitInfo | undefined>;
-  /** The time by the clock that the reset times are told by, in milliseconds. */
+  /** The time in milliseconds, by the clock that reset times use. */
   now(): number;
 }
 
-/** A limit that is never reached: it only counts, and leaves it to others to compare. */
+/** A limit that is never reached, for counting only. */
 export const ENDLESS = Number.MAX_SAFE_INTEGER;
 
-/** So many limits are kept ready, where they differ by request. */
+/** Number of limits to cache if they differ by request. */
 const MOST_RULES = 1_000;
 
 /**
- * Windows that the first request opens, in a store of Headgate's. A request that is over the limit is not counted.
+ * Counts in a Headgate store, in windows that start with the first request. Requests over the limit are not counted.
  */
 export class WindowCounter implements Counter {
   private readonly store: HeadgateStore;
   private readonly name: string;
   private readonly windowMs: number;
-  /** For questions that are not about one request. */
+  /** For calls that do not belong to a request. */
   private readonly usual: number;
   private readonly rules = new Map<number, Rule>();
 
@@ -69,17 +69,17 @@ export class WindowCounter implements Counter {
 
   now(): number {
     const { clock } = this.store;
-    // Rounded as the reset times are, so that the wait until one is not told as longer than it is.
+    // Rounded like the reset times, so that the wait until one is not reported as longer than it is.
     return clock === undefined ? Date.now() : Math.ceil(clock.now() / 1000);
   }
 
-  /** A key may be a number for those who are not held to the types. */
+  /** Untyped callers may pass a number as the key. */
   private async apply(action: Action, key: string, units: number, cost: number): Promise<Answer> {
     const [answer] = await this.store.apply(action, [{ rule: this.rule(units), key: String(key), cost }]);
     return answer;
   }
 
-  /** The same object for the same limit: stores go by that. */
+  /** Returns the same object for the same limit, because stores cache by identity. */
   private rule(units: number): Rule {
     const known = this.rules.get(units);
     if (known !== undefined) return known;
@@ -91,17 +91,17 @@ export class WindowCounter implements Counter {
   }
 }
 
-/** A limit as Headgate has them. Below one nothing passes, so there is only to count. */
+/** The limit for Headgate. Limits below one admit nothing, so requests are only counted. */
 function unitsOf(limit: number): number {
   return limit >= 1 ? Math.min(Math.floor(limit), ENDLESS) : ENDLESS;
 }
 
-/** By the store's clock at the decision, rounded once: read again, the clock would tell a later time. */
+/** The reset time by the store's clock at the decision. Reading the clock again would give a later time. */
 function resetTimeOf({ time, resetAfter }: Answer): Date {
   return new Date(Math.ceil((time + resetAfter) / 1000));
 }
 
-/** A store of express-rate-limit's, which counts every request. */
+/** Counts in a store of express-rate-limit, which counts every request. */
 export class StoreCounter implements Counter {
   private readonly store: Store;
 
@@ -119,7 +119,7 @@ export class StoreCounter implements Counter {
     if (!(totalHits >= 1)) {
       throw new StoreError("HG_STORE_REFUSED", `must return a number of requests, got ${shown(totalHits)}`);
     }
-    // Some stores go on with the object.
+    // A copy, because some stores keep using the object.
     return { totalHits, resetTime: resetTime && new Date(resetTime), charged: true };
   }
 
@@ -131,7 +131,7 @@ export class StoreCounter implements Counter {
     await this.store.resetKey(key);
   }
 
-  /** Throws at once, as in express-rate-limit, if the store has no `get`. */
+  /** Throws synchronously, like express-rate-limit, if the store has no `get`. */
   get(key: string): Promise<ClientRateLimitInfo | undefined> {
     const { store } = this;
     if (store.get === undefined) {
@@ -153,7 +153,7 @@ export function isHeadgateStore(store: object): store is HeadgateStore {
   return "apply" in store && typeof store.apply === "function";
 }
 
-/** A store of express-rate-limit's, if it is one, of today or of old. */
+/** Validates a store of express-rate-limit, current or legacy. */
 export function requireStore(store: object): Store {
   const has = (name: string): boolean => typeof Reflect.get(store, name) === "function";
   const mayHave = (name: string): boolean => Reflect.get(store, name) === undefined || has(name);

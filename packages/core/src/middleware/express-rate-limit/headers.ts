@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Response } from "express";
 import type { RateLimitInfo } from "./types.ts";
 
-/** Writes the headers as express-rate-limit does, to the letter. */
+/** Sets the headers exactly like express-rate-limit. */
 export function setLegacyHeaders(response: Response, { limit, remaining, resetTime }: RateLimitInfo): void {
   response.setHeader("X-RateLimit-Limit", String(limit));
   response.setHeader("X-RateLimit-Remaining", String(remaining));
@@ -36,12 +36,12 @@ export function setDraft8Headers(
   response.append("RateLimit-Policy", `"${name}"; q=${limit}; w=${seconds(windowMs)}; pk=:${partitionKey(key)}:`);
 }
 
-/** Until the window ends, by the clock that its end is told by; a whole window if the store does not tell. */
+/** Seconds until the window ends, by the clock of its reset time; a whole window if the store does not report it. */
 export function resetSeconds({ resetTime }: RateLimitInfo, windowMs: number, now: number): number {
   return resetTime === undefined ? seconds(windowMs) : Math.max(0, seconds(resetTime.getTime() - now));
 }
 
-/** The name of a limit, unless it is given one: `100-in-15min`. */
+/** The default name of a limit: `100-in-15min`. */
 export function defaultIdentifier(limit: number, windowMs: number): string {
   const [unit, length] = unitOf(windowMs);
   const count = windowMs / length;
@@ -56,7 +56,7 @@ const UNITS: readonly [string, number][] = [
   ["day", 86_400_000],
 ];
 
-/** The largest unit that the window holds one of. */
+/** The largest unit that fits into the window. */
 function unitOf(windowMs: number): readonly [string, number] {
   return UNITS.findLast(([, length]) => windowMs >= length) ?? UNITS[0];
 }
@@ -65,7 +65,7 @@ function setQuota(response: Response, { limit }: RateLimitInfo, windowMs: number
   response.setHeader("RateLimit-Policy", `${limit};w=${seconds(windowMs)}`);
 }
 
-/** Tells the quotas of two clients apart without telling who they are. */
+/** Distinguishes the quotas of clients without revealing their identity. */
 function partitionKey(key: string): string {
   return Buffer.from(createHash("sha256").update(key).digest("hex").slice(0, 12)).toString("base64");
 }

@@ -7,15 +7,17 @@ import { DEFAULT_NAME } from "./memory-store.ts";
 import type { ClientRateLimitInfo, Options, Store } from "./types.ts";
 
 export interface HeadgateStoreOptions {
-  /** What the keys are counted under. Stores that count apart need different ones. Default `express-rate-limit`. */
+  /**
+   * Name under which keys are counted. Stores that count separately need different ones. Default `express-rate-limit`.
+   */
   readonly prefix?: string | undefined;
 }
 
 const OPTIONS: ReadonlySet<string> = new Set(["prefix"]);
 
 /**
- * A store for express-rate-limit itself that counts in a store of Headgate's. It does as that package asks, so a
- * request that is refused is counted, too.
+ * A store for the express-rate-limit package that counts in a Headgate store. As that package requires, denied requests
+ * are counted too.
  */
 export class HeadgateStore implements Store {
   readonly prefix: string;

@@ -3,8 +3,8 @@ import { addressText, type IpAddress, isIpv4, masked, parseAddress } from "../ad
 export const DEFAULT_SUBNET = 56;
 
 /**
- * The key of an address: IPv4 as it is, IPv6 by its network, so that nobody has more quotas than networks. What is no
- * address is handed back, also `undefined` from those who are not held to the types.
+ * The key of an address: IPv4 unchanged, IPv6 by network, so that a client has one quota per network. Anything that is
+ * not an address is returned unchanged, including `undefined` from untyped callers.
  */
 export function ipKeyGenerator(ip: string, ipv6Subnet: number | false = DEFAULT_SUBNET): string {
   const address = typeof ip === "string" ? parseAddress(ip) : undefined;
@@ -14,13 +14,13 @@ export function ipKeyGenerator(ip: string, ipv6Subnet: number | false = DEFAULT_
   return ipv6Subnet === false ? ip : `${shortest(masked(address, ipv6Subnet))}/${ipv6Subnet}`;
 }
 
-/** `::1.2.3.4`, the outdated way to write an IPv4 address: `::1` has the same prefix, so the dots decide. */
+/** `::1.2.3.4`, the deprecated notation of an IPv4 address. `::1` has the same prefix, so the dots decide. */
 function isCompatible(ip: string, address: IpAddress): boolean {
   const [written] = ip.split("%");
   return written.includes(".") && address.slice(0, 6).every((group) => group === 0);
 }
 
-/** An IPv6 address as it is commonly written, which is how a URL writes it. */
+/** The usual notation of an IPv6 address, as in URLs. */
 function shortest(address: IpAddress): string {
   const groups = address.map((group) => group.toString(16)).join(":");
   return new URL(`http://[${groups}]`).hostname.slice(1, -1);

@@ -2,14 +2,14 @@ import { MemoryStore as Memory, type MemoryStoreOptions } from "../../stores/mem
 import { WindowCounter } from "./counter.ts";
 import type { ClientRateLimitInfo, Options, Store } from "./types.ts";
 
-/** What requests are counted under unless the option `name` says otherwise. */
+/** Name to count under unless the option `name` is set. */
 export const DEFAULT_NAME = "express-rate-limit";
 export const DEFAULT_WINDOW_MS = 60_000;
 const SHORTEST_WINDOW_MS = 0.001;
 
 /**
- * Headgate's memory store with the methods that the one of express-rate-limit has. They are about the keys of the
- * middleware that was given the store last.
+ * Headgate's memory store with the methods of the one in express-rate-limit. They apply to the keys of the middleware
+ * that was given the store last.
  */
 export class MemoryStore extends Memory implements Store {
   readonly localKeys = true;
@@ -21,7 +21,7 @@ export class MemoryStore extends Memory implements Store {
   }
 
   init({ windowMs, name = DEFAULT_NAME }: Pick<Options, "windowMs"> & Partial<Pick<Options, "name">>): void {
-    // As in express-rate-limit, a window that is over before it begins holds nothing but the request that opens it.
+    // As in express-rate-limit, a window of length 0 contains only the request that opens it.
     this.#counter = new WindowCounter(this, name, windowMs > 0 ? windowMs : SHORTEST_WINDOW_MS);
   }
 

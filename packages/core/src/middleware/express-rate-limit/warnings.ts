@@ -4,7 +4,7 @@ import { shown } from "../../errors.ts";
 import { DRAFTS } from "./config.ts";
 import type { GivenOptions, Logger } from "./types.ts";
 
-/** Each check has the name that `validate` calls it by, and says its code and what is wrong, if anything is. */
+/** The code and text of a problem, if a check found one. Checks have the names that `validate` uses. */
 type Finding = readonly [code: string, problem: string] | undefined;
 
 const OF_REQUESTS: Readonly<Record<string, (request: Request) => Finding>> = {
@@ -73,7 +73,7 @@ const OF_OPTIONS: Readonly<Record<string, (options: GivenOptions) => Finding>> =
       : undefined,
 };
 
-/** Says what looks like a mistake, each thing once. Codes and names are those of express-rate-limit. */
+/** Warns once about each likely mistake, with the codes and names of express-rate-limit. */
 export class Warnings {
   private readonly logger: Logger;
   private readonly ofRequests: Map<string, (request: Request) => Finding>;
@@ -87,7 +87,7 @@ export class Warnings {
     for (const [name, find] of Object.entries(OF_OPTIONS)) if (isOn(name)) this.tell(find(given));
   }
 
-  /** Looks at a request whose address is its key. */
+  /** Checks a request whose key is its address. */
   look(request: Request): void {
     for (const [name, find] of this.ofRequests) if (this.tell(find(request))) this.ofRequests.delete(name);
   }

@@ -2,14 +2,14 @@ import type { IncomingMessage } from "node:http";
 import type { RequestAdapter } from "../request-adapter.ts";
 import { userId } from "../shared/authenticated-user.ts";
 
-/** What Express and its kin add to a request of `node:http`, where there is such a one. */
+/** What Express and similar frameworks add to a request of `node:http`. */
 interface Seen {
   readonly ip?: string;
   readonly user?: unknown;
   readonly app?: { enabled(setting: string): boolean; get?(setting: string): unknown };
 }
 
-/** A request as it came over the connection: whose word about the client is taken is for the option `proxies`. */
+/** The request as it arrived; the option `proxies` determines which proxies are trusted. */
 export const asItCame: RequestAdapter<IncomingMessage> = {
   peer: (request) => request.socket.remoteAddress,
   header(request, name) {
@@ -20,8 +20,7 @@ export const asItCame: RequestAdapter<IncomingMessage> = {
 };
 
 /**
- * A request as Express sees it: if the application says by `trust proxy` whose word is taken, `request.ip` is the
- * client.
+ * The request as Express interprets it: if the application sets `trust proxy`, `request.ip` is the client.
  */
 export const asExpressSees: RequestAdapter<IncomingMessage> = {
   ...asItCame,

@@ -3,7 +3,7 @@ import type { RequestAdapter } from "../request-adapter.ts";
 import { userId } from "../shared/authenticated-user.ts";
 import { believesAll, trustsProxy } from "./fastify-trust.ts";
 
-/** A request as it came over the connection: whose word about the client is taken is for the option `proxies`. */
+/** The request as it arrived; the option `proxies` determines which proxies are trusted. */
 export const asItCame: RequestAdapter<FastifyRequest> = {
   peer: ({ raw }) => raw.socket.remoteAddress,
   header({ headers }, name) {
@@ -14,8 +14,7 @@ export const asItCame: RequestAdapter<FastifyRequest> = {
 };
 
 /**
- * A request as Fastify sees it: if the application says by `trustProxy` whose word is taken, `request.ip` is the
- * client.
+ * The request as Fastify interprets it: if the application sets `trustProxy`, `request.ip` is the client.
  */
 export const asFastifySees: RequestAdapter<FastifyRequest> = {
   ...asItCame,

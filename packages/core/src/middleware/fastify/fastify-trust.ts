@@ -1,7 +1,7 @@
-/** What a request of Fastify tells of `trustProxy`. */
+/** What a Fastify request reveals about `trustProxy`. */
 interface Trusting {
   readonly server?: object;
-  /** The addresses that the request came through; only there if `trustProxy` is set. */
+  /** The addresses the request passed through; present only if `trustProxy` is set. */
   readonly ips?: readonly (string | undefined)[];
 }
 
@@ -9,15 +9,15 @@ export function trustsProxy(request: object): boolean {
   return "ips" in request;
 }
 
-/** Addresses that nobody has (RFC 5737), of more hops than anybody's proxies. */
+/** Documentation addresses (RFC 5737), more of them than any chain of proxies. */
 const STRANGERS = new Array(8).fill("192.0.2.1, 198.51.100.1, 203.0.113.1").join(", ");
 const HOPS = STRANGERS.split(",").length;
 
 const servers = new WeakMap<object, boolean>();
 
 /**
- * Whether `trustProxy` takes everybody's word. No option of a running server tells, so it is shown a request that came
- * through strangers only; once for each server.
+ * Whether `trustProxy` trusts every proxy. A running server does not expose the option, so it is evaluated once per
+ * server with a request that passed through unknown addresses only.
  */
 export function believesAll(request: Trusting): boolean {
   const { server } = request;

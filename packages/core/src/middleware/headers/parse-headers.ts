@@ -46,7 +46,7 @@ export function parseRateLimitHeaders(headers: HeaderSource, nowMs: number = Dat
   const now = dateOf(header("date")) ?? nowMs;
   const retryAfterMs = waitOf(header("retry-after"), now);
   const told = { states: statesIn(header), ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
-  // A response from a cache tells how things stood when it was made.
+  // A cached response describes the limits at the time it was generated.
   if (Number(header("age")) > 0) return { policies: [], limits: [], ...told };
   for (const read of FORMS) {
     const { policies, limits } = read(header, now);
@@ -59,7 +59,7 @@ type Header = (name: string) => string | undefined;
 
 type Form = (header: Header, now: number) => Pick<RateLimitInfo, "policies" | "limits">;
 
-/** From the newest on. */
+/** Newest first. */
 const FORMS: readonly Form[] = [
   (header) => ({ policies: policiesIn(header), limits: itemsOf(header("ratelimit")).flatMap(limitOf) }),
   (header, now) => {
@@ -75,7 +75,9 @@ const FORMS: readonly Form[] = [
   three("x-rate-limit"),
 ];
 
-/** Three headers. Some have a fourth, `Reset-After`: it is the better one, for no clock is needed to read it. */
+/**
+ * Three headers. Some servers send a fourth, `Reset-After`, which is preferred because it does not depend on clocks.
+ */
 function three(prefix: string): Form {
   return (header, now) => {
     const told = (name: string): string | undefined => header(`${prefix}-${name}`);
@@ -100,7 +102,7 @@ function itemsOf(text: string | undefined): readonly Item[] {
   return text === undefined ? [] : (parseList(text) ?? []);
 }
 
-/** The newest draft names its policies; those before it begin with the quota: `100;w=60`. */
+/** The current draft names its policies; earlier ones start with the quota: `100;w=60`. */
 function policiesIn(header: Header): readonly StatedPolicy[] {
   return itemsOf(header("ratelimit-policy")).flatMap(({ bare, parameters }) => {
     const name = nameOf(bare);
@@ -127,7 +129,7 @@ function limitOf({ bare, parameters }: Item): StatedLimit[] {
   return [{ name, remaining, ...resetAfter, ...partitionOf(parameters) }];
 }
 
-/** The forms that tell of one limit, and not which. */
+/** Formats that report a single unnamed limit. */
 function unnamed(
   header: Header,
   limit: string | undefined,
@@ -152,7 +154,7 @@ function statesIn(header: Header): RateLimitInfo["states"] {
   });
 }
 
-/** A name is a string; some drafts' examples have tokens. */
+/** A name is a string; examples in some drafts use tokens. */
 function nameOf(bare: BareItem): string | undefined {
   return bare.type === "string" || bare.type === "token" ? bare.value : undefined;
 }
@@ -170,19 +172,19 @@ function partitionOf(parameters: ReadonlyMap<string, BareItem>): { readonly part
   return key?.type === "bytes" ? { partition: key.value } : {};
 }
 
-/** The first number of what may be a list: some write all their limits here. */
+/** The first number of a possible list: some servers put all of their limits here. */
 function countOf(text: string | undefined): number | undefined {
   const [, count] = /^\s*(\d{1,15})\s*(?:[,;]|$)/.exec(text ?? "") ?? [];
   return count === undefined ? undefined : Number(count);
 }
 
-/** As a duration; one with more digits than are read elsewhere is no mistake, but a very long one. */
+/** A duration. A number with too many digits is a very long duration, not a syntax error. */
 function waitOf(text: string | undefined, now: number): number | undefined {
   if (/^\s*\d{16,}\s*$/.test(text ?? "")) return Math.min(Number(text), LARGEST_INTEGER) * 1000;
   return durationOf(text, now);
 }
 
-/** Milliseconds until then, from a number of seconds or a date. */
+/** Milliseconds from now, from a number of seconds or a date. */
 function durationOf(text: string | undefined, now: number): number | undefined {
   const seconds = numberOf(text);
   if (seconds !== undefined) return seconds * 1000;
@@ -190,11 +192,13 @@ function durationOf(text: string | undefined, now: number): number | undefined {
   return date === undefined ? undefined : Math.max(0, date - now);
 }
 
-/** Larger numbers of seconds are no duration (30 years) but a Unix time, and still larger ones that in milliseconds. */
+/**
+ * Larger numbers are not a duration in seconds (30 years) but a Unix time, and still larger ones are in milliseconds.
+ */
 const EPOCH_SECONDS = 1e9;
 const EPOCH_MILLISECONDS = 1e12;
 
-/** As a duration, or as the Unix time that many put in its place. */
+/** A duration, or the Unix time that many servers send instead. */
 function momentOf(text: string | undefined, now: number): number | undefined {
   const number = numberOf(text) ?? 0;
   if (number < EPOCH_SECONDS) return durationOf(text, now);
@@ -205,7 +209,7 @@ function numberOf(text: string | undefined): number | undefined {
   return text !== undefined && /^\s*\d{1,15}(?:\.\d{1,9})?\s*$/.test(text) ? Number(text) : undefined;
 }
 
-/** A date as HTTP or ISO 8601 writes it; a bare number is none. */
+/** A date in HTTP or ISO 8601 format; a bare number is not one. */
 function dateOf(text: string | undefined): number | undefined {
   if (text === undefined || !/^\s*(?:[A-Za-z]{3,9},? |\d{4}-\d\d-\d\dT)/.test(text)) return undefined;
   const date = Date.parse(text);

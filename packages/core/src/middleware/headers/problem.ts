@@ -1,7 +1,7 @@
-/** RFC 9457: a body that programs can read. */
+/** Media type of RFC 9457 problem details. */
 export const PROBLEM_TYPE = "application/problem+json";
 
-/** The problem types of the rate limit draft that Headgate speaks. */
+/** The problem types of the rate limit draft that Headgate uses. */
 const PROBLEMS = {
   "quota-exceeded": { status: 429, title: "Quota exceeded" },
   "temporary-reduced-capacity": { status: 503, title: "Temporarily reduced capacity" },
@@ -13,7 +13,7 @@ export interface Problem {
   readonly type: string;
   readonly title: string;
   readonly status: 429 | 503;
-  /** The policies that refused, as `RateLimit-Policy` names them. */
+  /** The policies that denied the request, as named in `RateLimit-Policy`. */
   readonly "violated-policies": readonly string[];
 }
 

@@ -6,7 +6,7 @@ import { LARGEST_INTEGER } from "./structured-field.ts";
 export interface HeaderField {
   readonly name: string;
   readonly value: string;
-  /** Whether it is a list, to be added to what another gate has set; else it takes its place. */
+  /** Whether it is a list to append to what other middleware has set; otherwise it replaces the header. */
   readonly list?: true;
 }
 
@@ -18,7 +18,7 @@ export interface HeaderField {
  */
 export type HeaderForm = "draft" | "draft-7" | "draft-6" | "legacy-seconds" | "legacy-epoch";
 
-/** What a decision or a verdict says about one limit. */
+/** What a decision or a verdict reports about one limit. */
 export interface Standing {
   readonly allowed: boolean;
   readonly limit: number;
@@ -30,15 +30,15 @@ export interface Standing {
   readonly resetAtMs: number;
 }
 
-/** What was decided: a decision, or a verdict with its decisions in the order of the policies. */
+/** A decision, or a verdict with its decisions in the order of the policies. */
 export interface Decided extends Standing {
   readonly decisions?: readonly Standing[];
 }
 
-/** Writes the headers of one form; the policies are those of the decisions, in their order. */
+/** Writes the headers of one format. The policies are in the order of the decisions. */
 type Writer = (decided: Decided) => HeaderField[];
 
-/** Each form makes a writer of the policies, once for all responses. */
+/** Each format creates a writer for the policies, once for all responses. */
 const FORMS: Readonly<Record<HeaderForm, (policies: readonly Policy[]) => Writer>> = {
   draft(policies) {
     const stated = listField("RateLimit-Policy", policies.map(({ item }) => item).join(", "));
@@ -67,11 +67,11 @@ const FORMS: Readonly<Record<HeaderForm, (policies: readonly Policy[]) => Writer
   },
 };
 
-/** These write the same headers, so only one of them can be had. */
+/** These use the same headers, so only one of them can be enabled. */
 const DRAFTS: readonly HeaderForm[] = ["draft", "draft-7", "draft-6"];
 const LEGACY: readonly HeaderForm[] = ["legacy-seconds", "legacy-epoch"];
 
-/** Reads the option `headers`: a form, several that do not write the same headers, or false for none. */
+/** Reads the option `headers`: one format, several with different headers, or false for none. */
 export function requireForms(headers: unknown, field = "headers"): readonly HeaderForm[] {
   if (headers === undefined) return ["draft"];
   if (headers === false) return [];
@@ -87,7 +87,7 @@ export function requireForms(headers: unknown, field = "headers"): readonly Head
   return known;
 }
 
-/** Later drafts are not told apart: whoever asks for one by its number means the newest. */
+/** Later draft numbers all mean the current format. */
 function shownForm(form: unknown): string {
   const isNewer = typeof form === "string" && /^draft-([89]|\d\d)$/.test(form);
   return isNewer ? `${shown(form)}: use "draft", which is the newest` : shown(form);
@@ -97,7 +97,7 @@ function isForm(form: unknown): form is HeaderForm {
   return typeof form === "string" && Object.hasOwn(FORMS, form);
 }
 
-/** Writes the headers of a response in the given forms, and `Retry-After` where a denial has one. */
+/** Writes the headers of a response in the given formats, and `Retry-After` for a denial. */
 export class HeaderWriter {
   private readonly first: Writer;
   private readonly others: readonly Writer[];
@@ -119,7 +119,7 @@ export function listField(name: string, value: string): HeaderField {
   return { name, value, list: true };
 }
 
-/** Whole seconds until the refused request would pass, the longest of its limits; nothing if it passed or never can. */
+/** Whole seconds until a denied request would be admitted; undefined if it was admitted or never can be. */
 function retryAfterSeconds({ allowed, retryAfterMs }: Standing): number | undefined {
   return allowed || retryAfterMs === Number.POSITIVE_INFINITY ? undefined : seconds(retryAfterMs);
 }
@@ -161,8 +161,8 @@ function three(prefix: string, { limit, remaining, reset }: Numbers): HeaderFiel
 }
 
 /**
- * Until the quota is full again; after a denial, until the request would pass. Never past `Retry-After`,
- * so that the two do not tell a client different things.
+ * Seconds until the quota is full again or, after a denial, until the request would be admitted. Never later than
+ * `Retry-After`, so that the two do not contradict each other.
  */
 function resetSeconds(standing: Standing, retryAfter: number | undefined): number {
   const own = retryAfterSeconds(standing);
@@ -171,12 +171,12 @@ function resetSeconds(standing: Standing, retryAfter: number | undefined): numbe
   return retryAfter !== undefined && retryAfter < reset ? retryAfter : reset;
 }
 
-/** Whole units, as many as pass. */
+/** Whole units that can still be used. */
 function units(value: number): number {
   return value < LARGEST_INTEGER ? Math.floor(value) : LARGEST_INTEGER;
 }
 
-/** Rounded up: a request that comes at the time that was told must pass. */
+/** Rounded up, because a request sent at the reported time must be admitted. */
 function seconds(ms: number): number {
   return Math.ceil(ms / 1000);
 }

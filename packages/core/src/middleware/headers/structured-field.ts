@@ -1,6 +1,6 @@
 /**
- * Structured fields (RFC 9651), as far as rate limits use them: lists and dictionaries of items with
- * parameters. Inner lists are not read.
+ * Structured fields (RFC 9651) as far as rate limits use them: lists and dictionaries of items with parameters. Inner
+ * lists are not supported.
  */
 export type BareItem =
   | { readonly type: "string" | "token" | "bytes" | "display"; readonly value: string }
@@ -12,20 +12,23 @@ export interface Item {
   readonly parameters: ReadonlyMap<string, BareItem>;
 }
 
-/** More digits than this are no integer of a structured field. */
+/** The largest integer of a structured field. */
 export const LARGEST_INTEGER = 999_999_999_999_999;
 
-/** A whole number as a structured field may hold it. */
+/** Formats a whole number as a structured integer. */
 export function integerText(value: number): string {
   return String(value < LARGEST_INTEGER ? Math.floor(value) : LARGEST_INTEGER);
 }
 
-/** A string in quotes. Only printable ASCII may stand in one: see `printable`. */
+/** A quoted string. It may contain only printable ASCII; see `printable`. */
 export function stringText(value: string): string {
   return `"${value.replace(/["\\]/g, "\\$&")}"`;
 }
 
-/** Text with what a structured string cannot hold percent-encoded, and the percent sign, too: two texts never become one. */
+/**
+ * Percent-encodes what a structured string cannot contain, and the percent sign, so that different texts stay
+ * different.
+ */
 export function printable(text: string): string {
   return text.replace(/[^\x20-\x24\x26-\x7e]+/g, (part) =>
     Array.from(new TextEncoder().encode(part), (byte) => `%${byte.toString(16).padStart(2, "0").toUpperCase()}`).join(
@@ -34,7 +37,7 @@ export function printable(text: string): string {
   );
 }
 
-/** The items of a list, or nothing if the field is malformed: then it must be ignored as a whole. */
+/** The items of a list; undefined if the field is malformed, in which case it must be ignored as a whole. */
 export function parseList(text: string): readonly Item[] | undefined {
   const scanner = new Scanner(text);
   const items: Item[] = [];
@@ -45,7 +48,7 @@ export function parseList(text: string): readonly Item[] | undefined {
     : undefined;
 }
 
-/** The members of a dictionary, or nothing if the field is malformed. */
+/** The members of a dictionary; undefined if the field is malformed. */
 export function parseDictionary(text: string): ReadonlyMap<string, Item> | undefined {
   const scanner = new Scanner(text);
   const members = new Map<string, Item>();
@@ -60,7 +63,7 @@ class Malformed extends Error {}
 
 const TRUE: BareItem = { type: "boolean", value: true };
 
-/** Reads from left to right, each character once. */
+/** Reads from left to right in a single pass. */
 class Scanner {
   private at = 0;
   private readonly text: string;
@@ -69,7 +72,7 @@ class Scanner {
     this.text = text;
   }
 
-  /** Reads what stands between commas; answers whether the whole text was well-formed. */
+  /** Reads members separated by commas. Returns whether the whole text was well-formed. */
   members(read: () => void): boolean {
     try {
       this.skip(/ */y);

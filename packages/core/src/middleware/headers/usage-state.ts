@@ -39,8 +39,8 @@ function requireShare(share: unknown, field: string): asserts share is number {
 }
 
 /**
- * The next state of a key. Between the two thresholds it stays as it was, so that a key at the edge does not
- * flap; `warned` is whether that was warning or throttled.
+ * The next state of a key. Between the two thresholds it does not change, so that a key at the edge does not flap;
+ * `warned` is whether it was warning or throttled.
  */
 export function nextState(warned: boolean, used: number, { above, below }: Thresholds): UsageState {
   if (used >= 1) return "throttled";
@@ -48,15 +48,15 @@ export function nextState(warned: boolean, used: number, { above, below }: Thres
   return warned && used >= below ? "warning" : "normal";
 }
 
-/** How one key stands under its limit. */
+/** The usage of one key under its limit. */
 interface Usage {
   readonly remaining: number;
   readonly resetAfterMs: number;
 }
 
 /**
- * The states of a rule's keys. Only those that were warned are kept, at most `maxKeys` of them, each until its
- * quota is full again: after that it was below every threshold, whatever it has used since.
+ * The usage states of a rule's keys. Keeps only keys with a warning, at most `maxKeys`, each until its quota is full
+ * again: by then it has been below every threshold.
  */
 export class UsageStates {
   private readonly fullAt = new Map<string, number>();
@@ -68,14 +68,14 @@ export class UsageStates {
     this.maxKeys = maxKeys;
   }
 
-  /** How many keys are kept. */
+  /** Number of keys. */
   get size(): number {
     return this.fullAt.size;
   }
 
-  /** The state of a key after a decision; `capacity` is what a full quota holds, and `now` tells milliseconds. */
+  /** The state of a key after a decision. `capacity` is the full quota, and `now` returns milliseconds. */
   after(key: string, { remaining, resetAfterMs }: Usage, capacity: number, now: () => number): UsageState {
-    // What is left of a unit cannot be used.
+    // A fraction of a unit cannot be used.
     const units = Math.max(1, Math.floor(capacity));
     const used = (units - Math.floor(remaining)) / units;
     const { fullAt, thresholds } = this;
@@ -94,7 +94,7 @@ export class UsageStates {
     return until !== undefined && now() < until;
   }
 
-  /** The key that was warned first goes, if there is no room: it loses no more than the memory of a warning. */
+  /** Evicts the oldest warning if there is no room. Only the memory of that warning is lost. */
   private keep(key: string, until: number): void {
     if (this.fullAt.size >= this.maxKeys && !this.fullAt.has(key)) {
       const [oldest] = this.fullAt.keys();
@@ -106,15 +106,15 @@ export class UsageStates {
 
 const HEADER = "Headgate-State";
 
-/** A limit that is not normal. */
+/** A limit whose state is not normal. */
 export interface Told {
   readonly policy: Policy;
   readonly state: UsageState;
 }
 
 /**
- * The header of the limits that are not normal, as `warning;policy="api"`: a list of tokens, in the order of the
- * policies. The draft has no such header, hence the name of our own.
+ * The header for limits whose state is not normal, such as `warning;policy="api"`: a list of tokens in the order of the
+ * policies. The IETF draft has no such header.
  */
 export function stateHeader(told: readonly Told[]): HeaderField {
   return listField(HEADER, told.map(({ policy, state }) => `${state};policy=${policy.quoted}`).join(", "));

@@ -18,7 +18,7 @@ import { GateGuard, type GuardRules, type Limited, type RateLimitOptions } from 
 import { COMMON, type Common } from "./nest-common.ts";
 import type { NestRequest } from "./nest-http.ts";
 
-/** On what has a decoration of its own. */
+/** Marks targets that have a decorator of their own. */
 const DECORATED = Symbol("headgate:decorated");
 
 /**
@@ -52,7 +52,7 @@ export function isDecorated(target: object): boolean {
   return Reflect.hasMetadata(DECORATED, target);
 }
 
-/** A guard of its own for each decoration: Nest makes it at the start, and so finds out whether it can be made. */
+/** Creates one guard per decorator. Nest instantiates it at start-up, so configuration errors surface there. */
 function guardOf<Request extends NestRequest>(
   rules: GuardRules<Request>,
   own: RateLimitOptions<Request>,

@@ -15,11 +15,11 @@ export class RateLimitException extends HttpException {
   }
 }
 
-/** Answers with the problem as such; Nest would make `application/json` of it. */
+/** Responds with `application/problem+json`; by default Nest would send `application/json`. */
 export class RateLimitFilter implements ExceptionFilter<RateLimitException> {
   catch({ refused }: RateLimitException, host: ArgumentsHost): void {
     const response = host.switchToHttp().getResponse<NestResponse>();
-    // `onDenied` may have answered.
+    // `onDenied` may have responded already.
     if (rawOf(response).headersSent) return;
     rawOf(response).setHeader("Content-Type", PROBLEM_TYPE);
     end(response, refused.body);

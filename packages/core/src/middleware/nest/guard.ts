@@ -23,16 +23,16 @@ export interface RateLimitOptions<Request = NestRequest> extends Omit<Middleware
   readonly onDenied?: ((refused: Refused, context: ExecutionContext) => unknown) | undefined;
 }
 
-/** A request that was let through. */
+/** A request that was admitted. */
 export interface Limited {
-  /** What the last guard said to this request. */
+  /** The result of the last guard. */
   rateLimit?: Passed;
 }
 
-/** What servers note of a client that has left. */
+/** The status that servers log for a client that has disconnected. */
 const CLIENT_CLOSED_REQUEST = 499;
 
-/** A gate as a guard. */
+/** The middleware as a Nest guard. */
 export class GateGuard<Request extends NestRequest> implements CanActivate {
   readonly #gate: RateLimitMiddleware<Rules, Request>;
   readonly #onDenied: RateLimitOptions<Request>["onDenied"];
@@ -51,11 +51,11 @@ export class GateGuard<Request extends NestRequest> implements CanActivate {
     const request = http.getRequest<Request & Limited>();
     const response = rawOf(http.getResponse<NestResponse>());
     return after(this.#gate.admit(request), (admission) => {
-      // The client left, or somebody else has answered, as a timeout does.
+      // The client disconnected, or another handler, such as a timeout, has already responded.
       if (isAbandoned(response) || response.headersSent) return this.#abandon(admission);
       if (!admission.allowed) {
         response.statusCode = admission.status;
-        // The type comes with the body, for which the program may have another.
+        // `Content-Type` is set with the body, which the program may replace.
         setHeaders(response, besideBody(admission));
         return this.#refuse(admission, context);
       }
@@ -66,7 +66,7 @@ export class GateGuard<Request extends NestRequest> implements CanActivate {
     });
   }
 
-  /** Only by throwing can a guard stop a request without answering it. Nobody waits for an answer. */
+  /** A guard can stop a request without a response only by throwing. The client is no longer waiting. */
   #abandon(admission: Admission): never {
     if (admission.allowed) void admission.ended({ status: undefined, aborted: true });
     throw new HttpException("nobody waits for this any more", CLIENT_CLOSED_REQUEST);

@@ -34,7 +34,7 @@ export interface RateLimitModuleAsyncOptions<R extends Rules = Rules, Request = 
   readonly useFactory: FactoryProvider<RateLimitModuleOptions<R, Request>>["useFactory"];
 }
 
-/** As `@nestjs/core` names them. */
+/** The tokens of `@nestjs/core`. */
 const APP_GUARD = "APP_GUARD";
 const APP_FILTER = "APP_FILTER";
 
@@ -74,7 +74,7 @@ function commonOf<R extends Rules, Request>(given: RateLimitModuleOptions<R, Req
   return { limiter, rules, options };
 }
 
-/** Limits what no decoration does. */
+/** Limits the routes without a decorator. */
 class EveryRouteGuard implements CanActivate {
   readonly #guard: GateGuard<NestRequest> | undefined;
 

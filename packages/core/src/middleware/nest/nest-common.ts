@@ -3,14 +3,14 @@ import type { RuleName, Rules } from "../../limiter/rules.ts";
 import type { MiddlewareOptions } from "../middleware-options.ts";
 import type { RateLimitOptions } from "./guard.ts";
 
-/** What the guards of a program have in common. */
+/** What all guards of an application share. */
 export interface Common<R extends Rules, Request> {
   readonly limiter: Limiter<R>;
-  /** The limits of routes without a decoration. */
+  /** The rules of routes without a decorator. */
   readonly rules: MiddlewareOptions<RuleName<R>, Request>["rules"] | undefined;
-  /** What a decoration does not say itself. */
+  /** Defaults for the options of decorators. */
   readonly options: RateLimitOptions<Request>;
 }
 
-/** Where guards get it from. If nothing is there, Nest says by this name what is missing. */
+/** Injection token. If the module was not imported, Nest's error message shows this name. */
 export const COMMON = Symbol("RateLimitModule.forRoot");

@@ -4,23 +4,23 @@ import { believesAll, trustsProxy } from "../fastify/fastify-trust.ts";
 import type { RequestAdapter } from "../request-adapter.ts";
 import { userId } from "../shared/authenticated-user.ts";
 
-/** A request as both platforms show it: Express hands on Node's own, Fastify wraps it. */
+/** A request on both platforms: Express passes Node's own, Fastify wraps it. */
 export interface NestRequest {
   readonly headers: IncomingHttpHeaders;
   readonly socket: { readonly remoteAddress?: string | undefined };
 }
 
-/** What the platforms, and those who authenticate, add to it. */
+/** Properties that the platforms and authentication add. */
 interface Seen extends NestRequest {
   readonly user?: unknown;
   readonly ip?: string;
-  /** Express: where its settings are. */
+  /** Express: the application with its settings. */
   readonly app?: { enabled(setting: string): boolean; get(setting: string): unknown };
-  /** Fastify: the instance that the route is in. */
+  /** Fastify: the instance of the route. */
   readonly server?: object;
 }
 
-/** A response likewise. */
+/** A response on both platforms. */
 export type NestResponse = ServerResponse | FastifyReply;
 
 interface FastifyReply {
@@ -28,7 +28,7 @@ interface FastifyReply {
   send(body: string): unknown;
 }
 
-/** A request as it came over the connection: whose word about the client is taken is for the option `proxies`. */
+/** The request as it arrived; the option `proxies` determines which proxies are trusted. */
 const asItCame: RequestAdapter<Seen> = {
   peer: ({ socket }) => socket.remoteAddress,
   header({ headers }, name) {
@@ -38,7 +38,7 @@ const asItCame: RequestAdapter<Seen> = {
   user: ({ user }) => userId(user),
 };
 
-/** If the platform was told whose word is taken, it knows the client. */
+/** If the platform is configured to trust proxies, it determines the client. */
 const asThePlatformSees: RequestAdapter<Seen> = {
   ...asItCame,
   peer: (request) => (platformTrusts(request) ? request.ip : asItCame.peer(request)),
@@ -63,7 +63,7 @@ function platformTrusts(request: Seen): boolean {
   return request.app === undefined ? trustsProxy(request) : request.app.enabled("trust proxy");
 }
 
-/** The response of Node that lies under that of a platform: both send the headers that are set there. */
+/** Node's response underneath that of the platform: both send the headers set there. */
 export function rawOf(response: NestResponse): ServerResponse {
   return "raw" in response ? response.raw : response;
 }

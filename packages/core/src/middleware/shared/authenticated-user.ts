@@ -1,8 +1,9 @@
 import { HeadgateError, shown } from "../../errors.ts";
 
 /**
- * Who is in the place where a framework keeps its authenticated user: a name or number, or an object that has one
- * as `id` (as Passport's users do) or `sub` (as tokens do). Nobody, if nothing is there.
+ * The id of the authenticated user: a string or number, or the `id` (Passport) or `sub` (tokens) of an object.
+ * Undefined
+ * if there is none.
  */
 export function userId(user: unknown): string | undefined {
   if (user === undefined || user === null) return undefined;

@@ -1,18 +1,20 @@
 import type { Passed } from "../admission.ts";
 
 /**
- * Tells an admission, once, how its request ends: when the response body has been sent whole, when the client
- * leaves, or when the handler fails.
+ * Reports once how a request ends: the response body was sent completely, the client disconnected, or the handler
+ * failed.
  */
 export class FetchEnd {
   private readonly request: Request;
   private readonly passed: Passed;
   private readonly signal: AbortSignal;
-  /** The status of the response, once there is one. The platform may send it at any time from then on. */
+  /** The status of the response, once there is one. From then on, the platform may send it at any time. */
   private status: number | undefined;
   private isOver = false;
 
-  /** Must be made before the handler runs: Deno aborts only a signal that was asked for before the client left. */
+  /**
+   * Must be created before the handler runs: Deno aborts a signal only if it was read before the client disconnected.
+   */
   constructor(request: Request, passed: Passed) {
     this.request = request;
     this.passed = passed;
@@ -21,13 +23,13 @@ export class FetchEnd {
     else this.signal.addEventListener("abort", this.abort);
   }
 
-  /** The handler has failed, so the platform answers with an error. */
+  /** The handler failed, so the platform responds with an error. */
   fail(): void {
     this.status = 500;
     this.end(false);
   }
 
-  /** Follows the response. The answer is what to send instead of it. */
+  /** Follows the response. Returns the response to send in its place. */
   follow(response: Response): Response {
     if (this.isOver) return response;
     const { status, body } = response;
@@ -68,7 +70,7 @@ export class FetchEnd {
           return reader.cancel(reason);
         },
       },
-      // Nothing is read ahead: the end comes when the platform takes it.
+      // Without read-ahead, the end is reached when the platform reads it.
       { highWaterMark: 0 },
     );
   }

@@ -2,11 +2,11 @@ import type { Refused } from "../admission.ts";
 import type { HeaderField } from "../headers/response-headers.ts";
 
 /**
- * Adds headers to a finished response: to the lists that it has, and where it has none of its own. The answer is a
- * copy if the headers of the response cannot be changed, as those of a `fetch` or a redirect.
+ * Adds headers to a finished response: appends to lists, and keeps other headers that the response has. Returns a copy
+ * if the headers are immutable, as for a response of `fetch` or a redirect.
  */
 export function withHeaders(response: Response, fields: readonly HeaderField[]): Response {
-  // A connection that was switched to another protocol has no response that could be copied.
+  // A response that switches protocols cannot be copied.
   if (fields.length === 0 || response.status === 101) return response;
   try {
     addHeaders(response.headers, fields);
@@ -25,17 +25,17 @@ function addHeaders(headers: Headers, fields: readonly HeaderField[]): void {
   }
 }
 
-/** All headers of a refusal, to make a response with; each has another name. */
+/** All headers of a denial as a record; their names are unique. */
 export function headersOf({ headers }: Refused): Record<string, string> {
   return Object.fromEntries(headers.map(({ name, value }) => [name, value]));
 }
 
-/** The headers of a refusal that hold whatever its body is. */
+/** The headers of a denial that do not depend on its body. */
 export function besideBody({ headers }: Refused): readonly HeaderField[] {
   return headers.filter(({ name }) => name !== "Content-Type");
 }
 
-/** The answer to a client that has left: nobody reads it. The status is what nginx has for this. */
+/** The response if the client has disconnected; it is never read. 499 is the status that nginx uses. */
 export function answerToNobody(): Response {
   return new Response(null, { status: 499 });
 }

@@ -4,10 +4,10 @@ import type { Writable } from "node:stream";
 import type { Passed } from "../admission.ts";
 import type { HeaderField } from "../headers/response-headers.ts";
 
-/** A response of Node's, whatever the version of HTTP. */
+/** A response of Node for HTTP/1 or HTTP/2. */
 export type NodeResponse = ServerResponse | Http2ServerResponse;
 
-/** Sets headers on a response of Node's. */
+/** Sets headers on a response of Node. */
 export function setHeaders(response: NodeResponse, fields: readonly HeaderField[]): void {
   for (const { name, value, list } of fields) {
     const before = list && response.getHeader(name);
@@ -15,12 +15,12 @@ export function setHeaders(response: NodeResponse, fields: readonly HeaderField[
   }
 }
 
-/** Whether the client has left, so that nobody waits for an answer. */
+/** Whether the client has disconnected. */
 export function isAbandoned(response: NodeResponse): boolean {
   return carrier(response).destroyed && isCutShort(response);
 }
 
-/** Tells an admission how its response ended, once it has; at once if the client has left before. */
+/** Reports how the response ended, or immediately if the client has already disconnected. */
 export function tellEnd(response: NodeResponse, passed: Passed): void {
   const tell = (): void => {
     const status = response.headersSent ? response.statusCode : undefined;
@@ -30,12 +30,12 @@ export function tellEnd(response: NodeResponse, passed: Passed): void {
   else carrier(response).once("close", tell);
 }
 
-/** What carries the response: over HTTP/1, itself. */
+/** The stream that carries the response: for HTTP/1, the response itself. */
 function carrier(response: NodeResponse): Writable {
   return "stream" in response ? response.stream : response;
 }
 
-/** Whether a response that is closed was not sent whole. A stream of HTTP/2 finishes in any case. */
+/** Whether a closed response was not sent completely. An HTTP/2 stream finishes in any case. */
 function isCutShort(response: NodeResponse): boolean {
   if (!("stream" in response)) return !response.writableFinished;
   const { aborted, rstCode } = response.stream;

@@ -1,10 +1,9 @@
 /**
- * The address at the other end of the connection, as the platforms that serve `Request → Response` tell it: beside
- * the request, where no client can write it.
+ * The address of the peer, from what each platform passes next to the `Request`, where clients cannot forge it:
  * - Node (`@hono/node-server`): `{ incoming }`
  * - Bun: the server, or `{ server }`
  * - Deno: `{ remoteAddr }`
- * - Cloudflare Workers: a header that Cloudflare itself sets, believed only there
+ * - Cloudflare Workers: a header that Cloudflare sets, trusted only there
  */
 export function platformPeer(request: Request, platform: unknown): string | undefined {
   const given = fieldOf(platform, "server") ?? platform;

@@ -1,7 +1,7 @@
 import { type AddressOptions, clientAddressOf } from "../address/client-address.ts";
 import { platformPeer } from "../shared/platform.ts";
 
-/** What the platform gave to the handler of a request: it is not part of the request, and yet has the address. */
+/** What the platform passed with each request: it contains the address, which is not part of the request. */
 export const platforms = new WeakMap<Request, readonly unknown[]>();
 
 const addressOf = clientAddressOf<Request>(() => ({
