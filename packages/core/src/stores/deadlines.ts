@@ -1,6 +1,6 @@
 import type { Clock } from "../clock/clock.ts";
 
-/** Something that must be over at a certain time. */
+/** Something with a deadline. */
 export interface Timed {
   /** In microseconds. */
   readonly due: number;
@@ -9,16 +9,16 @@ export interface Timed {
   expire(): void;
 }
 
-/** A timer that fires so many microseconds late says that this process itself was held up. */
+/** A timer that fires this many microseconds late means that this process was blocked. */
 const LATE = 2_000;
 
 /**
- * Ends what is not over in time. All have the same time, so they stand in the order in which they are due,
- * and one timer, for the first of them, is enough.
+ * Expires entries at their deadline. All have the same time allowance, so they are ordered by deadline, and one timer
+ * for the first of them is enough.
  */
 export class Deadlines {
   private readonly clock: Clock;
-  /** How long each has, in microseconds. */
+  /** Time allowance of each entry, in microseconds. */
   private readonly span: number;
   private first: Timed | undefined;
   private last: Timed | undefined;
@@ -37,7 +37,7 @@ export class Deadlines {
     if (this.timer === undefined) this.watch();
   }
 
-  /** Whether it was still here: what has expired is not. */
+  /** Returns whether it was still present: expired entries are not. */
   delete(timed: Timed): boolean {
     const { before, after } = timed;
     if (before === undefined && this.first !== timed) return false;
@@ -50,7 +50,7 @@ export class Deadlines {
     return true;
   }
 
-  /** Ends everything now, and the timer with it. */
+  /** Expires everything now and stops the timer. */
   end(): void {
     this.timer?.abort();
     this.timer = undefined;
@@ -63,11 +63,11 @@ export class Deadlines {
     this.timer = timer;
     while (this.first !== undefined && !signal.aborted) {
       const { due } = this.first;
-      // Never longer than the span: a clock that was put back must not keep anyone for long.
+      // Never longer than the span: a clock that was set back must not prolong the wait.
       const left = Math.min(due - this.clock.now(), this.span);
       await this.clock.sleep(left / 1000, signal).catch(unlessAborted(signal));
       if (this.clock.now() - due > LATE) await repliesRead();
-      // What was slept is over, whatever the clock says.
+      // The sleep has ended, so the deadline has passed whatever the clock says.
       if (!signal.aborted) this.expire(Math.max(this.clock.now(), due));
     }
     if (this.timer === timer) this.timer = undefined;
@@ -88,7 +88,7 @@ function unlessAborted(signal: AbortSignal): (reason: unknown) => void {
   };
 }
 
-/** Timers come before I/O in each turn of the event loop: a reply that is already there shall count. */
+/** The event loop runs timers before I/O: a reply that has already arrived should count. */
 function repliesRead(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);

@@ -4,8 +4,8 @@ import { type Action, counterOf, type Operation } from "./store.ts";
 export const IDEMPOTENCY_WINDOW = 300_000_000;
 
 /**
- * What a request asks for, as a string that no other request has. Limits are not part of it: a request that is
- * repeated after a rule has changed is still the same request.
+ * Identifies a request. Limits are not part of it: a request that is repeated after its rule has changed is still the
+ * same request.
  */
 export function fingerprint(action: Action, operations: readonly Operation[], context?: string): string {
   const asked = operations.map(({ rule, key, cost }) => [counterOf(rule), key, cost]);

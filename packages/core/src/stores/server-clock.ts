@@ -1,14 +1,13 @@
 import type { Clock } from "../clock/clock.ts";
 import { SystemClock } from "../clock/system-clock.ts";
 
-/** Two clocks drift apart by less than this each microsecond. */
+/** Maximum drift between two clocks, per microsecond. */
 const DRIFT = 5e-4;
 
 /**
- * The server's time, as well as it is known here. Each reply tells it: the server read its clock after the call
- * was sent and before the reply came, so the true difference lies between two bounds, and with every reply
- * closer ones. The upper bound is what is told; with what the clocks may have drifted apart since, nothing that is
- * void from some time on is void too early.
+ * An estimate of the server's time. The server reads its clock between the moment a call is sent and the moment its
+ * reply arrives, so each reply gives a lower and an upper bound of the offset, and the bounds get tighter with every
+ * reply. `now` uses the upper bound plus the possible drift since, so that nothing becomes void too early.
  */
 export class ServerClock implements Clock {
   private readonly local = new SystemClock();
@@ -16,17 +15,17 @@ export class ServerClock implements Clock {
   private high = Number.POSITIVE_INFINITY;
   private at = 0;
 
-  /** Whether any reply has come. */
+  /** Whether any reply has arrived. */
   get isKnown(): boolean {
     return Number.isFinite(this.high);
   }
 
-  /** The server's time; before any reply, this machine's. */
+  /** The server's time; before the first reply, the local time. */
   now(): number {
     return this.isKnown ? Math.ceil(localTime() + this.high) : this.local.now();
   }
 
-  /** By how much the server's clock leads the local one at most, as long as nobody sets it. */
+  /** The maximum lead of the server's clock over the local one, as long as it is not set. */
   get mostAhead(): number {
     return Math.ceil(this.high + (localTime() - this.at) * DRIFT);
   }
@@ -35,13 +34,13 @@ export class ServerClock implements Clock {
     return this.local.sleep(ms, signal);
   }
 
-  /** Takes in that the server's clock showed `time`, cut to multiples of `resolution`, between two local times. */
+  /** Records that the server's clock showed `time`, truncated to `resolution`, between two local times. */
   learn(time: number, sent: number, received: number, resolution = 1): void {
     const slack = (received - this.at) * DRIFT;
     const ahead = { low: time - received, high: time + resolution - 1 - sent };
     const low = Math.max(this.low - slack, ahead.low);
     const high = Math.min(this.high + slack, ahead.high);
-    // Bounds that exclude each other: the server's clock was set. Only what it says now counts.
+    // The bounds exclude each other, so the server's clock was set: only the latest reading counts.
     const isSet = low > high;
     this.low = isSet ? ahead.low : low;
     this.high = isSet ? ahead.high : high;
@@ -49,12 +48,12 @@ export class ServerClock implements Clock {
   }
 }
 
-/** Microseconds of a clock that nobody sets. */
+/** Microseconds of a monotonic clock. */
 export function localTime(): number {
   return performance.now() * 1000;
 }
 
-/** That clock, for timeouts: they do not keep a process alive, for the connection does that while a call is under way. */
+/** The local clock for timeouts. They do not keep the process alive; the connection does while a call is pending. */
 export const localClock: Clock = {
   now: localTime,
   sleep: (ms) =>

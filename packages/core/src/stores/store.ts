@@ -10,7 +10,7 @@ export interface Rule {
   readonly limit: Limit;
   /** What stores count under (default: the name). Rules with the same counter share what a key has used. */
   readonly counter?: string;
-  /** What `resilient` does under this rule while the store fails. Default: what its own option says. */
+  /** What `resilient` does under this rule while the store fails. Default: the `onError` option of `resilient`. */
   readonly onError?: Policy;
 }
 

@@ -2,30 +2,31 @@ import { type Algorithm, Outcome } from "../algorithms/algorithm.ts";
 import type { Limit } from "../limits/limit.ts";
 import { type Action, type Answer, limitOf, type Operation } from "./store.ts";
 
-/** The row of one operation, taken in hand: good until the next one is. */
+/** The row of one operation, valid until the next one is located. */
 export interface Row {
   readonly algorithm: Algorithm;
   readonly cells: Float64Array;
   readonly at: number;
-  /** Whether the key has a row; else the one in hand is blank. */
+  /** Whether the key has a row; otherwise the current one is blank. */
   readonly known: boolean;
-  /** An earlier time counts as this one; −Infinity if every time counts as it is. */
+  /** Earlier times count as this one; −Infinity for no restriction. */
   readonly notBefore: number;
-  /** Whether other keys are counted in it too. */
+  /** Whether other keys are counted in the row too. */
   readonly shared: boolean;
-  /** Charges the row with what `out` says; a key that had none gets one. */
+  /** Charges the row with the result in `out`, creating it if the key has none. */
   charge(limit: Limit, cost: number, now: number, out: Outcome): void;
-  /** Gives units back. */
+  /** Refunds units. */
   refund(limit: Limit, cost: number, now: number): void;
-  /** Forgets the row. */
+  /** Removes the row. */
   drop(): void;
 }
 
 export type Locate = (operation: Operation) => Row;
 
 /**
- * Decides a request of several operations all or none, on rows that nobody else changes meanwhile.
- * `arrive` locates a row for the first time.
+ * Decides a request of several operations, all or nothing, on rows that nothing else changes meanwhile. `arrive`
+ * locates
+ * a row for the first time.
  */
 export function transact(
   action: Action,
@@ -49,7 +50,7 @@ export function transact(
   });
 }
 
-/** Each operation of a request; those that have to share a row are judged with what the ones before them take from it. */
+/** Evaluates each operation of a request. Operations that share a row see what the earlier ones take from it. */
 function evaluateAll(operations: readonly Operation[], now: number, arrive: Locate): Outcome[] {
   const taken = new Map<Row, number>();
   return operations.map((operation) => {
@@ -69,7 +70,7 @@ function evaluate(row: Row, limit: Limit, cost: number, now: number): Outcome {
   return out;
 }
 
-/** Decides on a row, no earlier than it allows; the waits in `out` are told from `now` on all the same. */
+/** Decides on a row, no earlier than it allows. The waits in `out` are still relative to `now`. */
 export function evaluateRow(row: Row, limit: Limit, cost: number, now: number, out: Outcome): void {
   const { algorithm, cells, at, notBefore } = row;
   const time = Math.max(now, notBefore);
@@ -94,7 +95,7 @@ function changeAll(action: Action, operations: readonly Operation[], now: number
   }
 }
 
-/** What was asked decides; what is left is told as it stands afterwards. */
+/** Combines the decision with the remaining quota afterwards. */
 function answer(time: number, asked: Outcome, after: Outcome): Answer {
   return {
     time,

@@ -11,22 +11,23 @@ import { contentsOf } from "./znode-contents.ts";
 import { ANY_VERSION, type Connection, type Step } from "./zookeeper-connection.ts";
 import { isConflict, isMissing, storeError } from "./zookeeper-errors.ts";
 
-/** A znode is made anew before its version is one that ZooKeeper takes for any. */
+/** A znode is recreated before its version reaches -1 by overflow, which ZooKeeper treats as a wildcard. */
 const LAST_VERSION = 2 ** 31 - 2;
 
-/** How long to wait after a conflict, at the most, in milliseconds: nothing at first, then twice as long each time. */
+/** Maximum wait after a conflict, in milliseconds: none at first, then doubling each time. */
 const LONGEST_WAIT_MS = 8;
 
 /**
- * Decides requests by compare-and-set: what the znodes held, the algorithm's answer to that, and a write which
- * ZooKeeper does only if they still have the same versions. Else it is another round.
+ * Decides requests by compare-and-set: reads the znodes, runs the algorithm, and writes the result on condition that
+ * the
+ * versions are unchanged. After a conflict, it starts again.
  */
 export class CompareAndSet {
   readonly contested = new ContendedZnodes();
   private readonly connection: Connection;
   private readonly known: KnownZnodes;
   private readonly time: LeaderClock;
-  /** Writes something, to learn the time. */
+  /** Performs a write to learn the time. */
   private readonly askTime: () => Promise<void>;
 
   constructor(connection: Connection, known: KnownZnodes, time: LeaderClock, askTime: () => Promise<void>) {
@@ -36,7 +37,7 @@ export class CompareAndSet {
     this.askTime = askTime;
   }
 
-  /** Settles all of them, whatever happens. */
+  /** Settles all requests, whatever happens. */
   async decide(requests: readonly PendingRequest[]): Promise<void> {
     const begun = localTime();
     try {
@@ -57,7 +58,7 @@ export class CompareAndSet {
     }
   }
 
-  /** Whether they are settled. */
+  /** Returns whether the requests are settled. */
   private async play(requests: readonly PendingRequest[], begun: number): Promise<boolean> {
     const seen = await this.look(requests[0].places);
     const draft = new TransactionDraft(seen, this.time.now());
@@ -67,7 +68,7 @@ export class CompareAndSet {
       return true;
     };
     if (draft.isChanged) return (await this.write(draft, requests)) && settle();
-    // What changes nothing is not held against the versions: it must have been seen after it was asked.
+    // Reads that change nothing are not checked against versions, so they must be newer than the request.
     const old = [...seen].filter(([, { since }]) => since < begun);
     if (old.length === 0) return settle();
     for (const [path] of old) this.known.forget(path);
@@ -100,7 +101,7 @@ export class CompareAndSet {
     return seen;
   }
 
-  /** Whether it counts: whether nobody was quicker, and the leader came to it in time. */
+  /** Returns whether the write counts: there was no conflict, and the leader processed it in time. */
   private async write(draft: TransactionDraft, requests: readonly PendingRequest[]): Promise<boolean> {
     const voidFrom = Math.min(
       ...requests.map(({ due, question }) => Math.min(question.voidFrom, this.time.voidFrom(due))),
@@ -140,7 +141,7 @@ export class CompareAndSet {
     return new Map([[step.path, await this.connection.set(step.path, step.data, step.version)]]);
   }
 
-  /** Makes what a write needs, and what may be missing because it is the first or somebody has deleted it by hand. */
+  /** Creates znodes that are missing because they are new or were deleted manually. */
   private async mend(seen: ReadonlyMap<string, Seen>): Promise<void> {
     for (const [path, { version, contents }] of seen) {
       if (version === undefined) await this.connection.makeParents(path);
@@ -150,8 +151,8 @@ export class CompareAndSet {
 }
 
 /**
- * How to change a znode, or to find out that it has not changed. One that is made is written to at once, so that its
- * version is not 0: in a transaction the client takes that for any version.
+ * The steps that change a znode, or verify that it has not changed. A znode that is created is written immediately, so
+ * that its version is not 0, which the client treats as a wildcard in transactions.
  */
 export function stepsFor(path: string, { version, contents }: Seen, data: Buffer | undefined): Step[] {
   const made: Step[] =

@@ -1,21 +1,22 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { localTime } from "../server-clock.ts";
 
-/** How long after a conflict others are still expected at a znode, in microseconds. */
+/** How long after a conflict further ones are expected, in microseconds. */
 const EXPECTED_FOR = 500_000;
-/** How long to stand back, at the most, in milliseconds: two round trips or so. */
+/** Maximum back-off, in milliseconds: about two round trips. */
 const STAND_BACK_MS = 2;
-/** What was seen of a shared znode is believed for so long, in microseconds: longer, and another has changed it. */
+/** How long a cached shared znode is considered current, in microseconds. */
 const FRESH = 20_000;
 const MOST = 10_000;
 
 /**
- * The znodes at which this process has met others. Whoever was quicker knows the new version, and would be quicker
- * again and again than those who have to read it first: so it stands back for a moment each time. Who comes back to
- * one later reads it first, for that costs less than a write in vain.
+ * Znodes on which this process has had conflicts. The winner of a conflict knows the new version, and would keep
+ * winning
+ * against processes that have to read it first, so it backs off briefly each time. A process that returns to such a
+ * znode later reads it first, which costs less than a failed write.
  */
 export class ContendedZnodes {
-  /** How often another was quicker. */
+  /** Number of conflicts. */
   conflicts = 0;
   private readonly until = new Map<string, number>();
 
@@ -25,12 +26,12 @@ export class ContendedZnodes {
     for (const path of paths) this.until.set(path, localTime() + EXPECTED_FOR);
   }
 
-  /** Nobody else has been there for a while. */
+  /** There has been no conflict for a while. */
   leave(path: string): void {
     this.until.delete(path);
   }
 
-  /** Whether what was seen then is most likely out of date. */
+  /** Whether a cached znode is most likely out of date. */
   isStale(path: string, seenAt: number): boolean {
     return this.until.has(path) && localTime() - seenAt > FRESH;
   }

@@ -1,24 +1,25 @@
 import { localTime } from "../server-clock.ts";
 import type { Contents } from "./znode-contents.ts";
 
-/** A znode as it was when it was last seen. */
+/** A znode as last seen. */
 export interface Seen {
-  /** Undefined where there is none. */
+  /** Undefined if it does not exist. */
   readonly version: number | undefined;
   readonly contents: Contents;
-  /** The local time at which it was asked for, or written. */
+  /** The local time at which it was requested or written. */
   readonly since: number;
 }
 
 /**
- * How long what was seen is worth trying, in microseconds. A version comes again only when a znode was deleted and
- * made anew; the sweeper leaves much more time than this between a znode's last version and its end.
+ * How long a cached znode is worth using, in microseconds. A version can recur only if a znode is deleted and
+ * recreated;
+ * the sweeper leaves much more time than this before it deletes one.
  */
 const KEPT_FOR = 10_000_000;
 
 const MOST = 10_000;
 
-/** What this process last saw of each znode, so that most changes need not read it first. */
+/** Caches znodes, so that most changes do not need to read them first. */
 export class KnownZnodes {
   private readonly seen = new Map<string, Seen>();
 
@@ -28,7 +29,7 @@ export class KnownZnodes {
   }
 
   set(path: string, seen: Seen): void {
-    // The one that was seen longest ago stands first.
+    // Reinsert, so that the oldest entry comes first.
     this.seen.delete(path);
     this.seen.set(path, seen);
     if (this.seen.size <= MOST) return;

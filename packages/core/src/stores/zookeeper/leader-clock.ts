@@ -2,15 +2,16 @@ import type { Stat } from "node-zookeeper-client";
 import type { Clock } from "../../clock/clock.ts";
 import { localTime, ServerClock } from "../server-clock.ts";
 
-/** ZooKeeper tells time in milliseconds. */
+/** ZooKeeper reports time in milliseconds. */
 const RESOLUTION = 1_000;
 
-/** Older knowledge of the leader's clock is renewed, in microseconds. */
+/** How long an estimate of the leader's clock is used before it is refreshed, in microseconds. */
 const KEPT_FOR = 30_000_000;
 
 /**
- * The time of the server that leads the ensemble, which it puts on everything that is written. So the processes that
- * share a store agree on the time, whatever their own clocks say.
+ * The clock of the ensemble's leader, which timestamps every write. Processes that share a store thus agree on the
+ * time,
+ * whatever their own clocks say.
  */
 export class LeaderClock {
   readonly clock: Clock;
@@ -18,7 +19,7 @@ export class LeaderClock {
   private readonly own: Clock | undefined;
   private learned = Number.NEGATIVE_INFINITY;
 
-  /** `own` takes the place of the leader's clock, for tests. */
+  /** `own` replaces the leader's clock in tests. */
   constructor(own: Clock | undefined) {
     this.own = own;
     this.clock = own ?? this.leader;
@@ -36,18 +37,18 @@ export class LeaderClock {
     return this.own === undefined && localTime() - this.learned > KEPT_FOR;
   }
 
-  /** Takes in when something was written that was sent at a local time. */
+  /** Records the timestamp of a write that was sent at a local time. */
   learn(stat: Stat, sent: number): void {
     this.learned = localTime();
     this.leader.learn(timeOf(stat), sent, this.learned, RESOLUTION);
   }
 
-  /** From when on a write is void whose caller does not wait beyond `due`, a local time. A test's own clock knows no such time. */
+  /** When a write becomes void whose caller waits until `due`, a local time. Never with a test's own clock. */
   voidFrom(due: number): number {
     return this.own === undefined ? Math.ceil(due) + this.leader.mostAhead : Number.POSITIVE_INFINITY;
   }
 
-  /** Whether what was written came too late to count. */
+  /** Whether a write was too late to count. */
   isVoid(stat: Stat, voidFrom: number): boolean {
     return this.own === undefined && timeOf(stat) >= voidFrom;
   }

@@ -5,24 +5,24 @@ import type { Action, Answer, Operation } from "../store.ts";
 export interface Question {
   readonly action: Action;
   readonly operations: readonly Operation[];
-  /** Where the rows of the operations are. */
+  /** Paths of the rows of the operations. */
   readonly paths: readonly string[];
-  /** From when on it is void, by the store's clock. */
+  /** When the request becomes void, by the store's clock. */
   readonly voidFrom: number;
   /** Where its answers are remembered, under which fingerprint, and for how long. */
   readonly memory: { readonly path: string; readonly request: string; readonly rememberFor: number } | undefined;
 }
 
-/** A request under way. */
+/** A request in progress. */
 export class PendingRequest implements Timed {
   before: Timed | undefined;
   after: Timed | undefined;
   readonly question: Question;
-  /** All that it reads or changes. */
+  /** All znodes that it reads or changes. */
   readonly places: readonly string[];
-  /** A local time, in microseconds. */
+  /** Local time, in microseconds. */
   readonly due: number;
-  /** Whether nobody waits for it any more. */
+  /** Whether the caller is no longer waiting. */
   isOver = false;
   private readonly end: (asked: PendingRequest) => void;
   private readonly resolve: (answers: readonly Answer[]) => void;

@@ -8,29 +8,29 @@ export type Done<T> = (error: unknown, value: T) => void;
 
 export interface SessionOptions {
   readonly sessionTimeoutMs: number;
-  /** How long a server may be silent while it is asked something, in milliseconds. */
+  /** How long a server may take to respond, in milliseconds. */
   readonly silenceMs: number;
-  /** A user and a password with a colon between them. */
+  /** `user:password`. */
   readonly auth: string | undefined;
   readonly onOpen: () => void;
-  /** Told once, with the reason, whether it was ever open or not. */
+  /** Called once with the reason, even if the session was never open. */
   readonly onEnd: (reason: string) => void;
 }
 
 /**
- * One session with one server, from its beginning to its end. The client that it uses has no timeout for reading,
- * connects again by itself with half a reply in its buffer, and lets an error that it does not know out of the
- * socket's handler: so its socket is taken out of its hands, and each client serves once.
+ * One session with one server. The underlying client has no read timeout, reconnects with half a reply in its buffer,
+ * and lets unknown errors escape from the socket's handler. This class therefore takes over the socket, and uses each
+ * client for one session only.
  */
 export class Session {
-  // Private, because both hold the password.
+  // Private, because both contain the password.
   readonly #client: Client;
   readonly #options: SessionOptions;
   private readonly calls = new Set<(error: StoreError) => void>();
   private readonly watchdog: NodeJS.Timeout;
   private socket: Socket | undefined;
   private isOpen = false;
-  /** Why it ends, once it does. */
+  /** Why the session ended. */
   private reason: string | undefined;
   private heard = localTime();
   private askedFirst = 0;
@@ -46,9 +46,9 @@ export class Session {
     });
     this.#client.once("authenticationFailed", () => this.drop("the server refuses the user or the password"));
     this.#client.connect();
-    // It makes its socket in the next tick, and this comes after that.
+    // The client creates its socket in the next tick; this runs after that.
     process.nextTick(() => this.adopt());
-    // What has arrived is read before the server is called silent: timers come before I/O.
+    // Timers run before I/O: pending replies are read before the server is considered silent.
     this.watchdog = setInterval(() => setImmediate(() => this.watch()), Math.ceil(silenceMs / 4)).unref();
   }
 
@@ -70,20 +70,20 @@ export class Session {
     });
   }
 
-  /** Ends the session, after the replies to what was asked. */
+  /** Ends the session after all replies have arrived. */
   close(): void {
     if (!this.isOpen) {
       this.drop("it was closed");
       return;
     }
-    // The server's reply is to close the connection; one that does not is dropped as silent.
+    // The server closes the connection in reply; otherwise it is dropped as silent.
     this.call(() => {}).catch(() => {});
     this.#client.close();
   }
 
   private drop(reason: string): void {
     this.reason ??= reason;
-    // With an error, for then the client clears its timer.
+    // With an error, because the client clears its timer only then.
     this.socket?.destroy(new Error(reason));
   }
 
@@ -117,7 +117,7 @@ export class Session {
     const { silenceMs } = this.#options;
     const isAsked = !this.isOpen || this.calls.size > 0;
     const silentMs = (now - Math.max(this.heard, this.askedFirst)) / 1_000;
-    // The client says something itself after a third of the session's time without anything to say.
+    // The client sends a ping after a third of the session timeout without other traffic.
     const idleMs = (now - this.heard) / 1_000;
     const isSilent =
       (isAsked && silentMs > silenceMs) || idleMs > (this.#client.getSessionTimeout() * 2) / 3 + silenceMs;
@@ -135,7 +135,7 @@ export class Session {
   }
 }
 
-/** The one thing of the client's that it does not show. */
+/** The only private property of the client that is needed. */
 function socketOf(client: Client): Socket | undefined {
   const manager = "connectionManager" in client ? client.connectionManager : undefined;
   const socket = typeof manager === "object" && manager !== null && "socket" in manager ? manager.socket : undefined;

@@ -2,14 +2,15 @@ import { parsed } from "./znode-contents.ts";
 import { ANY_VERSION, type Connection } from "./zookeeper-connection.ts";
 
 /**
- * Two steps lead to the end of a znode. First it is overwritten with the name of a grave, a znode of a name that
- * never comes again: from then on no write counts that was made for an earlier version. Much later both are deleted
- * together. Whoever uses the znode in between takes the grave away with the same write. So a version that a slow
- * process remembers is never taken for the same number of a znode that was made anew.
+ * A znode is deleted in two steps. First it is overwritten with the path of a tombstone, a znode with a unique name, so
+ * that writes based on an earlier version fail. Much later, both are deleted together. A process that uses the znode in
+ * between removes the tombstone in the same write. A version remembered by a slow process is thus never mistaken for
+ * the
+ * same version of a recreated znode.
  */
 export interface Grave {
   readonly path: string;
-  /** Of the znode, since it names the grave. */
+  /** Version of the znode since it names the tombstone. */
   readonly version: number;
   /** By the store's clock, in microseconds. */
   readonly since: number;
@@ -25,7 +26,7 @@ export function graveIn(data: Buffer): Grave | undefined {
   return isGrave ? { path, version, since } : undefined;
 }
 
-/** Makes a grave again that somebody has deleted by hand. */
+/** Recreates a tombstone that was deleted manually. */
 export async function dig(
   connection: Connection,
   grave: string,
@@ -37,7 +38,7 @@ export async function dig(
   await connection.make(grave, graveData(path, version, now));
 }
 
-/** Deletes a grave and its znode; if that is in use again, only the grave. */
+/** Deletes a tombstone and its znode; only the tombstone if the znode is in use again. */
 export async function clear(connection: Connection, grave: string, { path, version }: Grave): Promise<void> {
   const done = await connection.commitOrConflict([
     { do: "remove", path: grave, version: ANY_VERSION },

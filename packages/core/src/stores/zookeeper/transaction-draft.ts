@@ -9,10 +9,10 @@ import type { Question } from "./pending-request.ts";
 import { type Answered, answeredText, type Contents, rowText } from "./znode-contents.ts";
 import { refusalOf, tooLate } from "./zookeeper-errors.ts";
 
-/** ZooKeeper takes no more in one packet, and breaks the connection. */
+/** ZooKeeper closes the connection on larger packets. */
 const LONGEST_TEXT = 1_000_000;
 
-/** What some requests make of the znodes that they need, if nobody else changes those meanwhile. */
+/** The changes that requests make to their znodes, provided that nothing else changes those meanwhile. */
 export class TransactionDraft {
   readonly seen: ReadonlyMap<string, Seen>;
   private readonly now: number;
@@ -28,7 +28,7 @@ export class TransactionDraft {
     return this.answered.size > 0 || [...this.rows.values()].some(({ isChanged }) => isChanged);
   }
 
-  /** Answers one request after those before it. */
+  /** Decides one request after the previous ones. */
   decide(question: Question): readonly Answer[] | Error {
     const { action, operations, paths, voidFrom, memory } = question;
     if (this.now >= voidFrom) return tooLate();
@@ -44,7 +44,7 @@ export class TransactionDraft {
     return answers;
   }
 
-  /** What a znode shall hold, or undefined if it stays as it is. */
+  /** The new contents of a znode; undefined if it does not change. */
   change(path: string, voidFrom: number): Change | undefined {
     const answered = this.answered.get(path);
     if (answered !== undefined) {
@@ -73,7 +73,7 @@ export class TransactionDraft {
 export interface Change {
   readonly text: Buffer;
   readonly contents: Seen["contents"];
-  /** What it holds if the write is void. */
+  /** The contents if the write is void. */
   readonly undone: Seen["contents"];
 }
 

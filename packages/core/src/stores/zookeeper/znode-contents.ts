@@ -7,24 +7,24 @@ import { refusalOf } from "./zookeeper-errors.ts";
 
 /** The answers to a request with an idempotency key. */
 export interface Answered {
-  /** Which request it was. */
+  /** Fingerprint of the request. */
   readonly request: string;
   readonly answers: readonly Answer[];
   /** Until when it is remembered. */
   readonly until: number;
 }
 
-/** What a znode holds for us: nothing yet, a row of numbers, or the answers to a request. */
+/** Contents of a znode: nothing yet, a row of numbers, or the answers to a request. */
 export interface Contents {
   readonly row?: Float64Array;
   readonly answered?: Answered;
-  /** It is to be deleted, and this other znode says so. Whoever uses it again takes that away. */
+  /** The path of its tombstone, if it is to be deleted. A process that uses the znode again removes it. */
   readonly grave?: string;
-  /** From when on it is worth nothing. */
+  /** When the contents become worthless. */
   readonly expires: number;
 }
 
-/** What stands beside a row, for people to read. */
+/** Human-readable details stored next to a row. */
 export interface Sight {
   readonly limit: Limit;
   readonly remaining: number;
@@ -32,9 +32,9 @@ export interface Sight {
 }
 
 /**
- * The text of a row. A write that the leader came to only when its caller had gone must not count, and ZooKeeper
- * cannot be told so beforehand; but it puts its time on what it writes. So a text says from when on it is void, and
- * how to get back to the row before it.
+ * The text of a row. A write that the leader processes after its caller has given up must not count. ZooKeeper has no
+ * such condition, but it timestamps every write. The text therefore states when it becomes void, and how to restore the
+ * previous row.
  */
 export function rowText(
   row: Float64Array,
@@ -74,10 +74,10 @@ export function graveText(grave: string): Buffer {
   return jsonText({ grave });
 }
 
-/** Reads what a znode says, as far as it counts. */
+/** Parses a znode, as far as its contents count. */
 export function contentsOf(path: string, data: Buffer | undefined, stat: Stat, time: LeaderClock): Contents {
   const text = parsed(data);
-  // The client takes version 0 for any, so nothing of ours has it.
+  // The client treats version 0 as a wildcard, so valid contents never have it.
   if (text === undefined || stat.version === 0)
     throw refusalOf(path, "has foreign content: use another root for the store");
   const { grave, expires_us, void_from_us, request, time_us, answers, row, undo } = text;
@@ -89,7 +89,7 @@ export function contentsOf(path: string, data: Buffer | undefined, stat: Stat, t
     return { row: isVoid ? undone(numbers, numbersIn(path, undo)) : numbers, expires: expires_us };
   }
   if (isVoid) return { expires: expires_us };
-  // Version 0.1 kept no time of the decision.
+  // Version 0.1 did not store the time of the decision.
   const decidedAt = typeof time_us === "number" ? time_us : expires_us - IDEMPOTENCY_WINDOW;
   const given = listIn(answers).map((each) => answerIn(path, decidedAt, each));
   const answered = { request, answers: given, until: expires_us };
@@ -102,7 +102,7 @@ function answerIn(path: string, time: number, each: unknown): Answer {
   return { time, allowed: allowed === true, remaining: left, retryAfter, resetAfter, source: "store", degraded: false };
 }
 
-/** How long the row before was, and the places and numbers in which it differed. */
+/** The length of the previous row, and the positions and values in which it differed. */
 function undoOf(row: Float64Array, before: ArrayLike<number>): (number | string)[] {
   const undo: (number | string)[] = [before.length];
   for (let i = 0; i < before.length; i += 1) if (row[i] !== before[i]) undo.push(i, written(before[i]));
@@ -116,7 +116,7 @@ function undone(row: Float64Array, [length, ...changes]: Float64Array): Float64A
   return before;
 }
 
-/** JSON knows no infinite numbers. */
+/** JSON has no infinite numbers. */
 function written(value: number): number | string {
   return Number.isFinite(value) ? value : String(value);
 }
@@ -136,7 +136,7 @@ function numberOf(value: unknown): number {
   return typeof value === "number" ? value : Number.NaN;
 }
 
-/** The object that a znode's text is, if it is one. */
+/** The text of a znode as an object, if it is one. */
 export function parsed(data: Buffer | undefined): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(data?.toString() ?? "");

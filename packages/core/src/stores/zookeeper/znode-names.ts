@@ -4,16 +4,16 @@ import { digest } from "../redis/key-names.ts";
 const LONGEST = 128;
 
 /**
- * What ZooKeeper allows in no name, the slash that separates names, and the sign that escapes begin with. Halves of
- * surrogate pairs are among it, and whole pairs with them.
+ * Characters that ZooKeeper does not allow in names, the path separator, and the escape character. Includes surrogates,
+ * alone or in pairs.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: ZooKeeper forbids them.
 const SPECIAL = /[%/\u0000-\u001f\u007f-\u009f\ud800-\uf8ff\ufff0-\uffff]/g;
 
-/** Any text as the name of a znode. No two texts give the same name: a `%` of their own is always escaped. */
+/** Any text as the name of a znode. Different texts have different names, because `%` is always escaped. */
 export function nameOf(text: string): string {
   if (text.length > LONGEST) return `%#${digest(text)}`;
-  // Neither an empty name is allowed, nor these two, which mean other places.
+  // An empty name is not allowed, and "." and ".." are special.
   if (text === "") return "%";
   if (text === "." || text === "..") return text.replaceAll(".", "%2E");
   return text.replace(SPECIAL, (unit) => {
@@ -22,19 +22,19 @@ export function nameOf(text: string): string {
   });
 }
 
-/** Where the pieces of a store lie. */
+/** The paths of a store. */
 export class Places {
   readonly root: string;
   /** `limits/<rule>/<algorithm>/<key>`. */
   readonly limits: string;
-  /** Requests that were answered, by their idempotency keys. */
+  /** Answered requests, by idempotency key. */
   readonly requests: string;
   /** What is to be deleted, and since when. */
   readonly graves: string;
   readonly bulletin: string;
-  /** Is written to only to learn the time. */
+  /** Written only to learn the time. */
   readonly clock: string;
-  /** When somebody last looked for what has expired. */
+  /** Time of the last sweep. */
   readonly sweep: string;
 
   constructor(root: string) {
@@ -47,12 +47,12 @@ export class Places {
     this.sweep = `${root}/sweep`;
   }
 
-  /** Of one key under a rule. Another algorithm starts anew, in a place of its own. */
+  /** The path for a key under a rule. Each algorithm has its own, so that changing the algorithm starts over. */
   row(rule: string, algorithm: string, key: string): string {
     return `${this.limits}/${nameOf(rule)}/${algorithm}/${nameOf(key)}`;
   }
 
-  /** Of a request with an idempotency key; each identity has keys of its own. */
+  /** The path for a request with an idempotency key. Idempotency keys are separate for each identity. */
   request(identity: string, idempotencyKey: string): string {
     return `${this.requests}/${digest(JSON.stringify([identity, idempotencyKey]))}`;
   }
@@ -62,7 +62,7 @@ export class Places {
   }
 }
 
-/** The znodes above one, the topmost first. */
+/** The ancestors of a znode, topmost first. */
 export function parentsOf(path: string): string[] {
   const names = path.split("/").slice(1, -1);
   return names.map((_, i) => `/${names.slice(0, i + 1).join("/")}`);

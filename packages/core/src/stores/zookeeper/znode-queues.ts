@@ -1,18 +1,19 @@
 import type { PendingRequest } from "./pending-request.ts";
 
-/** So many requests are decided together at the most. */
+/** Maximum number of requests to decide together. */
 const MOST_TOGETHER = 1_000;
 
 interface Waiting {
   readonly asked: PendingRequest;
-  /** In how many lanes it has not come to its turn yet. */
+  /** Number of queues in which its turn has not come yet. */
   lanesAhead: number;
 }
 
 /**
- * Requests of this process for one znode stand in a lane, so that they do not get into each other's way. Those that
- * need no other znode are decided together, as many as have come; one that needs several waits for its turn in all
- * of their lanes. It enters them in one go, so that no two requests wait for each other.
+ * Queues the requests of this process for each znode, so that they do not conflict with each other. Requests that need
+ * only one znode are decided together; a request that needs several waits for its turn in all of their queues. It
+ * enters
+ * them at the same time, so there is no deadlock.
  */
 export class ZnodeQueues {
   private readonly lanes = new Map<string, Waiting[]>();
@@ -36,7 +37,7 @@ export class ZnodeQueues {
     }
   }
 
-  /** Resolves when everything that was asked is decided. */
+  /** Resolves when all requests are decided. */
   emptied(): Promise<void> {
     if (this.lanes.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
@@ -44,7 +45,7 @@ export class ZnodeQueues {
     });
   }
 
-  /** When all code has run that was waiting for the last answers: it may ask for more. */
+  /** Waits until code that was awaiting the last answers has run, because it may send more requests. */
   private advanceSoon(place: string): void {
     process.nextTick(() => this.advance(place));
   }

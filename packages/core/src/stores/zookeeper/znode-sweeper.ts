@@ -6,17 +6,17 @@ import { contentsOf, graveText } from "./znode-contents.ts";
 import type { Places } from "./znode-names.ts";
 import type { Connection } from "./zookeeper-connection.ts";
 
-/** How long after it is worth nothing a znode is kept, in microseconds: a limit that was made longer finds it. */
+/** How long an expired znode is kept, in microseconds, in case its limit is extended. */
 const MARGIN = 60_000_000;
-/** How long a grave is kept: longer than anybody remembers a version, and than a session lives without a sign of life. */
+/** How long a tombstone is kept: longer than any process caches a version, and than an unresponsive session lives. */
 const GRAVE_KEPT_FOR = 120_000_000;
-/** How long a topic is kept that nobody posts under. */
+/** How long an unused topic is kept. */
 const TOPIC_KEPT_FOR = 3_600_000_000;
 
-/** So many znodes are asked for at once. */
+/** Number of znodes to read concurrently. */
 const AT_ONCE = 32;
 
-/** Deletes what has expired. Any number of processes may do so at the same time: everything goes by version. */
+/** Deletes expired znodes. Any number of processes may do so at the same time, because deletions check versions. */
 export class Sweeper {
   private readonly connection: Connection;
   private readonly known: KnownZnodes;
@@ -30,7 +30,7 @@ export class Sweeper {
     this.time = time;
   }
 
-  /** Answers how many were deleted. */
+  /** Returns the number of deleted znodes. */
   async sweep(): Promise<number> {
     const { limits, requests, graves, bulletin } = this.places;
     for (const rule of await this.below(limits)) {
@@ -68,7 +68,7 @@ export class Sweeper {
     ]);
   }
 
-  /** What is not ours stays. */
+  /** Znodes that Headgate did not write are kept. */
   private isExpired(path: string, data: Buffer, stat: Parameters<typeof contentsOf>[2]): boolean {
     try {
       const { grave, expires } = contentsOf(path, data, stat, this.time);

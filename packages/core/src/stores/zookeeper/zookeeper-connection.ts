@@ -3,13 +3,13 @@ import { type Done, Session } from "./session.ts";
 import { parentsOf } from "./znode-names.ts";
 import { isConflict, isMissing, unreachable } from "./zookeeper-errors.ts";
 
-/** A znode as it was read. */
+/** A znode as read. */
 export interface Reading {
   readonly data: Buffer;
   readonly stat: Stat;
 }
 
-/** One step of several that are done together or not at all. */
+/** One step of an atomic transaction. */
 export type Step =
   | { readonly do: "create"; readonly path: string; readonly data?: Buffer }
   | { readonly do: "set"; readonly path: string; readonly data: Buffer; readonly version: number }
@@ -18,28 +18,28 @@ export type Step =
 
 const NOTHING: Buffer = Buffer.alloc(0);
 
-/** Matches whatever version a znode has. */
+/** Matches any version of a znode. */
 export const ANY_VERSION = -1;
 
 export interface ConnectionOptions {
   readonly sessionTimeoutMs: number;
   readonly silenceMs: number;
   readonly auth: string | undefined;
-  /** Told of each new session. */
+  /** Called for each new session. */
   readonly onOpen: () => void;
 }
 
-/** Soon enough to be back within a second, and not so often that a server that starts is run over. */
+/** Short enough to be back within a second, and long enough not to overload a server that is starting. */
 const PAUSE_MS = { least: 50, most: 250 };
 
-/** A session with one server of an ensemble; when it ends, a new one with the next server. */
+/** A session with one server of an ensemble. When it ends, a new one is opened with the next server. */
 export class Connection {
-  /** Resolves when the first session is there, or no server has given one: from then on calls tell how it stands. */
+  /** Resolves when the first session is open or no server could be reached; after that, calls report the state. */
   readonly first: Promise<void>;
-  /** How often a server was asked. */
+  /** Number of calls to the servers. */
   readonly asked = { reads: 0, writes: 0 };
   private readonly servers: readonly string[];
-  // Private, so that nobody who prints a store prints the password.
+  // Private, so that printing a store does not print the password.
   readonly #options: ConnectionOptions;
   private readonly acl: ACL[] | undefined;
   private readonly tried: () => void;
@@ -54,12 +54,12 @@ export class Connection {
   constructor(servers: readonly string[], options: ConnectionOptions) {
     this.servers = servers;
     this.#options = options;
-    // What is made by a user who says who he is belongs to him alone.
+    // Znodes created by an authenticated user are accessible to that user only.
     this.acl = options.auth === undefined ? undefined : [new ACL(Permission.ALL, new Id("auth", ""))];
     const { promise, resolve } = withResolve();
     this.first = promise;
     this.tried = resolve;
-    // Not all clients of an ensemble begin with the same server.
+    // Start with a random server, to distribute clients over the ensemble.
     this.next = Math.floor(Math.random() * servers.length);
     this.open();
   }
@@ -68,7 +68,7 @@ export class Connection {
     return this.isOpen;
   }
 
-  /** What is there, or undefined. */
+  /** The znode, or undefined if it does not exist. */
   async read(path: string): Promise<Reading | undefined> {
     this.asked.reads += 1;
     try {
@@ -81,7 +81,7 @@ export class Connection {
     }
   }
 
-  /** Like `read`; the next change is told to `listener` once, also that the znode is made. */
+  /** Like `read`, and calls `listener` once at the next change, including the creation of the znode. */
   async watch(path: string, listener: () => void): Promise<Reading | undefined> {
     const stat = await this.call((client, done: Done<Stat | null>) => client.exists(path, listener, done));
     return stat === null ? undefined : this.read(path);
@@ -101,7 +101,7 @@ export class Connection {
     return this.call((client, done: Done<Stat>) => client.setData(path, data, version, done));
   }
 
-  /** All steps or none. Answers what each znode that was set is like now. */
+  /** Executes all steps or none. Returns the new state of each znode that was set. */
   async commit(steps: readonly Step[]): Promise<Map<string, Stat>> {
     this.asked.writes += 1;
     const results = await this.call((client, done: Done<readonly unknown[]>) => {
@@ -122,7 +122,7 @@ export class Connection {
     return stats;
   }
 
-  /** Whether it was done, or another was quicker. */
+  /** Returns false if there was a conflict. */
   async commitOrConflict(steps: readonly Step[]): Promise<boolean> {
     try {
       await this.commit(steps);
@@ -133,7 +133,7 @@ export class Connection {
     }
   }
 
-  /** Makes what is missing above a znode. */
+  /** Creates the missing ancestors of a znode. */
   async makeParents(path: string): Promise<void> {
     for (const parent of parentsOf(path)) await this.make(parent);
   }
@@ -150,7 +150,7 @@ export class Connection {
     await this.unlessThere((client, done) => client.remove(path, version, (error) => done(error, "")));
   }
 
-  /** Ends the session, and makes no new one. */
+  /** Ends the session without opening a new one. */
   async close(): Promise<void> {
     clearTimeout(this.pause);
     const { promise, resolve } = withResolve();

@@ -1,12 +1,12 @@
 import { Exception } from "node-zookeeper-client";
 import { HeadgateError, StoreError } from "../../errors.ts";
 
-/** What ZooKeeper answered with, if that is what the error is. */
+/** The error code of ZooKeeper, if the error has one. */
 function codeOf(error: unknown): number | undefined {
   return error instanceof Exception ? error.getCode() : undefined;
 }
 
-/** Whether another was quicker: what was to be changed is not as it was known. */
+/** Whether a write failed because the znode had changed. */
 export function isConflict(error: unknown): boolean {
   const code = codeOf(error);
   return code === Exception.BAD_VERSION || code === Exception.NO_NODE || code === Exception.NODE_EXISTS;
@@ -30,12 +30,12 @@ export function tooLate(): StoreError {
   return new StoreError("HG_STORE_TIMEOUT", "the request could not be sent to ZooKeeper in time; nothing was charged");
 }
 
-/** A znode that cannot be used: that of one key, which says nothing of the others. */
+/** A znode that cannot be used. The error concerns one key and says nothing about others. */
 export function refusalOf(path: string, problem: string): StoreError {
   return new StoreError("HG_STORE_REFUSED", `${path} ${problem}`, { scope: "key" });
 }
 
-/** What a call was rejected with, as ours. */
+/** Converts the error of a call. */
 export function storeError(error: unknown): HeadgateError {
   if (error instanceof HeadgateError) return error;
   const code = codeOf(error);

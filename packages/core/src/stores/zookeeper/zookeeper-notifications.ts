@@ -7,11 +7,11 @@ type Listener = (text: string) => void;
 interface Topic {
   readonly path: string;
   readonly listeners: Set<Listener>;
-  /** The last change that was seen, as ZooKeeper counts them. */
+  /** The transaction id of the last change seen. */
   last: bigint | undefined;
 }
 
-/** A topic is a znode that holds the last text, and is watched. Texts that come quickly one after the other may be skipped. */
+/** A topic is a watched znode that holds the latest text. Texts in quick succession may be skipped. */
 export class ZooKeeperNotifications implements Notifications {
   private readonly topics = new Map<string, Topic>();
   private readonly connection: () => Connection;
@@ -37,7 +37,7 @@ export class ZooKeeperNotifications implements Notifications {
   subscribe(name: string, listener: Listener): () => void {
     const known = this.topics.get(name);
     const topic = known ?? { path: this.places.topic(name), listeners: new Set(), last: undefined };
-    // A function of its own each time: one listener may subscribe twice.
+    // A separate function each time, because a listener may subscribe twice.
     const told: Listener = (text) => listener(text);
     topic.listeners.add(told);
     if (known === undefined) {
@@ -63,21 +63,21 @@ export class ZooKeeperNotifications implements Notifications {
     const change = reading?.stat.mzxid.readBigInt64BE() ?? 0n;
     const isNews = topic.last !== undefined && change > topic.last;
     topic.last = change;
-    // The one who makes a topic makes it empty, before he writes.
+    // A topic is created empty before it is written.
     if (!isNews || reading === undefined || reading.stat.version === 0) return;
     const text = reading.data.toString();
     for (const listener of topic.listeners) tell(listener, text);
   }
 }
 
-/** It is a hint, and nobody is to fail over it. */
+/** Notifications are hints, so failures are ignored. */
 function unheard(): void {}
 
 function tell(listener: Listener, text: string): void {
   try {
     listener(text);
   } catch (error) {
-    // Whoever listens answers for what he does, as in any event of Node's.
+    // Errors of a listener are uncaught exceptions, as in any event of Node.
     process.nextTick(() => {
       throw error;
     });

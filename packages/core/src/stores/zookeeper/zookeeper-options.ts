@@ -21,7 +21,7 @@ export interface ZooKeeperStoreOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** The options as the store uses them. */
+/** The validated options. */
 export interface Settings {
   readonly servers: readonly string[];
   readonly root: string;
@@ -59,14 +59,14 @@ export function readOptions(servers: unknown, options: ZooKeeperStoreOptions): S
   requireMilliseconds(sessionTimeoutMs, "sessionTimeoutMs", 100);
   requireMilliseconds(purgeEveryMs, "purgeEveryMs", 0);
   if (auth !== undefined && (typeof auth !== "string" || !/^[^:]+:/.test(auth))) {
-    // It is not shown: it holds a password.
+    // The value is not shown, because it contains a password.
     throw new HeadgateError("HG_BAD_OPTION", "auth", "must be a user and a password separated by a colon");
   }
   if (clock !== undefined) requireClock(clock);
   return { servers: serversIn(servers), root, timeoutMs, sessionTimeoutMs, purgeEveryMs, auth, clock };
 }
 
-/** `zk1:2181,zk2:2181` or a list of such. */
+/** Parses `zk1:2181,zk2:2181` or an array of addresses. */
 function serversIn(servers: unknown): string[] {
   const list = typeof servers === "string" ? servers.split(",") : Array.isArray(servers) ? servers : [];
   const addresses = list.map((address: unknown) => (typeof address === "string" ? address.trim() : ""));

@@ -25,7 +25,7 @@ import { closed, isMissing, storeError } from "./zookeeper-errors.ts";
 import { ZooKeeperNotifications } from "./zookeeper-notifications.ts";
 import { readOptions, type Settings, type ZooKeeperStoreOptions } from "./zookeeper-options.ts";
 
-/** A server that is asked something may be silent for so long, or for the time that a request has if that is longer. */
+/** How long a server may take to respond, unless requests have more time. */
 const SILENCE_MS = 1_000;
 
 const NOTHING = Buffer.alloc(0);
@@ -35,7 +35,7 @@ export interface ZooKeeperStats {
   /** Number of reads, and of writes. */
   readonly reads: number;
   readonly writes: number;
-  /** Number of writes for which another process was faster. */
+  /** Number of writes that failed because another process was faster. */
   readonly conflicts: number;
 }
 
@@ -46,7 +46,7 @@ export interface ZooKeeperStats {
 export class ZooKeeperStore implements Store {
   readonly clock: Clock;
   readonly notifications: Notifications;
-  // Private, because it holds the password.
+  // Private, because it contains the password.
   readonly #settings: Settings;
   private readonly time: LeaderClock;
   private readonly places: Places;
@@ -160,20 +160,20 @@ export class ZooKeeperStore implements Store {
     };
   }
 
-  /** Requests wait for the first connection, and for no later one. */
+  /** Requests wait for the first connection, but not for later ones. */
   private async decide(requests: readonly PendingRequest[]): Promise<void> {
     if (!this.connection.isConnected) await this.connection.first;
     await this.rounds.decide(requests);
   }
 
-  /** What was known in an earlier session may have changed, however old it is. */
+  /** What was cached in an earlier session may have changed. */
   private begin(): void {
     this.known.clear();
     this.board.renew();
     void this.askTime().catch(() => {});
   }
 
-  /** Once for all who want to know it now. */
+  /** One call for all that need the time now. */
   private askTime(): Promise<void> {
     this.asking ??= this.touch().finally(() => {
       this.asking = undefined;
@@ -196,7 +196,7 @@ export class ZooKeeperStore implements Store {
     }
   }
 
-  /** Of all processes that share the store, one in each interval. */
+  /** In each interval, one of the processes that share the store sweeps. */
   private async sweepInTurn(): Promise<void> {
     const { sweep } = this.places;
     const { purgeEveryMs } = this.#settings;
@@ -205,7 +205,7 @@ export class ZooKeeperStore implements Store {
     const reading = await this.connection.read(sweep);
     if (reading === undefined) return;
     const now = this.time.now();
-    // A little early, so that a timer that is not late does not miss its turn.
+    // Slightly early, so that a punctual timer does not miss its turn.
     if (now - Number(reading.data.toString()) < purgeEveryMs * 900) return;
     await this.connection.set(sweep, Buffer.from(String(now)), reading.stat.version);
     await this.sweeper.sweep();
