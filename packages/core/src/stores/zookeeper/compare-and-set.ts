@@ -11,7 +11,7 @@ import { contentsOf } from "./znode-contents.ts";
 import { ANY_VERSION, type Connection, type Step } from "./zookeeper-connection.ts";
 import { isConflict, isMissing, storeError } from "./zookeeper-errors.ts";
 
-/** A znode is recreated before its version reaches -1 by overflow, which ZooKeeper treats as a wildcard. */
+/** A znode is recreated before its version reaches one that ZooKeeper treats as a wildcard. */
 const LAST_VERSION = 2 ** 31 - 2;
 
 /** Maximum wait after a conflict, in milliseconds: none at first, then doubling each time. */
