@@ -20,7 +20,7 @@ export type { ParsedUser } from "./rules/user-input.ts";
 export type { UserInput } from "./rules/user-limits.ts";
 export type { RunningNode } from "./runtime/serve.ts";
 
-// Each part is loaded when it is used: who only reads settings does not wait for the servers and the drivers.
+// Parts are loaded on demand: reading settings does not load servers and drivers.
 
 export async function readSettings(sources: SettingSources): Promise<ReadSettings> {
   return (await import("./config/read-settings.ts")).readSettings(sources);

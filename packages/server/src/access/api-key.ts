@@ -1,7 +1,7 @@
 export const ROLES = ["check", "read", "write"] as const;
 export type Role = (typeof ROLES)[number];
 
-/** A key as it is kept: the secret itself is shown once and never stored. */
+/** A key as stored. The secret itself is shown once and never stored. */
 export interface ApiKeyRecord {
   readonly key_id: string;
   readonly name: string;

@@ -4,7 +4,7 @@ import type { Database } from "../database/database.ts";
 import { type ApiKeyRecord, ROLES, type Role } from "./api-key.ts";
 import { hashOf, keyIdIn, makeKey } from "./secret.ts";
 
-/** Who a request comes from. */
+/** The key that a request was authenticated with. */
 export interface Principal {
   /** The id of the key. */
   readonly id: string;
@@ -20,7 +20,7 @@ export interface KeyRingOptions {
   readonly adminKey?: string | undefined;
   /** Called when the keys cannot be read. The previous keys stay valid, and reading is retried. */
   readonly onError?: (error: unknown) => void;
-  /** In milliseconds. Default: the system's. */
+  /** In milliseconds. Default: the system clock. */
   readonly now?: () => number;
 }
 
@@ -32,10 +32,10 @@ const BEARER = /^bearer +/i;
 /** A revoked key must be rejected within a second. */
 const RETRY_MS = 250;
 
-/** The most headers remembered: nearly always one for each key. */
+/** Maximum number of cached headers; usually there is one per key. */
 const MOST_HEADERS = 1_000;
 
-/** A key that may be used, ready to compare. */
+/** A valid key, ready for comparison. */
 class Known {
   readonly principal: Principal;
   readonly expiresAt: number;
@@ -91,16 +91,16 @@ export class KeyRing {
     this.asked += 1;
     const mine = this.asked;
     const records = await this.store.keys.all();
-    // Two reads may end in the other order: the one that began last saw the most.
+    // Reads may finish out of order: only the one that started last counts.
     if (mine !== this.asked) return;
     this.known = new Map(records.flatMap(knownOf));
-    // The admin key does not change with them.
+    // The admin key of the settings does not change.
     this.right = new Map([...this.right].filter(([, known]) => known === this.admin));
   }
 
   /**
-   * Whose key an Authorization header has; undefined if it is none that is in force. Where `mayGuess` is false, a key
-   * that could only be the admin key of the settings is not looked at: that one may be short enough to be guessed.
+   * The valid key in an Authorization header; undefined if there is none. With `mayGuess: false`, the admin key of the
+   * settings is not compared, because it may be short enough to be guessed.
    */
   authenticate(authorization: string | undefined, mayGuess = true): Principal | undefined {
     if (authorization === undefined) return undefined;

@@ -1,18 +1,18 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { ApiKeyRecord, Role } from "./api-key.ts";
 
-/** 256 bits, of which there are 43 characters. */
+/** 256 bits, encoded in 43 characters. */
 const SECRET_BYTES = 32;
 const KEY_ID_BYTES = 8;
 
 /** A new key with its secret, which is not stored. */
 export interface NewKey {
   readonly record: ApiKeyRecord;
-  /** `hg_<key_id>_<43 url-safe characters>`: to be shown once. */
+  /** `hg_<key_id>_<43 url-safe characters>`, to be shown once. */
   readonly secret: string;
 }
 
-/** Makes a key. `expires`: null if it never does. */
+/** Creates a key. `expires`: null if it never does. */
 export function makeKey(name: string, roles: readonly Role[], expires: Date | null, now: Date = new Date()): NewKey {
   const id = randomBytes(KEY_ID_BYTES).toString("hex");
   const secret = `hg_${id}_${randomBytes(SECRET_BYTES).toString("base64url")}`;
@@ -28,7 +28,7 @@ export function makeKey(name: string, roles: readonly Role[], expires: Date | nu
   return { record, secret };
 }
 
-/** The key id in a secret; arbitrary text if the secret is not one of ours. */
+/** The key id in a secret; arbitrary text if the format is unknown. */
 export function keyIdIn(secret: string): string {
   return secret.slice(3, secret.indexOf("_", 3));
 }

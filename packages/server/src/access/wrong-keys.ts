@@ -1,15 +1,15 @@
 import { type Clock, type MemoryLimiter, rateLimiter, tokenBucket } from "headgate";
 import { addressText, parseAddress } from "headgate/http";
 
-/** Addresses that are remembered. Further ones share one quota, so flooding frees no address. */
+/** Number of addresses to track. Further ones share one quota, so that flooding does not free any address. */
 const MOST_ADDRESSES = 100_000;
-/** A client with one IPv6 address has its whole /64 prefix. */
+/** An IPv6 client controls a whole /64 prefix. */
 const IPV6_PREFIX = 64;
 
 type Transport = "rest" | "grpc";
 
 export interface WrongKeysOptions {
-  /** From one address. */
+  /** Per address. */
   readonly perMinute: number;
   readonly log?: { warn(fields: object, message: string): void } | undefined;
   readonly clock?: Clock;
@@ -23,13 +23,13 @@ export class WrongKeys {
     Record<"guesses" | "lines" | "lines-of-address", ReturnType<typeof tokenBucket>>
   >;
   private readonly log: WrongKeysOptions["log"];
-  /** Refused since the last line of the log. */
+  /** Rejected since the last log line. */
   private unlogged = 0;
 
   constructor({ perMinute, log, clock }: WrongKeysOptions) {
     const rules = {
       guesses: tokenBucket({ limit: perMinute, windowMs: 60_000 }),
-      // Enough to be noticed; an attack must not fill the disk.
+      // Enough to be noticed, without letting an attack fill the disk.
       lines: tokenBucket("10/m"),
       "lines-of-address": tokenBucket("1/m"),
     };
@@ -37,7 +37,7 @@ export class WrongKeys {
     this.log = log;
   }
 
-  /** Milliseconds until a key from this address is compared again; 0 if it is now. */
+  /** Milliseconds until a key from this address is compared again; 0 if it can be now. */
   retryAfterMs(address: string): number {
     const decision = this.limiter.peekSync("guesses", keyOf(address));
     return decision.allowed ? 0 : decision.retryAfterMs;

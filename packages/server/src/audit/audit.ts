@@ -1,4 +1,4 @@
-/** Something that is to be remembered. */
+/** An event to record in the audit log. */
 export interface AuditEvent {
   /** ISO 8601 in UTC. */
   readonly at: string;
@@ -17,7 +17,7 @@ export interface AuditEntry extends AuditEvent {
   readonly seq: number;
   readonly previous_hash: string;
   readonly hash: string;
-  /** Which field of the stored entry cannot be parsed, and why. That field then holds the stored text. */
+  /** The field of the stored entry that cannot be parsed, and why. That field then contains the stored text. */
   readonly unreadable?: string;
 }
 
@@ -30,7 +30,7 @@ export interface AuditQuery {
   readonly cursor?: string;
 }
 
-/** A place where the chain does not hold: the number of the entry, and what is wrong there. */
+/** A break in the chain: the number of the entry, and what is wrong with it. */
 export interface ChainBreak {
   readonly seq: number;
   readonly problem: string;

@@ -2,22 +2,22 @@ import { createHash } from "node:crypto";
 import type { AuditEntry, AuditEvent, ChainBreak } from "./audit.ts";
 import { purgedToIn } from "./purge-record.ts";
 
-/** A place in the chain: the entry of this number has this hash. */
+/** A position in the chain: the entry with this number has this hash. */
 export interface Link {
   readonly seq: number;
   readonly hash: string;
 }
 
-/** What stands before the first entry. */
+/** The hash before the first entry. */
 export const GENESIS = "0".repeat(64);
 
-/** The entry that an event becomes after the one before it. */
+/** The entry for an event, chained to the previous one. */
 export function chained(event: AuditEvent, previous: Link): AuditEntry {
   const entry = { ...event, seq: previous.seq + 1, previous_hash: previous.hash };
   return { ...entry, hash: hashOf(entry) };
 }
 
-/** SHA-256, in hex, of the canonical JSON of all fields of an entry but the hash itself. */
+/** SHA-256, in hex, of the canonical JSON of all fields of an entry except the hash itself. */
 function hashOf({ seq, at, actor_id, actor_name, action, subject, before, after, previous_hash }: Unhashed): string {
   const covered = { seq, at, actor_id, actor_name, action, subject, before, after, previous_hash };
   return createHash("sha256").update(canonicalJson(covered)).digest("hex");
@@ -25,7 +25,7 @@ function hashOf({ seq, at, actor_id, actor_name, action, subject, before, after,
 
 type Unhashed = Omit<AuditEntry, "hash">;
 
-/** JSON with the names of every object in order and no white space: the same text for the same value. */
+/** JSON with sorted names and without white space: equal values have equal text. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(inOrder(JSON.parse(JSON.stringify(value ?? null))));
 }
@@ -34,7 +34,7 @@ function inOrder(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inOrder);
   if (typeof value !== "object" || value === null) return value;
   const sorted = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  // By entries: an assignment to `__proto__` would be lost.
+  // By entries: assigning to `__proto__` would lose the value.
   return Object.fromEntries(sorted.map(([name, inner]) => [name, inOrder(inner)]));
 }
 
@@ -42,17 +42,17 @@ function inOrder(value: unknown): unknown {
 const MOST_BREAKS = 100;
 
 /**
- * Walks along a chain from its anchor, entry by entry. It does not stop at a break: the next entry is compared with
- * the hash that is stored in the one before it, so that every entry that was touched is found.
+ * Verifies a chain entry by entry, starting from its anchor. It does not stop at a break: the next entry is compared
+ * with the hash stored in the one before it, so that every modified entry is found.
  *
- * `expected` is a head that was noted earlier, outside the database.
+ * `expected` is a head that was recorded earlier, outside the database.
  */
 export class ChainWalk {
-  /** The first breaks, in the order in which they were found. */
+  /** The first breaks, in order. */
   readonly breaks: ChainBreak[] = [];
-  /** All breaks. */
+  /** Number of all breaks. */
   breakCount = 0;
-  /** Entries that are as they were written. */
+  /** Number of unmodified entries. */
   entries = 0;
   private readonly anchor: Link;
   private readonly expected: Link | undefined;
@@ -65,7 +65,7 @@ export class ChainWalk {
     this.expected = expected;
   }
 
-  /** The number of the last entry of the chain so far. */
+  /** Number of the last entry verified so far. */
   get seq(): number {
     return this.last.seq;
   }
@@ -91,7 +91,10 @@ export class ChainWalk {
     this.last = entry;
   }
 
-  /** Call it at the end of what is stored: the chain must reach its head, begin where it was purged, and hold `expected`. */
+  /**
+   * Called after the last stored entry: the chain must reach its head, start where it was purged, and contain
+   * `expected`.
+   */
   end(head: Link): void {
     if (this.last.seq < head.seq) {
       this.break(this.last.seq + 1, `${numbered(this.last.seq + 1, head.seq)} missing at the end of the chain`);
@@ -102,7 +105,7 @@ export class ChainWalk {
     this.checkExpected(head);
   }
 
-  /** What a purge removes is recorded in the chain; a beginning that was removed in another way is not. */
+  /** Entries removed by a purge are recorded in the chain; entries removed in another way are not. */
   private checkBeginning(): void {
     const { anchor, purgedTo } = this;
     if (anchor.seq > purgedTo.seq) {

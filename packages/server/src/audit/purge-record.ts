@@ -1,13 +1,13 @@
 import type { AuditEntry, AuditEvent } from "./audit.ts";
 import type { Link } from "./chain.ts";
 
-/** Entries of the audit log about itself have this subject. */
+/** Subject of entries about the audit log itself. */
 export const AUDIT_SUBJECT = "audit";
 export const PURGE_ACTION = "audit.purge";
 
 /**
- * The chain's own record of its beginning: a purge removed all entries up to this one. Without it, entries removed by
- * hand would look as if they had been purged.
+ * Records in the chain that a purge removed all entries up to this one. Without this record, entries removed manually
+ * would look as if they had been purged.
  */
 export function purgeEvent(at: number, purgedTo: Link, olderThan: number | null): AuditEvent {
   const { seq, hash } = purgedTo;

@@ -9,7 +9,7 @@ export function isLoopback(host: string): boolean {
   return host === "localhost";
 }
 
-/** Refuses to expose API keys in the clear on a network, unless the operator has confirmed it. */
+/** Refuses to expose API keys in plain text on a network, unless the operator has confirmed it. */
 export function refuseExposure({ http, grpc, tls, insecure }: Settings): void {
   if (tls !== undefined || insecure) return;
   const addresses: [string, Address | undefined][] = [

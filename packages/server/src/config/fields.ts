@@ -32,7 +32,7 @@ export interface SettingShape {
   /** The placeholder after the flag in its help: empty for a switch, undefined if there is no flag. */
   readonly takes: string | undefined;
   readonly about: string;
-  /** All possible values, if there are few. */
+  /** The allowed values, if there are only a few. */
   readonly values?: readonly string[];
 }
 
@@ -49,7 +49,7 @@ function field<T>(name: string, details: Omit<Field<T>, "name" | "show"> & Parti
 
 type Optional = string | undefined;
 
-/** Every setting. The help, the environment, the file and `headgate config` are derived from it. */
+/** All settings. The help, the environment, the file and `headgate config` are derived from them. */
 export const fields = {
   http: field<Address>("http", {
     takes: "<host:port>",
@@ -163,7 +163,7 @@ export const fields = {
   storeTimeoutMs: field("store_timeout", {
     takes: "<time>",
     about: "how long a check waits for Redis or ZooKeeper before on_error applies, as in 250ms",
-    // Ten times what a busy Redis takes. ZooKeeper has each change on the disks of most of its servers before it answers.
+    // Ten times the latency of a busy Redis. ZooKeeper syncs each change to the disks of a majority before it answers.
     initial: 250,
     parse: milliseconds,
     show: (value) => `${value}ms`,

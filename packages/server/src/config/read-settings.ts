@@ -5,7 +5,7 @@ import { allSettings, type Field, fields, flagOf, type SettingShape, variableOf 
 import type { Settings, TlsFiles } from "./settings.ts";
 import { suggestion } from "./suggestion.ts";
 
-/** Where settings come from. Flags take precedence over the environment, and that over the file. */
+/** Where settings come from. Flags take precedence over the environment, which takes precedence over the file. */
 export interface SettingSources {
   /** By flag, without the dashes; `config` names the file. */
   readonly flags: Readonly<Record<string, string | true | undefined>>;
@@ -28,7 +28,7 @@ export interface ShownSetting {
 const CONFIG = "config";
 const CONFIG_VARIABLE = "HEADGATE_CONFIG";
 
-/** Fails with a HeadgateError that names the flag, the variable or the line of the file. */
+/** Throws a HeadgateError that names the flag, the variable or the line of the file. */
 export function readSettings(sources: SettingSources): ReadSettings {
   const reading = new Reading(sources);
   const settings: Settings = {
@@ -127,9 +127,9 @@ function required(found: Found): Found {
   return found;
 }
 
-/** Kubernetes sets these variables for a service that is called headgate. */
+/** Kubernetes sets these variables for a service named headgate. */
 const KUBERNETES = /^HEADGATE_(SERVICE_(HOST|PORT)(_.+)?|PORT(_\d+_(TCP|UDP|SCTP)(_.+)?)?)$/;
-/** Variables of other commands and of the project's own tests. */
+/** Variables of other commands and of the project's tests. */
 const OF_OTHERS = ["HEADGATE_KEY", "HEADGATE_RUNS"];
 
 function refuseUnknownVariables(env: SettingSources["env"]): void {

@@ -2,7 +2,7 @@ const HIDDEN = "***";
 
 /** A URL without its password and query, which may contain secrets. */
 export function redactUrl(text: string): string {
-  // Not only by URL, since text that cannot be parsed may still contain a password.
+  // Not with the URL parser alone, because text that cannot be parsed may still contain a password.
   return text
     .replace(/^([^:/?#]+:\/\/)([^/?#]*)@/, (_all, scheme: string, user: string) => `${scheme}${withoutPassword(user)}@`)
     .replace(/([?&](?:password|pass|auth|token|sslpassword)=)[^&#]*/gi, `$1${HIDDEN}`);

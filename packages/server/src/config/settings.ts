@@ -1,18 +1,18 @@
 import type { Rate } from "headgate";
 
-/** How a node is set up: what flags, environment and file say together. */
+/** The settings of a node, combined from flags, environment and file. */
 export interface Settings {
-  /** Where REST listens. */
+  /** Address of the REST API. */
   readonly http: Address;
-  /** Where gRPC listens; undefined: nowhere. */
+  /** Address of the gRPC API; undefined if it is off. */
   readonly grpc: Address | undefined;
-  /** Client connections of gRPC at the same time. */
+  /** Maximum number of gRPC connections. */
   readonly grpcMaxConnections: number;
-  /** Calls at the same time on one of them. */
+  /** Maximum number of concurrent calls per gRPC connection. */
   readonly grpcMaxStreams: number;
   /** How long a gRPC message may take to arrive. */
   readonly grpcMessageTimeoutMs: number;
-  /** The folder of the embedded database. */
+  /** Folder of the embedded database. */
   readonly data: string;
   readonly redis: string | undefined;
   readonly postgres: string | undefined;
@@ -22,28 +22,28 @@ export interface Settings {
   /** The first admin key, instead of a generated one. */
   readonly adminKey: string | undefined;
   readonly tls: TlsFiles | undefined;
-  /** Wrong API keys a minute from one address before they are not looked at. */
+  /** Wrong API keys per minute from one address before further ones are rejected without a comparison. */
   readonly wrongKeysPerMinute: number;
-  /** Listen in the clear on an address that others can reach. */
+  /** Allow plain text on addresses that other machines can reach. */
   readonly insecure: boolean;
   readonly logLevel: string;
   /** `auto` is text on a terminal, JSON otherwise. */
   readonly logFormat: LogFormat;
   /** undefined: standard error. */
   readonly logFile: string | undefined;
-  /** How far a client's clock may be off before the answer says so. */
+  /** Maximum deviation of a client's clock before the response reports it. */
   readonly skewBoundMs: number;
-  /** The node's own limits: how often each API key may read and change the configuration, and all checks of the node. */
+  /** The service limits: configuration reads and writes per API key, and all checks of the node. */
   readonly configReadsLimit: Rate;
   readonly configWritesLimit: Rate;
   readonly checksLimit: Rate;
-  /** How often the audit log says of a key of a rule that it is throttled: at most once in this time. 0: each time. */
+  /** Minimum interval between audit entries for the same throttled key of a rule. 0: no minimum. */
   readonly auditThrottledEveryMs: number | "off";
-  /** How long entries of the audit log are kept. */
+  /** How long audit entries are kept. */
   readonly auditRetentionMs: number;
-  /** How many nodes share the limits: for `on_error: local` and leases. */
+  /** Number of nodes that share the limits, for `on_error: local` and leases. */
   readonly nodes: number;
-  /** How long a check waits for Redis or ZooKeeper before `on_error` answers. */
+  /** How long a check waits for Redis or ZooKeeper before `on_error` applies. */
   readonly storeTimeoutMs: number;
 }
 
@@ -57,6 +57,6 @@ export interface Address {
 export interface TlsFiles {
   readonly cert: string;
   readonly key: string;
-  /** Clients must show a certificate of this authority. */
+  /** Clients must present a certificate of this authority. */
   readonly clientCa: string | undefined;
 }

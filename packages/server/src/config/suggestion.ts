@@ -13,7 +13,7 @@ export function suggestion(name: string, known: Iterable<string>): string {
   return nearest === "" ? "" : ` (did you mean ${nearest}?)`;
 }
 
-/** The number of letters to add, remove, change or swap with the next. */
+/** Number of letters to insert, delete, replace or swap with the next. */
 function editsBetween(a: string, b: string): number {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);

@@ -12,7 +12,7 @@ export const LOG_FORMATS = ["auto", "json", "text"] as const;
 
 const LOOPBACK = "127.0.0.1";
 
-/** `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`; a port alone is on this machine only. */
+/** `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`; a port alone means loopback. */
 export function address(text: string, at: string): Address {
   const parts = /^(?:\[([^\]]+)\]:|([^:\s]+):|)(\d{1,5})$/.exec(text);
   const port = Number(parts?.[3]);
@@ -89,17 +89,17 @@ export function count(text: string, at: string): number {
   return value;
 }
 
-/** Seconds, as milliseconds. */
+/** Parses seconds to milliseconds. */
 export function seconds(text: string, at: string): number {
   const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : 0;
   if (value <= 0 || value > 1e9) throw refusal(at, "must be a number of seconds greater than 0", text);
   return value * 1000;
 }
 
-/** A connection that is silent for longer is closed in any case. */
+/** Longer timeouts have no effect, because a silent connection is closed anyway. */
 const LONGEST_CALL_MS = 1_000;
 
-/** `250ms`, `0.25s`, or `250`, which is milliseconds. */
+/** `250ms`, `0.25s`, or `250`, which means milliseconds. */
 export function milliseconds(text: string, at: string): number {
   const parts = /^(\d+(?:\.\d+)?)(ms|s)?$/.exec(text);
   const value = parts === null ? 0 : Number(parts[1]) * (parts[2] === "s" ? 1000 : 1);
@@ -135,7 +135,7 @@ export function durationOrOff(least: string, most: string): Parse<number | "off"
   return (text, at) => (text === "off" ? text : parse(text, at));
 }
 
-/** In the largest unit that divides it. */
+/** Uses the largest unit that divides the duration. */
 export function durationText(ms: number | "off"): string {
   if (ms === "off") return ms;
   const [unit, length] = Object.entries(UNITS_MS).find(([, length]) => ms % length === 0 && ms > 0) ?? [

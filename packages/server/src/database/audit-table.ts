@@ -8,13 +8,13 @@ import { auditable } from "./storable-text.ts";
 import type { AuditRow, Tables } from "./tables.ts";
 import { millisecondsOf } from "./time.ts";
 
-/** How many entries are looked at before others get their turn. */
+/** Number of entries to process before yielding to other work. */
 const STRIDE = 500;
 
-/** The same for a query that returns few of the entries that it examines. */
+/** The same for a query that returns few of the entries it examines. */
 const WINDOW = 5_000;
 
-/** The sum keeps the planner from the index on `at`, by which it would read all entries of a time, then sort them. */
+/** The sum keeps the planner from using the index on `at`, with which it would read and sort all matching entries. */
 const AT = sql<number>`at + 0`;
 
 export class SqlAudit implements AuditTable {
@@ -35,8 +35,9 @@ export class SqlAudit implements AuditTable {
     const after = from === undefined ? undefined : millisecondsOf("from", from);
     const until = to === undefined ? undefined : millisecondsOf("to", to);
     const filters = [subject, action].filter((filter) => filter !== undefined).length;
-    // One filter by subject or action is answered by an index in the order of `seq`. Times are not in that order, as
-    // clocks may be set back, so every entry that could match has to be examined.
+    // A single filter by subject or action uses an index in the order of `seq`. Times are not in that order, because
+    // clocks
+    // may be set back, so every entry that could match has to be examined.
     const isIndexed = filters <= 1 && after === undefined && until === undefined;
     return this.ledger.read(async (db) => {
       const rows: AuditRow[] = [];
@@ -83,7 +84,7 @@ export class SqlAudit implements AuditTable {
         db
           .selectFrom("headgate_audit")
           .selectAll()
-          // From the first row on: one that stands before the anchor does not belong there.
+          // From the first row on: a row before the anchor does not belong there.
           .where("seq", ">", last)
           .where("seq", "<=", head.seq)
           .orderBy("seq")
@@ -115,7 +116,7 @@ function entriesOf(db: Kysely<Tables>, { subject, action, before }: Candidates) 
   return query;
 }
 
-/** The `seq` at which the newest `WINDOW` candidates begin; undefined if there are fewer. Gaps do not count. */
+/** The `seq` at which the newest `WINDOW` candidates start; undefined if there are fewer. Gaps do not count. */
 async function windowStart(db: Kysely<Tables>, candidates: Candidates): Promise<number | undefined> {
   const row = await entriesOf(db, candidates)
     .select("seq")
@@ -142,7 +143,7 @@ async function chainOf(db: Kysely<Tables>): Promise<Chain> {
   };
 }
 
-/** The entries alone still say something: those that are left are compared with each other. */
+/** Without the row of the chain, the remaining entries can still be compared with each other. */
 async function chainWithoutItsRow(db: Kysely<Tables>): Promise<Chain> {
   const last = await db
     .selectFrom("headgate_audit")
@@ -155,7 +156,7 @@ async function chainWithoutItsRow(db: Kysely<Tables>): Promise<Chain> {
   return { anchor: genesis, head: last ?? genesis, broken: [{ seq: 0, problem }] };
 }
 
-/** The first entry after the head, in one statement, since the head moves. */
+/** The first entry after the head, in one statement, because the head moves. */
 async function beyondHead(db: Kysely<Tables>): Promise<ChainBreak | undefined> {
   const row = await db
     .selectFrom("headgate_audit")
@@ -167,7 +168,7 @@ async function beyondHead(db: Kysely<Tables>): Promise<ChainBreak | undefined> {
   return row && { seq: row.seq, problem: "the entry was added after the end of the chain" };
 }
 
-/** Rows edited by hand may not contain valid times or JSON. */
+/** Rows edited manually may not contain valid times or JSON. */
 function entryOf({ at, before, after, ...row }: AuditRow): AuditEntry {
   const time = parsed("at", at, () => new Date(at).toISOString());
   const fields = [

@@ -9,18 +9,18 @@ import type { Engine } from "./sql-dialect.ts";
 import { auditable } from "./storable-text.ts";
 import type { AuditRow, Tables } from "./tables.ts";
 
-/** How many rows one statement is for. It takes a few milliseconds, in which this thread does nothing else. */
+/** Rows per statement. It takes a few milliseconds, during which the thread is blocked. */
 const ITEMS_AT_ONCE = 100;
 
 /**
- * The way to the tables. Whatever is changed goes through `write`: one transaction with what the audit log says of it
- * and what the other nodes are told of it. All errors come out as DatabaseErrors.
+ * Access to the tables. Every change goes through `write`: one transaction with its audit entries and its notification
+ * to other nodes. All errors are thrown as DatabaseErrors.
  */
 export class Ledger {
   readonly feed: ChangeFeed;
   private readonly engine: Engine;
   private readonly underway = new Set<Promise<unknown>>();
-  /** What is to be written waits for it. */
+  /** Writes wait for a long change. */
   private longChange: Promise<unknown> = Promise.resolve();
   private closed = false;
 
@@ -37,12 +37,14 @@ export class Ledger {
     return this.guarded(() => this.readNow(question));
   }
 
-  /** Asks any number of questions about one moment. */
+  /** Runs any number of queries on one snapshot. */
   snapshot<Result>(questions: (db: Kysely<Tables>) => Promise<Result>): Promise<Result> {
     return this.guarded(() => this.engine.snapshot(questions));
   }
 
-  /** One transaction after the other, in all processes. When it answers, it is on the disk, and told here. */
+  /**
+   * Runs transactions one after the other across all processes. Resolves when the change is on disk and in force here.
+   */
   write<Result>(change: Writing<Result>): Promise<Result> {
     const before = this.longChange;
     return this.guarded(async () => {
@@ -72,7 +74,7 @@ export class Ledger {
     return running;
   }
 
-  /** A transaction that others need not wait for, and that leaves no trace but its rows. */
+  /** A transaction that does not block others and is not recorded in the audit log. */
   tally<Result>(work: (db: Transaction<Tables>) => Promise<Result>): Promise<Result> {
     const before = this.longChange;
     return this.guarded(async () => {
@@ -85,7 +87,7 @@ export class Ledger {
     return this.guarded(() => this.engine.ping());
   }
 
-  /** Lets what is under way come to its end. */
+  /** Waits for what is in progress. */
   async close(): Promise<void> {
     if (this.closed) return;
     this.closed = true;
@@ -149,9 +151,9 @@ export class Ledger {
 
 type Writing<Result> = (db: Transaction<Tables>, entry: Entry) => Promise<Result>;
 
-/** What a transaction leaves behind besides its rows. */
+/** What a transaction adds besides its rows. */
 export class Entry {
-  /** When all of it happens. */
+  /** The time of the whole transaction. */
   readonly at = Date.now();
   readonly events: AuditEvent[] = [];
   private readonly told = new Map<string, Change>();
@@ -161,7 +163,7 @@ export class Entry {
     this.events.push({ at, actor_id: actor.id, actor_name: actor.name, action, subject, before, after });
   }
 
-  /** Once is enough, however many rows it is about. */
+  /** Announces a change once, however many rows it affects. */
   tell(change: Change): void {
     this.told.set(JSON.stringify(change), change);
   }
@@ -171,7 +173,7 @@ export class Entry {
   }
 }
 
-/** Adds events to the end of the chain. */
+/** Appends events to the chain. */
 export async function appendToChain(db: Kysely<Tables>, events: readonly AuditEvent[]): Promise<void> {
   const chain = await db.selectFrom("headgate_audit_chain").selectAll().executeTakeFirstOrThrow();
   let head: Link = { seq: chain.head_seq, hash: chain.head_hash };
@@ -187,7 +189,7 @@ export async function appendToChain(db: Kysely<Tables>, events: readonly AuditEv
   await db.updateTable("headgate_audit_chain").set({ head_seq: head.seq, head_hash: head.hash }).execute();
 }
 
-/** The event as it will be read: what the hash covers must be what is there. */
+/** The event as it will be read back: the hash must cover what is stored. */
 function asKept(event: AuditEvent): AuditEvent {
   return {
     at: new Date(event.at).toISOString(),

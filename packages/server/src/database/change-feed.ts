@@ -7,8 +7,8 @@ import type { ChangeRow, Tables } from "./tables.ts";
 const MOST = 1_000;
 
 /**
- * Tells this process what was changed, by itself and by others, from the numbered changes that every transaction
- * leaves behind: in their order, and each once.
+ * Notifies this process of changes by itself and other nodes, from the numbered changes that every transaction records:
+ * in order, and each once.
  */
 export class ChangeFeed {
   private readonly engine: Engine;
@@ -44,9 +44,11 @@ export class ChangeFeed {
     return () => this.listeners.delete(own);
   }
 
-  /** Resolves when all changes committed before the call were delivered. Never fails: what cannot be read now is read later. */
+  /**
+   * Resolves when all changes committed before the call were delivered. Never fails; unreadable changes are read later.
+   */
   catchUp(): Promise<void> {
-    // A reading that has begun may have begun too early; one that has not serves all who came since.
+    // A read in progress may have started too early; one that has not started serves all callers since.
     this.next ??= this.reading.then(() => {
       this.next = undefined;
       this.reading = this.read();
@@ -65,8 +67,8 @@ export class ChangeFeed {
     try {
       for (const change of await this.changes()) this.tell(change);
     } catch {
-      // Callers of the database notice on their own that it is down. When it is back, it may be another one (a
-      // backup, a replica that lagged), whose revisions say nothing about what was delivered here.
+      // Users of the database notice on their own that it is down. When it is back, it may be another one (a backup, a
+      // replica that lagged), whose revisions say nothing about what was delivered here.
       this.revision = undefined;
     }
   }
@@ -84,7 +86,7 @@ export class ChangeFeed {
       .orderBy("revision")
       .limit(MOST + 1)
       .execute();
-    // The last one told is still there, unless it was purged or never was in this database.
+    // The last change delivered still exists, unless it was purged or is not from this database.
     if (rows[0]?.revision !== this.revision || rows.length > MOST) {
       this.revision = await newestRevision(db);
       return [{ kind: "all" }];

@@ -1,17 +1,17 @@
 import { HeadgateError } from "headgate";
 import { canBeId } from "./storable-text.ts";
 
-/** Where a page ended, as the caller gets it: nothing that he should read, and safe in a URL. */
+/** The end of a page as an opaque, URL-safe cursor. */
 export function cursorAt(place: string | number): string {
   return encoded(place);
 }
 
-/** The same of a list that is ordered by a number, then by a text. */
+/** The same for a list ordered by a number, then by text. */
 export function cursorAtPair(first: number, second: string): string {
   return encoded([first, second]);
 }
 
-/** The place of a cursor, if it is of the kind that the caller's list is ordered by. */
+/** The position in a cursor, if it is of the kind that the list is ordered by. */
 export function placeOf(cursor: string, kind: "string"): string;
 export function placeOf(cursor: string, kind: "number"): number;
 export function placeOf(cursor: string, kind: "string" | "number"): unknown {
@@ -35,7 +35,7 @@ function encoded(place: unknown): string {
   return Buffer.from(JSON.stringify(place)).toString("base64url");
 }
 
-/** Undefined if it is no cursor of ours. */
+/** Undefined if it is not a valid cursor. */
 function decoded(cursor: string): unknown {
   try {
     const place: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString());

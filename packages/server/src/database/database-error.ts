@@ -14,8 +14,8 @@ export const databaseErrorCodes = {
 export type DatabaseErrorCode = keyof typeof databaseErrorCodes;
 
 /**
- * A failure of the database, not a mistake of the caller. What was asked for was not done, with one exception: when the
- * connection broke between a commit and its answer (HG_DATABASE_UNREACHABLE), the outcome is unknown.
+ * A failure of the database, not a mistake of the caller. Nothing was changed, with one exception: if the connection
+ * broke between a commit and its acknowledgement (HG_DATABASE_UNREACHABLE), the outcome is unknown.
  */
 export class DatabaseError extends Error {
   override readonly name: string = "DatabaseError";

@@ -7,9 +7,8 @@ import type { CustomLimit, Override, Standing, UserInput } from "../rules/user-l
 import type { Retention } from "./retention.ts";
 
 /**
- * What the service keeps: rules, users, keys, the audit chain, rollups. SQLite and PostgreSQL are the same to
- * all who use it. A change and its audit entry are one transaction: there is never one without the other.
- * Fails with a DatabaseError (code, message), never with the driver's own.
+ * What the service stores: rules, users, keys, the audit chain and rollups, in SQLite or PostgreSQL. A change and its
+ * audit entry are one transaction. Throws DatabaseErrors, never those of the driver.
  */
 export interface Database {
   readonly rules: RuleTable;
@@ -19,11 +18,14 @@ export interface Database {
   readonly rollups: RollupTable;
   readonly answered: AnsweredTable;
   readonly denied: DeniedTable;
-  /** Told of every change, made here or by another node, within a second. Returns how to stop listening. */
+  /**
+   * Calls the listener for every change, made here or by another node, within a second. Returns a function that
+   * unsubscribes.
+   */
   onChange(listener: (change: Change) => void): () => void;
-  /** Answers if the database can be read. */
+  /** Resolves if the database can be read. */
   ping(): Promise<void>;
-  /** Removes what has outlived its retention; returns how much of each. */
+  /** Removes what has exceeded its retention. Returns the number of removed rows by kind. */
   purge(now: Date, retentionMs?: Partial<Retention>): Promise<Record<string, number>>;
   close(): Promise<void>;
 }
@@ -35,7 +37,7 @@ export type Change =
   | { readonly kind: "keys" }
   | { readonly kind: "all" };
 
-/** Who changes something, as the audit log names him. */
+/** The author of a change, as recorded in the audit log. */
 export interface Actor {
   /** The id of the API key, or `file`, or `system`. */
   readonly id: string;
@@ -43,9 +45,9 @@ export interface Actor {
 }
 
 export interface Page {
-  /** At most so many. */
+  /** Maximum number of items. */
   readonly limit: number;
-  /** Where the last page ended, as it said. */
+  /** The `next` of the previous page. */
   readonly cursor?: string;
 }
 
@@ -56,17 +58,17 @@ export interface Paged<Item> {
 }
 
 export interface RuleTable {
-  /** All of them, for the catalogue. */
+  /** All rules, for the catalogue. */
   all(): Promise<readonly RateLimitRule[]>;
   list(page: Page): Promise<Paged<RateLimitRule>>;
   get(id: string): Promise<RateLimitRule | undefined>;
-  /** "exists" if the id, or another member of the same family with the same tier, is there already. */
+  /** "exists" if the id is in use, or another rule of the same family has the same tier. */
   create(input: RuleInput, actor: Actor): Promise<RateLimitRule | Conflict>;
-  /** `version`: only if it still has it; absent: whatever it has. */
+  /** `version`: update only if the rule still has it. */
   update(input: RuleInput, actor: Actor, version?: number): Promise<RateLimitRule | Conflict>;
-  /** With it goes what users have of their own under it: custom limits, and overrides of this rule. */
+  /** Also removes custom limits and overrides of users for this rule. */
   remove(id: string, actor: Actor, version?: number): Promise<RateLimitRule | Conflict>;
-  /** Makes the rules be exactly these, in one transaction; those that are the same keep their version. Others are removed. */
+  /** Makes these the only rules, in one transaction. Rules that do not change keep their version. */
   replace(inputs: readonly RuleInput[], actor: Actor): Promise<Replaced>;
 }
 
@@ -77,7 +79,7 @@ export interface Replaced {
   readonly unchanged: number;
 }
 
-/** Why a write was not done. `current` is the version that is there. */
+/** Why a write was not done. `current` is the stored version. */
 export interface Conflict {
   readonly conflict: "exists" | "missing" | "changed";
   readonly current?: number;
@@ -87,7 +89,7 @@ export interface UserQuery extends Page {
   readonly tier?: string;
 }
 
-/** How many users an import has changed. */
+/** Number of users changed by an import. */
 export interface Imported {
   readonly created: number;
   readonly updated: number;
@@ -99,9 +101,9 @@ export interface UserTable {
   get(id: string): Promise<Standing>;
   /** The ids of all users with stored data; undefined if there are more than `most`. */
   ids(most: number): Promise<readonly string[] | undefined>;
-  /** By page, in the order of their ids; those of one tier if it is given. */
+  /** Pages of users in the order of their ids, optionally only those of one tier. */
   list(query: UserQuery): Promise<Paged<Standing>>;
-  /** Stores what is given of users, in one transaction and in this order. */
+  /** Stores the given properties of users, in order and in one transaction. */
   import(users: readonly UserInput[], actor: Actor): Promise<Imported>;
   setTier(id: string, tier: string | null, actor: Actor, version?: number): Promise<Standing | Conflict>;
   setCustomLimits(
@@ -110,7 +112,7 @@ export interface UserTable {
     actor: Actor,
     version?: number,
   ): Promise<Standing | Conflict>;
-  /** Fails with a HeadgateError if the user has 1,000 of them in force. */
+  /** Throws a HeadgateError if the user has 1,000 overrides in force. */
   addOverride(override: Omit<Override, "override_id" | "created_at" | "created_by">, actor: Actor): Promise<Override>;
   removeOverride(userId: string, overrideId: string, actor: Actor): Promise<Override | Conflict>;
 }
@@ -122,57 +124,58 @@ export interface KeyTable {
 }
 
 export interface AuditTable {
-  /** For what is not a change of configuration: resets, transitions to throttled. */
+  /** For events that are not changes of the configuration: resets, transitions to throttled. */
   append(events: readonly AuditEvent[]): Promise<void>;
-  /** The newest first. */
+  /** Newest first. */
   query(query: AuditQuery): Promise<Paged<AuditEntry>>;
-  /** Walks along the whole chain. `expected` is a head that was noted earlier: it must still be part of the chain. */
+  /** Verifies the whole chain. `expected` is a head that was recorded earlier and must still be part of the chain. */
   verify(expected?: Link): Promise<Verified>;
 }
 
 export interface Verified {
-  /** How many entries are as they were written. */
+  /** Number of unmodified entries. */
   readonly entries: number;
   /** The last entry that was purged; seq 0 if none was. */
   readonly begins_after: Link;
-  /** The last entry. Note it outside the database: it shows later whether the chain was rewritten. */
+  /** The last entry. Recorded outside the database, it shows later whether the chain was rewritten. */
   readonly head: Link;
-  /** Absent if the chain is whole. Not empty, and not more than about a hundred. */
+  /** Absent if the chain is intact. Otherwise the first breaks, about a hundred at most. */
   readonly broken?: readonly ChainBreak[];
-  /** How many further breaks are not in `broken`. */
+  /** Number of further breaks. */
   readonly unlisted?: number;
 }
 
 export interface RollupTable {
-  /** Adds to what is there: nodes write their own counts into the same minute. */
+  /** Adds to existing figures: all nodes add their counts to the same minute. */
   add(rollups: readonly Rollup[]): Promise<void>;
-  /** By start and rule. */
+  /** Ordered by start and rule. */
   query(query: RollupQuery): Promise<Paged<Rollup>>;
 }
 
-/** What each node reports about the keys that it denies most, an hour in each report. */
+/** Hourly reports of each node about the keys it denied most. */
 export interface DeniedTable {
-  /** Replaces what this node has reported about the hour that began at `start` (in milliseconds). */
+  /** Replaces this node's report about the hour that started at `start` (in milliseconds). */
   put(nodeId: string, start: number, text: string): Promise<void>;
-  /** The reports of all nodes about hours that began then or later. */
+  /** The reports of all nodes about hours that started at or after `start`. */
   since(start: number): Promise<readonly { readonly nodeId: string; readonly text: string }[]>;
 }
 
-/** Answers of admin writes by idempotency key, for five minutes. */
+/** Responses to admin writes by idempotency key, for five minutes. */
 export interface AnsweredTable {
   /**
-   * Claims a key for a request: undefined if it is claimed now, and to be answered by `finish`;
-   * else what is known of the request that holds it.
+   * Claims an idempotency key for a request. Returns undefined if the caller now has it and must call `finish`;
+   * otherwise
+   * what is known about the request that has it.
    */
   claim(key: string, fingerprint: string, now: Date): Promise<Answered | undefined>;
   finish(key: string, status: number, body: string, headers: Readonly<Record<string, string>>): Promise<void>;
-  /** Gives the key up: the request failed before it changed anything. */
+  /** Gives up the key, because the request failed before it changed anything. */
   release(key: string): Promise<void>;
 }
 
 export interface Answered {
   readonly fingerprint: string;
-  /** undefined: still under way. */
+  /** Undefined while the request is in progress. */
   readonly response?: {
     readonly status: number;
     readonly body: string;

@@ -29,7 +29,7 @@ export class SqlAnswered implements AnsweredTable {
       const holder = await this.ledger.read((db) =>
         db.selectFrom("headgate_answered").selectAll().where("key", "=", key).executeTakeFirst(),
       );
-      // None: it was given up in between.
+      // It was released meanwhile.
       if (holder === undefined) continue;
       if (holder.response === null) return { fingerprint: holder.fingerprint };
       return { fingerprint: holder.fingerprint, response: JSON.parse(holder.response) };

@@ -7,7 +7,7 @@ import type { Tables } from "./tables.ts";
 
 type Stored = Omit<Standing, "overrides">;
 
-/** Stores what is given of users, in the order in which it is given; those that are the same already stay untouched. */
+/** Stores the given properties of users, in order. Users that do not change are left alone. */
 export async function importUsers(
   db: Transaction<Tables>,
   entry: Entry,

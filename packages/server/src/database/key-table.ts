@@ -33,7 +33,7 @@ export class SqlKeys implements KeyTable {
       const row = await db.selectFrom("headgate_keys").selectAll().where("key_id", "=", id).executeTakeFirst();
       if (row === undefined) return { conflict: "missing" };
       const before = recordOf(row);
-      // Once is enough, and says when it was.
+      // The first revocation counts.
       if (before.revoked_at !== null) return before;
       const after = { ...before, revoked_at: new Date(entry.at).toISOString() };
       await db.updateTable("headgate_keys").set({ revoked_at: entry.at }).where("key_id", "=", id).execute();
@@ -44,7 +44,7 @@ export class SqlKeys implements KeyTable {
   }
 }
 
-/** More people read the audit log than may know what a secret is compared with. */
+/** The audit log has more readers than may see the hashes of secrets. */
 function withoutHash({ hash: _, ...rest }: ApiKeyRecord): object {
   return rest;
 }

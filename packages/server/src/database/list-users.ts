@@ -6,18 +6,18 @@ import type { Paged, UserQuery } from "./database.ts";
 import type { Tables } from "./tables.ts";
 import { overrideOf } from "./user-table.ts";
 
-/** In between, others get their turn. */
+/** Users to read before yielding to other work. */
 const USERS_AT_ONCE = 100;
-/** A page of users with very many limits ends early, so that writing it does not take long. */
+/** A page of users with many limits ends early, so that serializing it does not take long. */
 const LONGEST_PAGE = 1024 * 1024;
 
-/** Users in the order of their ids. A page may be shorter than its limit and have a next one all the same. */
+/** Users in the order of their ids. A page may be shorter than its limit even if another one follows. */
 export async function listUsers(ledger: Ledger, { limit, cursor, tier }: UserQuery): Promise<Paged<Standing>> {
   const users: Standing[] = [];
   let last = cursor === undefined ? undefined : placeOf(cursor, "string");
   let length = 0;
   for (;;) {
-    // One more than is wanted: it says whether there is a next page.
+    // One more than requested shows whether there is a next page.
     const count = Math.min(USERS_AT_ONCE, limit - users.length);
     const { some, hasMore, size } = await ledger.read((db) => usersAfter(db, last, tier, count));
     users.push(...some);

@@ -8,8 +8,8 @@ import type { Tables } from "./tables.ts";
 const MIGRATION_TABLE = "headgate_migrations";
 
 /**
- * Brings the tables up to date. Any number of nodes may start at once: the first one does the work in one transaction
- * that keeps the others out, and they find it done. `id` is the type of text that is ordered by its bytes.
+ * Brings the tables up to date. Any number of nodes may start at once: the first one migrates in one transaction while
+ * the others wait. `id` is the type of text that is ordered by its bytes.
  */
 export async function migrate(db: Kysely<Tables>, id: RawBuilder<unknown>): Promise<void> {
   const migrations = migrationsWith(id);
@@ -23,7 +23,7 @@ export async function migrate(db: Kysely<Tables>, id: RawBuilder<unknown>): Prom
   });
   const { error } = await migrator.migrateToLatest();
   if (error === undefined) return;
-  // A newer node was quicker.
+  // A newer node may have migrated first.
   await refuseNewerTables(db, migrations);
   throw error;
 }
@@ -40,7 +40,7 @@ async function refuseNewerTables(db: Kysely<Tables>, known: Readonly<Record<stri
   );
 }
 
-/** By name, in the order of their names. One that has been released is never edited: what is to change is a new one. */
+/** Migrations in the order of their names. A released migration is never edited; changes are new migrations. */
 export function migrationsWith(id: RawBuilder<unknown>): Record<string, Migration> {
   return {
     "0001_first": {
@@ -161,7 +161,7 @@ export function migrationsWith(id: RawBuilder<unknown>): Record<string, Migratio
       },
     },
 
-    // What was purged before purges were recorded in the chain is recorded once.
+    // Records, once, purges made before purges were recorded in the chain.
     "0002_audit_purge_recorded": {
       async up(db: Kysely<Tables>) {
         const { anchor_seq, anchor_hash } = await db
@@ -200,7 +200,7 @@ export function migrationsWith(id: RawBuilder<unknown>): Record<string, Migratio
 
     "0006_rule_fields": {
       async up(db: Kysely<Tables>) {
-        // One by one: SQLite adds no more than one column at a time.
+        // Separately, because SQLite adds one column per statement.
         await db.schema.alterTable("headgate_rules").addColumn("anchor", "text").execute();
         await db.schema.alterTable("headgate_rules").addColumn("bucket_width", "double precision").execute();
         await db.schema.alterTable("headgate_rules").addColumn("exact", "integer").execute();

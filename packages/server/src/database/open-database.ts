@@ -14,15 +14,15 @@ import { openSqlite } from "./sqlite.ts";
 import { SqlUsers } from "./user-table.ts";
 
 export interface DatabaseOptions {
-  /** Where PostgreSQL is: `postgres://user:password@host:5432/name`. It comes before `data`. */
+  /** URL of PostgreSQL: `postgres://user:password@host:5432/name`. Takes precedence over `data`. */
   readonly postgres?: string | undefined;
-  /** The folder of the embedded database; made if it is not there. */
+  /** Folder of the embedded database; created if missing. */
   readonly data?: string | undefined;
-  /** Whether large changes are made by threads of their own, so that this one can serve others. Default true. */
+  /** Whether large changes run in a worker thread, so that this one can serve requests. Default true. */
   readonly threads?: boolean;
 }
 
-/** Opens the database and brings its tables up to date. Fails with a DatabaseError if it cannot. */
+/** Opens the database and migrates its tables. Throws a DatabaseError if it cannot. */
 export async function openDatabase({ postgres, data, threads = true }: DatabaseOptions): Promise<Database> {
   const engine = await open();
   let ledger: Ledger;

@@ -1,6 +1,6 @@
 import { DatabaseError, type DatabaseErrorCode } from "./database-error.ts";
 
-/** What an error of the driver or of the server means. `place` is the URL without what is secret in it. */
+/** Converts an error of the driver or the server. `place` is the URL without secrets. */
 export function postgresError(error: unknown, place: string): DatabaseError {
   if (error instanceof DatabaseError) return error;
   const code = codeOf(error);
@@ -32,7 +32,7 @@ const adviceOn: Record<DatabaseErrorCode, string> = {
   HG_DATABASE_FAILED: "failed",
 };
 
-/** By the code or its class, its first two characters. */
+/** By SQLSTATE or its class, the first two characters. */
 const codesOfPostgres: Readonly<Record<string, DatabaseErrorCode>> = {
   "08": "HG_DATABASE_UNREACHABLE",
   "57P01": "HG_DATABASE_UNREACHABLE",
@@ -54,7 +54,7 @@ const codesOfPostgres: Readonly<Record<string, DatabaseErrorCode>> = {
 
 function codeOf(error: unknown): DatabaseErrorCode {
   const state = sqlStateOf(error);
-  // Whatever the server did not say is said by the driver, and is about the connection.
+  // Without a code of the server, the error comes from the driver and concerns the connection.
   if (state === undefined) return "HG_DATABASE_UNREACHABLE";
   return codesOfPostgres[state] ?? codesOfPostgres[state.slice(0, 2)] ?? "HG_DATABASE_FAILED";
 }

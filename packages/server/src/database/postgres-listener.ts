@@ -29,17 +29,17 @@ export class PostgresListener {
       const client = new pg.Client(settings);
       const broken = new Promise<void>((resolve) => {
         client.once("end", resolve);
-        // What went wrong shows in the next attempt, if it is still wrong then.
+        // If the problem persists, the next attempt reports it.
         client.on("error", () => resolve());
       });
       client.on("notification", wake);
       const listening = client.connect().then(async () => {
         await client.query(`listen ${client.escapeIdentifier(channel)}`);
-        // What was announced before this moment was not heard, and the server may be another one than before.
+        // Earlier announcements were missed, and the server may be a different one.
         if (attempt > 0) lost();
         await broken;
       });
-      // If the server is not there yet, the next attempt finds it.
+      // If the server is not up yet, the next attempt finds it.
       await Promise.race([stopped, listening.catch(() => {})]);
       await client.end().catch(() => {});
       await delay(RETRY_MS, undefined, { signal }).catch(() => {});

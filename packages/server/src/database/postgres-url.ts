@@ -1,12 +1,12 @@
 import { HeadgateError } from "headgate";
 
-/** Where a URL leads, as a message may show it: without the user's password, and without parameters, which may be secret too. */
+/** A URL for messages: without the password, and without parameters, which may contain secrets too. */
 export function shownUrl(url: string): string {
   let parts: URL;
   try {
     parts = new URL(url);
   } catch {
-    // Not with the cause: it has the URL in it, and in that the password.
+    // Without the cause, because it contains the URL and so the password.
     throw notAUrl();
   }
   if (parts.protocol !== "postgres:" && parts.protocol !== "postgresql:") throw notAUrl();

@@ -11,15 +11,15 @@ import type { Tables } from "./tables.ts";
 
 const CHANNEL = "headgate_changes";
 
-/** The advisory lock that the writers of all nodes take; any number that is otherwise unused. */
+/** The advisory lock of the writers of all nodes; an arbitrary number. */
 const WRITERS_LOCK = 0x6865_6164;
 
 const CONNECT_MS = 5_000;
-/** No statement but those of a migration takes nearly as long: one that does is waiting for a lock. */
+/** Only migrations take this long: any other statement that does is waiting for a lock. */
 const STATEMENT_MS = 10_000;
 const FAREWELL_MS = 2_000;
 
-/** Opens the database of a URL: the database itself is there already, the tables need not be. */
+/** Opens the database of a URL. The database must exist; the tables are created. */
 export async function openPostgres(url: string): Promise<Engine> {
   const engine = new PostgresEngine(url);
   try {
@@ -33,7 +33,7 @@ export async function openPostgres(url: string): Promise<Engine> {
 
 class PostgresEngine implements Engine {
   readonly db: Kysely<Tables>;
-  /** For when announcements do not come, as through a pooler that does not know them. */
+  /** Fallback if notifications do not arrive, for example through a pooler that does not support them. */
   readonly pollMs = 500;
   readonly errorOf: (error: unknown) => DatabaseError;
   // Private, so that printing the database does not print the password.
@@ -53,16 +53,16 @@ class PostgresEngine implements Engine {
       ...this.#settings,
       max: 10,
       statement_timeout: STATEMENT_MS,
-      // A server that is frozen does not stop itself.
+      // A frozen server does not time out by itself.
       query_timeout: STATEMENT_MS + 2_000,
     });
   }
 
-  /** On a connection of its own without time limits: an index on a large table takes as long as it takes. */
+  /** On a separate connection without timeouts, because indexing a large table may take long. */
   async migrate(): Promise<void> {
     const db = databaseOf({ ...this.#settings, max: 1 }, "set statement_timeout = 0");
     try {
-      // Only bytes have one order in every locale.
+      // Only the order of bytes is the same in every locale.
       await migrate(db, sql`text collate "C"`);
     } finally {
       await farewell(db.destroy());
@@ -74,7 +74,7 @@ class PostgresEngine implements Engine {
     { alone }: { readonly alone: boolean },
   ): Promise<Result> {
     return this.db.transaction().execute(async (db) => {
-      // Acknowledged changes are on disk, whatever the server's default is.
+      // Acknowledged changes are on disk, whatever the server's default.
       const durable = sql`case current_setting('synchronous_commit') when 'off' then set_config('synchronous_commit', 'on', true) end`;
       await sql`select ${durable}, ${alone ? sql`pg_advisory_xact_lock(${WRITERS_LOCK})` : sql`null`}`.execute(db);
       return work(db);
@@ -106,12 +106,12 @@ class PostgresEngine implements Engine {
   }
 }
 
-/** A server that is frozen does not say goodbye. */
+/** Does not wait for a frozen server to close the connection. */
 async function farewell(closed: Promise<unknown>): Promise<void> {
   await Promise.race([closed, delay(FAREWELL_MS, undefined, { ref: false })]);
 }
 
-/** `first` is run on each connection whenever it is taken from the pool. */
+/** `first` runs on each connection when it is taken from the pool. */
 function databaseOf(settings: pg.PoolConfig, first?: string): Kysely<Tables> {
   const pool = new pg.Pool({
     ...settings,
@@ -119,8 +119,8 @@ function databaseOf(settings: pg.PoolConfig, first?: string): Kysely<Tables> {
       getTypeParser: (oid, format) => (oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format)),
     },
   });
-  // A broken connection fails the query that is running on it, which is enough. Without these handlers
-  // the process would end: the pool listens only to idle connections, and emits what it hears.
+  // A broken connection fails the query in progress, which is enough. Without these handlers the process would end: the
+  // pool listens only to idle connections, and emits their errors.
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
   const connect = async () => {
@@ -136,7 +136,7 @@ function databaseOf(settings: pg.PoolConfig, first?: string): Kysely<Tables> {
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool: { connect, end: () => pool.end() } }) });
 }
 
-/** A connection of the pool that is given up once it has failed: what it is asked then would wait for a dead server again. */
+/** A connection that is discarded after a failure: further queries would wait for a dead server again. */
 function fragile(client: pg.PoolClient): PostgresPoolClient {
   let lost: unknown;
   const query = async (text: string, values: readonly unknown[]) => {
@@ -148,6 +148,6 @@ function fragile(client: pg.PoolClient): PostgresPoolClient {
       throw error;
     }
   };
-  // The other way to ask, by a cursor, is not ours.
+  // Cursors are not used.
   return { query: query as unknown as PostgresPoolClient["query"], release: () => client.release(lost !== undefined) };
 }

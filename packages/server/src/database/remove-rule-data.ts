@@ -5,8 +5,8 @@ import type { Tables } from "./tables.ts";
 import { idsAfter, settled, standingOf, store } from "./user-table.ts";
 
 /**
- * What users have of their own under rules that are removed goes with them, each with an audit entry: a rule that is
- * made under the same id one day is another one.
+ * Removes custom limits and overrides for deleted rules, each with an audit entry, so that a rule created later under
+ * the same id does not inherit them.
  */
 export async function forgetRules(
   db: Kysely<Tables>,

@@ -6,27 +6,27 @@ import type { Actor, RuleTable } from "./database.ts";
 import { DatabaseError, type DatabaseErrorCode } from "./database-error.ts";
 import type { DatabaseOptions } from "./open-database.ts";
 
-/** What the thread is given beside the rules, which come in parts of JSON. */
+/** Input of the thread, besides the rules, which follow as chunks of JSON. */
 export interface Replacement {
   readonly options: DatabaseOptions;
   readonly actor: Actor;
 }
 
-/** How many rules there are of each kind. Their ids come in parts of JSON, in this order. */
+/** Number of rules of each kind. Their ids follow as chunks of JSON, in this order. */
 type ReplacedCounts = Record<"created" | "updated" | "removed" | "unchanged", number>;
 
-/** What it answers: an error is not the same object on the other side. */
+/** The result of the thread. Errors are serialized, because they lose their class on the way. */
 export type Outcome =
   | { readonly replaced: ReplacedCounts }
   | { readonly refused: { readonly code: HeadgateError["code"]; readonly field: string; readonly message: string } }
   | { readonly failed: { readonly code: DatabaseErrorCode; readonly message: string } };
 
-/** The compiled one also where the sources run, as in tests: a thread reads no TypeScript. */
+/** The compiled file even when running from source, as in tests, because a thread cannot load TypeScript. */
 const THREAD = new URL("../../dist/database/replace-worker.js", import.meta.url);
 
 /**
- * Replaces the rules of a database by a thread with a connection of its own. Here it would take the time of a few
- * thousand checks for each thousand rules; and the commit of many rows, on SQLite, cannot be done bit by bit.
+ * Replaces the rules of a database in a worker thread with its own connection. In the main thread, each thousand rules
+ * would take the time of a few thousand checks, and with SQLite the commit of many rows cannot be divided.
  */
 export function replaceInThread(options: DatabaseOptions): RuleTable["replace"] {
   return async (inputs, actor) => {

@@ -1,4 +1,4 @@
-// A thread that replaces the rules of a database once, and ends.
+// A thread that replaces the rules of a database once and ends.
 import { HeadgateError } from "headgate";
 import { answerParent } from "../rules/answer-parent.ts";
 import { atOnce } from "../rules/cooperative-work.ts";

@@ -6,7 +6,7 @@ import type { Tables } from "./tables.ts";
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
-/** How long rows are kept. An override's time begins when it has expired. The settings may say otherwise for some. */
+/** How long rows are kept. For an override, the time starts when it expires. Some can be changed in the settings. */
 export const RETENTION_MS = {
   audit: 90 * DAY,
   minute_rollups: 30 * DAY,
@@ -17,7 +17,7 @@ export const RETENTION_MS = {
   top_denied: 3 * 60 * MINUTE,
 } as const;
 
-/** Each purge of the audit log is an entry of its own, so it waits until there is a day's worth to remove. */
+/** Each purge of the audit log adds an entry, so it waits until a day's worth can be removed. */
 const PURGE_EVERY_MS = DAY;
 
 /** Rows per transaction: few enough that an overdue purge does not block others for long. */
@@ -27,7 +27,7 @@ type Retained = keyof typeof RETENTION_MS;
 
 export type Retention = Readonly<Record<Retained, number>>;
 
-/** Removes what was there too long at a time; returns how many rows of each. */
+/** Removes what has exceeded its retention, in small transactions. Returns the number of rows by kind. */
 export async function purge(
   ledger: Ledger,
   now: Date,
@@ -71,7 +71,7 @@ const removeSome: Record<Retained, Removal> = {
         ),
     ),
 
-  // A row for each node and hour: never many.
+  // One row per node and hour, so never many.
   top_denied: (db, before) => counted(db.deleteFrom("headgate_top_denied").where("start", "<=", before)),
 
   overrides: (db, before) =>
@@ -104,9 +104,10 @@ const removeSome: Record<Retained, Removal> = {
 };
 
 /**
- * Removes entries from the beginning of the chain up to the first one that is young enough, so that what stays is a
- * chain. How far is recorded in the chain before anything is removed, and each transaction removes a part of it.
- * It stops before the part in which the chain is broken already: a purge must not hide that.
+ * Removes entries from the start of the chain up to the first one to keep, so that the rest is still a chain. The
+ * extent
+ * is recorded in the chain before anything is removed, and each transaction removes a part of it. It stops at a part in
+ * which the chain is broken, because a purge must not hide that.
  */
 async function removeAudit(db: Transaction<Tables>, before: number, entry: Entry): Promise<number> {
   const { anchor_seq, head_seq } = await db
@@ -120,8 +121,9 @@ async function removeAudit(db: Transaction<Tables>, before: number, entry: Entry
     .select("at")
     .where("seq", "=", anchor_seq + 1)
     .executeTakeFirst();
-  // A purge that was interrupted first goes on as far as it is recorded. Then only this step's entries are looked at:
-  // looking for the end of what is overdue each time would take ever longer the more there is.
+  // An interrupted purge first continues as far as it is recorded. Then only this step's entries are examined:
+  // searching
+  // for the end of what is overdue each time would take ever longer.
   const isUnderway = anchor_seq < recorded;
   const isDue = oldest !== undefined && oldest.at <= before - PURGE_EVERY_MS;
   if (!isUnderway && !isDue) return 0;
@@ -144,7 +146,7 @@ async function removeAudit(db: Transaction<Tables>, before: number, entry: Entry
     .select(["seq", "hash"])
     .where("seq", "in", [last, upTo])
     .execute();
-  // Only what this transaction removes: counting up to `upTo` each time would take ever longer the more is overdue.
+  // Only what this transaction removes: counting up to `upTo` each time would take ever longer.
   const { count } = await db
     .selectFrom("headgate_audit")
     .select(({ fn }) => fn.countAll().as("count"))
@@ -158,7 +160,7 @@ async function removeAudit(db: Transaction<Tables>, before: number, entry: Entry
   return counted(db.deleteFrom("headgate_audit").where("seq", "<=", last));
 }
 
-/** Up to which entry the chain says that it was purged; -1 if it cannot be told. */
+/** The last entry that the chain records as purged; -1 if unknown. */
 async function purgeRecorded(db: Transaction<Tables>): Promise<number> {
   const row = await db
     .selectFrom("headgate_audit")

@@ -63,7 +63,7 @@ export class SqlRollups implements RollupTable {
 
 type Row = Omit<Rollup, "start"> & { readonly start: number };
 
-/** One row for each period and rule, as one statement needs it, and in one order, so that nodes cannot lock each other out. */
+/** One row per period and rule, in a fixed order, so that nodes cannot deadlock. */
 function summed(rollups: readonly Rollup[]): readonly Row[] {
   const sums = new Map<string, Row>();
   for (const { period, start, rule_id, allowed, denied, shadow_denied } of rollups) {

@@ -14,7 +14,7 @@ export function ruleOf(row: RuleRow): RateLimitRule {
   );
 }
 
-/** A rule with only the known fields of the input, copied one by one, which is by far the fastest way. */
+/** A rule with only the known fields of the input, copied one by one because that is by far the fastest way. */
 export function kept(rule: RuleInput, created_at: string, updated_at: string, version: number): RateLimitRule {
   return {
     rule_id: rule.rule_id,
@@ -69,13 +69,16 @@ export function isSameInput(a: RuleInput, b: RuleInput): boolean {
   );
 }
 
-/** Of a family there is one rule for each tier, and one without: two rules have the same place only if one is too many. */
+/**
+ * Identifies the place of a rule: a family has one rule per tier, and one without. Two rules with the same place
+ * conflict.
+ */
 export function placeOfRule({ dimension, endpoint_pattern, window_seconds, tier }: RuleInput): string {
   const place = JSON.stringify([dimension, endpoint_pattern, window_seconds, tier]);
   return createHash("sha256").update(place).digest("hex");
 }
 
-/** Refuses rules of which two cannot be there at once. */
+/** Rejects rules that cannot coexist. */
 export function requireDistinct(inputs: readonly RuleInput[]): void {
   const ids = new Set<string>();
   const byPlace = new Map<string, string>();

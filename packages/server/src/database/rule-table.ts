@@ -8,17 +8,17 @@ import { isSameInput, kept, placeOfRule, requireDistinct, rowOf, ruleOf } from "
 import { canBeId, requireStorable } from "./storable-text.ts";
 import type { Tables } from "./tables.ts";
 
-/** So many are read in a few milliseconds. */
+/** Rows that can be read in a few milliseconds. */
 const ROWS_AT_ONCE = 250;
 
-/** More than these are replaced by a thread of its own. */
+/** More rules than this are replaced in a worker thread. */
 const MOST_REPLACED_HERE = 500;
 
 export class SqlRules implements RuleTable {
   private readonly ledger: Ledger;
   private readonly replaceInThread: RuleTable["replace"] | undefined;
 
-  /** Without `replaceInThread` any number of rules is replaced here. */
+  /** Without `replaceInThread`, any number of rules is replaced in this thread. */
   constructor(ledger: Ledger, replaceInThread?: RuleTable["replace"]) {
     this.ledger = ledger;
     this.replaceInThread = replaceInThread;
@@ -128,7 +128,7 @@ async function replaceAll(
   for (const rule of created) note(entry, actor, undefined, rule);
   for (const rule of there.values()) note(entry, actor, rule, undefined);
   await forgetRules(db, entry, [...there.keys()], actor);
-  // All that goes or changes makes room first: two rules may have changed places.
+  // Delete removed and changed rules first: two rules may have swapped places.
   await inParts([...there.keys(), ...updated.map(({ rule_id }) => rule_id)], (ids) =>
     db.deleteFrom("headgate_rules").where("rule_id", "in", ids).execute(),
   );

@@ -8,10 +8,10 @@ import { migrate } from "./migrations.ts";
 import type { Engine } from "./sql-dialect.ts";
 import type { Tables } from "./tables.ts";
 
-/** How long another process may hold the file. */
+/** How long to wait for another process that has locked the file. */
 const PATIENCE_MS = 5_000;
 
-/** Opens the database of a folder, and makes both if they are not there. */
+/** Opens the database in a folder, creating both if they are missing. */
 export async function openSqlite(folder: string): Promise<Engine> {
   const path = join(folder, "headgate.db");
   try {
@@ -31,7 +31,7 @@ export async function openSqlite(folder: string): Promise<Engine> {
   }
 }
 
-/** Does it again and again while another process holds the file, but not for ever. */
+/** Retries while another process has locked the file, up to a limit. */
 async function patiently<Result>(work: () => Promise<Result>): Promise<Result> {
   const end = performance.now() + PATIENCE_MS;
   for (;;) {
@@ -50,7 +50,7 @@ function makeFolder(path: string, isLastTry = false): void {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // Another process may have been quicker.
+    // Another process may have been faster.
     if (code === "EEXIST") return;
     if (code !== "ENOENT" || isLastTry || dirname(path) === path) throw error;
     makeFolder(dirname(path));
@@ -59,16 +59,16 @@ function makeFolder(path: string, isLastTry = false): void {
 }
 
 /**
- * It holds the audit log, and who may do what: for the owner only. SQLite gives its other files the same mode. One
- * that is there is not touched: to close it would take the locks away that another connection of this process has on
- * it, as the system counts them, and then two processes would write at once.
+ * Creates the file for the owner only, because it contains the audit log and permissions. SQLite gives its other files
+ * the same mode. An existing file is not touched: closing it would release the locks of other connections of this
+ * process, and two processes could then write at once.
  */
 function makeFile(path: string): void {
   try {
     closeSync(openSync(path, "ax", 0o600));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    // SQLite would only say that it cannot be opened.
+    // SQLite would only report that it cannot be opened.
     accessSync(path, constants.R_OK | constants.W_OK);
   }
 }
@@ -78,10 +78,10 @@ class SqliteEngine implements Engine {
   readonly pollMs = 300;
   private readonly path: string;
   private readonly file: Sqlite.Database;
-  /** A second connection, for long questions: those of the first wait for each other. */
+  /** A second connection for long queries, because queries on one connection wait for each other. */
   private readonly reader: Sqlite.Database;
   private readonly readerDb: Kysely<Tables>;
-  /** Which file it is: one that is removed or replaced stays open, and what is written to it is lost. */
+  /** Identifies the file: after it is removed or replaced, writes to the open file would be lost. */
   private readonly inode: bigint;
 
   constructor(path: string) {
@@ -96,15 +96,15 @@ class SqliteEngine implements Engine {
   }
 
   async prepare(): Promise<void> {
-    // A driver that waits does so in the only thread there is: better it fails at once, and is asked again.
+    // The driver would block the only thread while waiting. Fail at once instead, and retry.
     this.file.pragma("busy_timeout = 0");
     this.file.pragma("journal_mode = WAL");
-    // What is acknowledged is on the disk, also when the power fails.
+    // Acknowledged changes survive a power failure.
     this.file.pragma("synchronous = FULL");
     this.file.pragma("foreign_keys = ON");
     this.reader.pragma("busy_timeout = 0");
     await migrate(this.db, sql`text`);
-    // It finds its other files with its first question: later they may be gone.
+    // SQLite opens its other files with the first query; later they may be gone.
     await sql`select 1 from headgate_audit_chain`.execute(this.readerDb);
   }
 
@@ -115,7 +115,7 @@ class SqliteEngine implements Engine {
     });
   }
 
-  /** Other processes look by themselves. */
+  /** Other processes poll. */
   async announce(): Promise<void> {}
 
   listen(): void {}
@@ -139,7 +139,7 @@ class SqliteEngine implements Engine {
 
   async close(): Promise<void> {
     await Promise.all([this.db.destroy(), this.readerDb.destroy()]);
-    // kysely closes only what it has used.
+    // kysely closes only connections that it has used.
     for (const connection of [this.file, this.reader]) if (connection.open) connection.close();
   }
 
@@ -153,8 +153,7 @@ class SqliteEngine implements Engine {
 }
 
 /**
- * How a transaction begins. Those that write take the file's only place for a writer at once, so that none fails at its
- * first write.
+ * How a transaction begins. Transactions that write take the write lock at once, so that none fails at its first write.
  */
 type Beginning = "begin" | "begin immediate";
 
@@ -177,7 +176,9 @@ class FileDialect extends SqliteDialect {
   }
 }
 
-/** kysely's own says no, and migrates without a transaction: half of it, if the process ends; twice, if two start. */
+/**
+ * kysely's own adapter migrates without a transaction: partially if the process ends, and twice if two processes start.
+ */
 class TransactionalAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true;
@@ -194,8 +195,9 @@ class FileDriver extends SqliteDriver {
     this.beginning = beginning;
   }
 
-  // By exec: a prepared statement that fails (the file is locked) counts as still running until it is garbage, and no
-  // transaction can be committed meanwhile.
+  // By exec: a prepared statement that fails because the file is locked counts as running until it is
+  // garbage-collected,
+  // and no transaction can be committed meanwhile.
   override async beginTransaction(): Promise<void> {
     this.file.exec(this.beginning);
   }
@@ -204,7 +206,7 @@ class FileDriver extends SqliteDriver {
     this.file.exec("commit");
   }
 
-  /** After some errors (a full disk) SQLite has rolled back by itself, and refuses to do it again. */
+  /** After some errors, such as a full disk, SQLite has already rolled back, and rejects a second rollback. */
   override async rollbackTransaction(): Promise<void> {
     if (this.file.inTransaction) this.file.exec("rollback");
   }
@@ -258,7 +260,7 @@ const codesOfSqlite: Readonly<Record<string, DatabaseErrorCode>> = {
   ENOSPC: "HG_DATABASE_FULL",
 };
 
-/** libsql's codes carry a suffix (SQLITE_BUSY_RECOVERY); while it opens a file it has none, and says the number. */
+/** libsql's codes have a suffix (SQLITE_BUSY_RECOVERY); while opening a file, only the message contains the number. */
 function codeOf(error: unknown): DatabaseErrorCode {
   if (!(error instanceof Error)) return "HG_DATABASE_FAILED";
   const code = "code" in error && typeof error.code === "string" ? error.code : "";

@@ -1,17 +1,17 @@
 import { createHash } from "node:crypto";
 import { HeadgateError } from "headgate";
 
-/** As long as a name may be that a row is found by: PostgreSQL's indexes take no more than some 2,700 bytes. */
+/** Maximum length of an id that is indexed: PostgreSQL's index entries are limited to about 2,700 bytes. */
 export const LONGEST_ID = 512;
 
 const LONE_SURROGATES = /\p{Surrogate}/gu;
 
-/** Whether a row can have this id: what no row can have need not be looked for. */
+/** Whether a row can have this id; otherwise there is no need to look for it. */
 export function canBeId(id: string): boolean {
   return id.length <= LONGEST_ID && isStorable(id);
 }
 
-/** Refuses the fields that cannot be kept as they are. Those whose name ends in `_id` are ids. */
+/** Rejects fields that cannot be stored unchanged. Fields whose name ends in `_id` are ids. */
 export function requireStorable(fields: object): void {
   for (const [field, value] of Object.entries(fields)) {
     if (typeof value !== "string") continue;
@@ -32,7 +32,7 @@ export function requireStorable(fields: object): void {
   }
 }
 
-/** A text of any kind as the audit log keeps it: readable, and never refused. */
+/** Converts any text to a form that the audit log can store. */
 export function auditable(text: string): string {
   const storable = isStorable(text) ? text : JSON.stringify(text);
   if (storable.length <= LONGEST_ID) return storable;
@@ -40,7 +40,7 @@ export function auditable(text: string): string {
   return `${storable.slice(0, LONGEST_ID - 100).replace(LONE_SURROGATES, "")}… sha256:${digest}`;
 }
 
-/** PostgreSQL keeps no NUL, and UTF-8 has no half of a surrogate pair. */
+/** PostgreSQL cannot store NUL, and UTF-8 has no lone surrogates. */
 function isStorable(text: string): boolean {
   return !text.includes("\0") && text.search(LONE_SURROGATES) < 0;
 }

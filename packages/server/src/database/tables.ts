@@ -2,8 +2,8 @@ import type { ColumnType } from "kysely";
 import type { RuleInput } from "../rules/rule.ts";
 
 /**
- * The tables, the same on both databases. Times are milliseconds since the epoch, JSON is text: so both compare and
- * return them alike, and what JSON can say that PostgreSQL's text cannot (a NUL, half a surrogate pair) is kept.
+ * The tables, identical on both databases. Times are milliseconds since the epoch and JSON is text, so that both
+ * databases compare and return them alike, and text that PostgreSQL cannot store (NUL, lone surrogates) is preserved.
  */
 export interface Tables {
   readonly headgate_rules: RuleRow;
@@ -18,14 +18,14 @@ export interface Tables {
   readonly headgate_top_denied: TopDeniedRow;
 }
 
-/** Times are numbers here, as is what SQLite has no type for, and `place` is ours; else it is the rule. */
+/** The fields of a rule, with times and booleans as numbers, and `place`. */
 export interface RuleRow extends Omit<RuleInput, "exact"> {
   /** 1 for true, 0 for false. */
   readonly exact: number | null;
   readonly created_at: number;
   readonly updated_at: number;
   readonly version: number;
-  /** A digest of dimension, pattern, window and tier: unique, and never too long for an index. */
+  /** A digest of dimension, pattern, window and tier: unique, and short enough for an index. */
   readonly place: string;
 }
 
@@ -71,7 +71,7 @@ export interface AuditRow {
   readonly hash: string;
 }
 
-/** One row: where the chain ends, and where it begins since the last purge. */
+/** A single row: where the chain ends, and where it starts since the last purge. */
 interface AuditChainRow {
   readonly id: number;
   readonly head_seq: number;
@@ -80,7 +80,7 @@ interface AuditChainRow {
   readonly anchor_hash: string;
 }
 
-/** What changed, one after the other, for the nodes that did not do it. The newest row is never purged. */
+/** Changes in order, for other nodes. The newest row is never purged. */
 export interface ChangeRow {
   readonly revision: number;
   readonly at: number;
@@ -101,11 +101,11 @@ interface AnsweredRow {
   readonly key: string;
   readonly fingerprint: string;
   readonly claimed_at: number;
-  /** null: still under way. */
+  /** null while in progress. */
   readonly response: ColumnType<string | null, string | null | undefined, string | null>;
 }
 
-/** What a node, from its start on, says about an hour. */
+/** The report of a node about an hour. */
 interface TopDeniedRow {
   readonly node_id: string;
   readonly start: number;

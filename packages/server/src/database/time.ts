@@ -1,6 +1,6 @@
 import { HeadgateError } from "headgate";
 
-/** A time as the tables have it. `field` is where it came from. */
+/** Converts a time for the tables. `field` is where it came from. */
 export function millisecondsOf(field: string, time: string): number {
   const milliseconds = Date.parse(time);
   if (Number.isNaN(milliseconds)) {

@@ -10,10 +10,10 @@ import { canBeId, requireStorable } from "./storable-text.ts";
 import type { OverrideRow, Tables } from "./tables.ts";
 import { millisecondsOf } from "./time.ts";
 
-/** After each portion, other work can run. */
+/** Ids to read before yielding to other work. */
 const IDS_AT_ONCE = 5_000;
 
-/** Overrides of one user that are in force. Each check of the user looks at all of them. */
+/** Maximum number of a user's overrides in force. Each check of the user evaluates all of them. */
 const MOST_OVERRIDES = 1_000;
 
 export class SqlUsers implements UserTable {
@@ -27,7 +27,7 @@ export class SqlUsers implements UserTable {
     return canBeId(id) ? this.ledger.read((db) => standingOf(db, id)) : unknownUser(id);
   }
 
-  /** In portions. Users added meanwhile may be missing; the change feed reports them. */
+  /** Reads in portions. Users added meanwhile may be missing; the change feed reports them. */
   async ids(most: number): Promise<readonly string[] | undefined> {
     const ids: string[] = [];
     for (;;) {
@@ -123,7 +123,7 @@ export class SqlUsers implements UserTable {
   }
 }
 
-/** A part of all ids, in their order. */
+/** The next portion of ids, in order. */
 export function idsAfter(db: Kysely<Tables>, last: string | undefined) {
   const ids = db.selectFrom("headgate_users").select("user_id").orderBy("user_id").limit(IDS_AT_ONCE);
   return last === undefined ? ids : ids.where("user_id", ">", last);
@@ -159,7 +159,7 @@ function unknownUser(user_id: string): Standing {
   return { user_id, tier: null, custom_limits: {}, overrides: [], version: 0 };
 }
 
-/** All of a standing but the overrides, which have rows of their own. */
+/** Stores a user without overrides, which have rows of their own. */
 export async function store(db: Kysely<Tables>, { user_id, tier, custom_limits, version }: Standing): Promise<void> {
   const row = { tier, custom_limits: JSON.stringify(custom_limits), version };
   await db

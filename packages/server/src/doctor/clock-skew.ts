@@ -1,9 +1,9 @@
 import { type Finding, ok, warn } from "./finding.ts";
 
-/** More than this, and logs of two machines cannot be read side by side. */
+/** With more than this, logs of two machines cannot be correlated. */
 const MOST_SKEW_MS = 500;
 
-/** Compares a server's clock with ours; the question was sent and answered between two readings of ours. */
+/** Compares a server's clock with the local one, which was read before and after the call. */
 export function clockSkew(about: string, theirs: number, sent: number, answered: number): Finding {
   const skew = Math.round(theirs - (sent + answered) / 2);
   const unsure = Math.ceil((answered - sent) / 2);

@@ -30,7 +30,7 @@ export async function databaseFindings(settings: Settings): Promise<readonly Fin
   }
 }
 
-/** A doctor makes nothing: he looks whether it could be made. */
+/** `doctor` creates nothing: it only checks whether the folder could be created. */
 function notYet(data: string): Finding {
   let folder = resolve(data);
   while (!existsSync(folder)) folder = dirname(folder);

@@ -8,7 +8,7 @@ import { redisFindings } from "./redis.ts";
 import { fileFindings } from "./rules.ts";
 import { zookeeperFinding } from "./zookeeper.ts";
 
-/** Looks at what a node with these settings would stand on, as far as that can be seen without starting it. */
+/** Checks the environment of a node with these settings, as far as possible without starting it. */
 export async function doctor(settings: Settings): Promise<readonly Finding[]> {
   return [
     ...listeningFindings(settings),

@@ -1,8 +1,8 @@
-/** What one check found. */
+/** The result of one check. */
 export interface Finding {
   readonly about: string;
   readonly level: "ok" | "warn" | "fail";
-  /** What is, and if that is not well what to do. */
+  /** The state and, if there is a problem, what to do. */
   readonly message: string;
 }
 

@@ -42,7 +42,7 @@ function certificate({ cert, key, clientCa }: TlsFiles): Finding {
   }
 }
 
-/** An address comes from who asks, in the check itself: no header that a client may set is taken for it. */
+/** Callers state the address in the check itself; no header that a client could set is used. */
 function proxies({ http, insecure }: Settings): Finding {
   if (!insecure || isLoopback(http.host))
     return ok("proxies", "X-Forwarded-For is ignored: the holder of the API key names the client");

@@ -3,7 +3,7 @@ import { type Finding, ok, warn } from "./finding.ts";
 
 const FEWEST_FILES = 4_096;
 
-/** Every client holds an open file. */
+/** Every client uses a file descriptor. */
 export function openFiles(limits: () => string = () => readFileSync("/proc/self/limits", "utf8")): Finding {
   const about = "open files";
   let found: string | undefined;

@@ -40,7 +40,7 @@ async function portFinding(about: string, flag: string, address: Address): Promi
   }
 }
 
-/** Whether what listens there is a node, as `doctor` is often run beside one. */
+/** Whether a Headgate node is listening there, because `doctor` is often run next to one. */
 function isHeadgate({ host, port }: Address, isSecure: boolean): Promise<boolean> {
   const request = isSecure ? httpsRequest : httpRequest;
   const options = { host, port, path: "/openapi.json", timeout: ANSWER_MS, rejectUnauthorized: false };

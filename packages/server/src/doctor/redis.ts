@@ -5,7 +5,7 @@ import { type Finding, fail, messageOf, ok, warn } from "./finding.ts";
 
 const CONNECT_MS = 3_000;
 
-/** Looks for what would make the servers of the counters forget them, refuse them, or lie about the time. */
+/** Checks for settings that would make Redis lose or reject counters, or report a wrong time. */
 export async function redisFindings(url: string): Promise<readonly Finding[]> {
   const address = parseRedisAddress(url);
   try {
@@ -83,7 +83,7 @@ async function coverage(client: Cluster): Promise<readonly Finding[]> {
   ];
 }
 
-/** Lends a client that is connected, and closes it. */
+/** Runs a function with a connected client, and closes it. */
 async function withClient<Result>(
   address: RedisAddress,
   use: (client: RedisClient) => Promise<Result>,
@@ -97,7 +97,7 @@ async function withClient<Result>(
   }
 }
 
-/** Fails with what went wrong first, if there is no connection in time. */
+/** Throws the first error if there is no connection in time. */
 async function connected(client: RedisClient): Promise<void> {
   if (client.status === "wait") client.connect().catch(() => {});
   await new Promise<void>((resolve, reject) => {

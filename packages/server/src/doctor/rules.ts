@@ -3,7 +3,7 @@ import { readRulesFile } from "../rules/rules-file.ts";
 import { rulesOfFile } from "../runtime/file-rules.ts";
 import { type Finding, fail, messageOf, ok, warn } from "./finding.ts";
 
-/** One line for each that is in another's way. */
+/** One line per overlap. */
 export function ruleFindings({ rules, warnings }: Pick<Catalogue, "rules" | "warnings">): readonly Finding[] {
   if (rules.length === 0) return [warn("rules", "there are none, so nothing is limited")];
   if (warnings.length === 0) return [ok("rules", `${rules.length}, without conflicts`)];

@@ -3,16 +3,16 @@ import type { LimitResult } from "../checks/check.ts";
 
 export const SOURCES = ["store", "lease", "cache", "fallback"] as const satisfies readonly Source[];
 
-/** What one rule has decided since the node started. */
+/** The decisions of one rule since the node started. */
 export class RuleTally {
   /** By source, in the order of SOURCES. */
   readonly allowed = new Float64Array(SOURCES.length);
   readonly denied = new Float64Array(SOURCES.length);
-  /** Would have been denied, had the rule been enforced. */
+  /** Requests that would have been denied if the rule had been enforced. */
   shadowDenied = 0;
 }
 
-/** Counts decisions in plain numbers: this is done for every check, and read only now and then. */
+/** Counts decisions in plain numbers: updated by every check, but read rarely. */
 export class Tally {
   readonly rules = new Map<string, RuleTally>();
 

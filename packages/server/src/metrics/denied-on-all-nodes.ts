@@ -3,18 +3,18 @@ import type { DeniedTable } from "../database/database.ts";
 import { type DeniedReport, readReport } from "./denied-report.ts";
 import { type DeniedKey, hourOf, type TopDenied, topOf } from "./top-denied.ts";
 
-/** So many keys of each dimension a node tells the others of. */
+/** Number of keys per dimension that a node reports to the others. */
 const REPORTED = 100;
-/** Of its own keys it knows more. */
+/** Number of keys per dimension that a node tracks itself. */
 const OWN = 1_000;
 const HOUR_MS = 3_600_000;
 
-/** Who was denied most in this hour and the one before it. */
+/** The keys denied most in this hour and the previous one. */
 export interface MostDenied {
   readonly keys: readonly DeniedKey[];
-  /** How many nodes have contributed, this one included. One that was restarted counts again. */
+  /** Number of nodes that contributed, including this one. A restarted node counts twice. */
   readonly nodes: number;
-  /** Whether the reports of all nodes could be read. If not, only those that could be are in it. */
+  /** Whether the reports of all nodes could be read. */
   readonly complete: boolean;
 }
 
@@ -26,7 +26,7 @@ export class DeniedOnAllNodes {
   private readonly own: TopDenied;
   private readonly table: DeniedTable;
   private readonly nodeId: string;
-  /** By hour, how many denials the report had that was written last. */
+  /** Number of denials in the last report written, by hour. */
   private readonly written = new Map<number, number>();
 
   constructor(own: TopDenied, table: DeniedTable, nodeId: string = randomUUID()) {
@@ -35,7 +35,7 @@ export class DeniedOnAllNodes {
     this.nodeId = nodeId;
   }
 
-  /** Writes what has changed since the last time. Fails as the database does; what it did not take is written next time. */
+  /** Writes what has changed since the last time. Throws if the database fails; the rest is written next time. */
   async flush(): Promise<void> {
     const periods = this.own.periods();
     for (const start of this.written.keys()) {
@@ -57,7 +57,7 @@ export class DeniedOnAllNodes {
       for (const { nodeId, text } of await this.table.since(hourOf(now) - HOUR_MS)) {
         if (nodeId === this.nodeId) continue;
         const report = readReport(text);
-        // Reports may be long: others get their turn between two.
+        // Reports may be long, so yield to other work in between.
         await new Promise(setImmediate);
         if (report === undefined) {
           complete = false;
@@ -67,7 +67,7 @@ export class DeniedOnAllNodes {
         nodes.add(nodeId);
       }
     } catch {
-      // What this node knows is better than nothing; the answer says that it is not all.
+      // This node's own figures are better than nothing; the response says that they are incomplete.
       complete = false;
     }
     return { keys: topOf(reports, limit), nodes: nodes.size, complete };

@@ -11,11 +11,11 @@ const deniedSketch = z.object({
 export interface DeniedSketch {
   /** The true number is between `denied - error` and `denied`. */
   readonly keys: readonly { readonly identifier: string; readonly denied: number; readonly error: number }[];
-  /** How often a key may have been denied that is not in `keys`. */
+  /** Maximum denials of a key that is not in `keys`. */
   readonly others: number;
 }
 
-/** What one node says about one hour. */
+/** The report of one node about one hour. */
 export interface DeniedReport {
   readonly user: DeniedSketch;
   readonly ip: DeniedSketch;
@@ -24,7 +24,7 @@ export interface DeniedReport {
 
 const deniedReport = z.object({ user: deniedSketch, ip: deniedSketch, apikey: deniedSketch });
 
-/** A report as a node has written it; undefined if this version cannot read it. */
+/** Parses the report of a node; undefined if this version cannot read it. */
 export function readReport(text: string): DeniedReport | undefined {
   try {
     return deniedReport.safeParse(JSON.parse(text)).data;
@@ -34,8 +34,9 @@ export function readReport(text: string): DeniedReport | undefined {
 }
 
 /**
- * Adds sketches up. A key that is missing from one of them may still have been denied there as often as `others` says,
- * so that much is added to its number and to its error.
+ * Adds up sketches. A key that is missing from one may still have been denied there up to `others` times, so that
+ * number
+ * is added to its count and its error.
  */
 export function mergeSketches(sketches: readonly DeniedSketch[]): DeniedSketch["keys"] {
   const unseen = sketches.reduce((sum, { others }) => sum + others, 0);

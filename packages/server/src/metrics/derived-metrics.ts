@@ -55,7 +55,7 @@ export function foldHistogram(
   new FoldedHistogram(name, help, labelNames, registry, read);
 }
 
-/** prom-client's own counts one value at a time, which costs more than a whole check. */
+/** prom-client's histogram counts one value at a time, which costs more than a whole check. */
 class FoldedHistogram extends Histogram {
   private readonly about: { readonly name: string; readonly help: string };
   private readonly read: () => Iterable<SpreadSeries>;
@@ -72,7 +72,7 @@ class FoldedHistogram extends Histogram {
     this.read = read;
   }
 
-  /** What the registry asks for when it writes text. */
+  /** Called by the registry when it writes text. */
   async getForPromString() {
     const values = [...this.read()].flatMap(([labels, spread]) => this.valuesOf(labels, spread));
     return { ...this.about, type: "histogram", values };

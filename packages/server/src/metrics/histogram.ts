@@ -1,6 +1,6 @@
-/** How values spread over buckets, counted in a plain array: adding one costs a few nanoseconds. */
+/** A histogram in a plain array: adding a value takes a few nanoseconds. */
 export class Spread {
-  /** Upper bounds of the buckets, ascending; above the last one is one more. */
+  /** Upper bounds of the buckets, ascending, followed by one bucket for larger values. */
   readonly bounds: readonly number[];
   readonly counts: Float64Array;
   sum = 0;

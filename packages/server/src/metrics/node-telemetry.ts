@@ -8,7 +8,7 @@ const CHECK_SECONDS = [1e-5, 2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-
 const CALL_SECONDS = [1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
 const SKEW_SECONDS = [0.001, 0.01, 0.1, 0.5, 1, 5, 30, 300, 3600, 86_400];
 
-/** A caller could make up routes: past so many kinds of calls, the rest counts as one. */
+/** Callers could make up routes: beyond this many kinds of calls, the rest counts as one. */
 const MOST_CALLS = 1_000;
 
 type Transport = "rest" | "grpc";
@@ -20,7 +20,7 @@ interface Calls {
   readonly seconds: Spread;
 }
 
-/** What this node has seen since it started, as plain numbers. */
+/** The figures of this node since it started, as plain numbers. */
 export class NodeTelemetry implements Telemetry {
   readonly tally = new Tally();
   readonly topDenied = new TopDenied();
@@ -72,7 +72,7 @@ export class NodeTelemetry implements Telemetry {
   }
 
   called(transport: Transport, route: string, status: string, seconds: number): void {
-    // Names are not put together here: every check comes this way.
+    // No string concatenation here, because every check takes this path.
     const calls = this.byRoute[transport].get(route)?.get(status) ?? this.begin(transport, route, status);
     calls.seconds.add(seconds);
   }

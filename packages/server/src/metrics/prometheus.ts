@@ -3,11 +3,11 @@ import { SOURCES } from "./decision-counts.ts";
 import { foldCounter, foldGauge, foldHistogram, type Series, type SpreadSeries } from "./derived-metrics.ts";
 import type { NodeTelemetry } from "./node-telemetry.ts";
 
-/** A registry of the node's own: two nodes in one process do not mix their figures. */
+/** A registry per node: two nodes in one process do not mix their figures. */
 export function prometheus(telemetry: NodeTelemetry, version: string): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  // Prometheus takes _total for the name of a counter, and these are not. Their sums by type are there without it.
+  // Prometheus expects names ending in _total to be counters, and these are not. Their sums by type remain.
   for (const what of ["handles", "requests", "resources"]) registry.removeSingleMetric(`nodejs_active_${what}_total`);
   foldGauge(registry, "headgate_build_info", "Version of Headgate and Node.", ["version", "node"], () => [
     [{ version, node: process.versions.node }, 1],

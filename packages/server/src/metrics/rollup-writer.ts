@@ -2,7 +2,7 @@ import type { RollupTable } from "../database/database.ts";
 import type { RuleTally, Tally } from "./decision-counts.ts";
 import type { Rollup } from "./rollup.ts";
 
-/** How much waits for a database that is gone; beyond it the oldest is dropped, and counted. */
+/** Maximum number of rows to keep while the database is down; beyond it, the oldest are dropped and counted. */
 const MOST_WAITING = 100_000;
 
 interface Counts {
@@ -14,8 +14,9 @@ interface Counts {
 const NOTHING: Counts = { allowed: 0, denied: 0, shadow_denied: 0 };
 
 /**
- * Writes what the rules decided into the minute and the day in which they did. Reads what is counted anyhow, so
- * that a check costs nothing more. What has not been written yet is lost with the process, so it writes often.
+ * Writes the decisions of each rule per minute and day. It reads existing counters, so checks cost nothing extra.
+ * Counts
+ * not yet written are lost with the process, so it writes often.
  */
 export class RollupWriter {
   /** Rows that were dropped because they could not be written. */
@@ -33,14 +34,14 @@ export class RollupWriter {
     this.since = now;
   }
 
-  /** One at a time, also for who ends the process. Fails as the database does; what it did not take waits. */
+  /** Writes one batch at a time, including at shutdown. Throws if the database fails; unwritten rows are kept. */
   flush(now: Date): Promise<void> {
     this.collect(now);
     this.writing = this.writing.catch(() => {}).then(() => this.write());
     return this.writing;
   }
 
-  /** What was decided since the last time belongs to the minute in which that was: intervals do not cross minutes. */
+  /** Assigns decisions since the last call to their minute: intervals do not cross minutes. */
   private collect(now: Date): void {
     const at = this.since.toISOString();
     const periods: Pick<Rollup, "period" | "start">[] = [

@@ -1,12 +1,12 @@
-/** What a rule decided in a minute or a day. */
+/** The decisions of a rule in a minute or a day. */
 export interface Rollup {
   readonly period: "minute" | "day";
-  /** ISO 8601 in UTC: when it began. */
+  /** Start of the period, ISO 8601 in UTC. */
   readonly start: string;
   readonly rule_id: string;
   readonly allowed: number;
   readonly denied: number;
-  /** Would have been denied, had the rule been enforced. */
+  /** Requests that would have been denied if the rule had been enforced. */
   readonly shadow_denied: number;
 }
 
@@ -15,8 +15,8 @@ export interface RollupQuery {
   readonly rule_id?: string;
   readonly from: string;
   readonly to: string;
-  /** How many at most. */
+  /** Maximum number of rows. */
   readonly limit: number;
-  /** Where the page before ended. */
+  /** The `next` of the previous page. */
   readonly cursor?: string;
 }

@@ -1,4 +1,4 @@
-/** A key among the most frequent. It came at least `count - error` times, and at most `count` times. */
+/** A frequent key. It occurred at least `count - error` and at most `count` times. */
 export interface Frequent {
   readonly key: string;
   readonly count: number;
@@ -9,23 +9,24 @@ interface Entry {
   key: string;
   count: number;
   error: number;
-  /** Where in the heap it is, and the count by which it is there. */
+  /** Its position in the heap, and the count that determines it. */
   place: number;
   rank: number;
 }
 
 /**
- * Finds the most frequent of any number of keys with room for few ("space-saving", Metwally et al. 2005).
- * Whatever came more often than one in `capacity` times is among them, and no count is off by more than that.
+ * Finds the most frequent keys in bounded memory ("space-saving", Metwally et al. 2005). Every key that makes up more
+ * than one in `capacity` occurrences is included, and no count is off by more than that.
  */
 export class SpaceSaving {
-  /** How many keys came, each as often as it did. */
+  /** Number of occurrences of all keys. */
   total = 0;
   private readonly capacity: number;
   private readonly entries = new Map<string, Entry>();
   /**
-   * The least frequent comes first: it makes room for a new one. One that comes again keeps its place until it is
-   * the first, so that a key that is known costs no more than a look.
+   * The least frequent key comes first and is replaced by a new one. A key that occurs again keeps its position until
+   * it
+   * is first, so that counting a known key costs only a lookup.
    */
   private readonly heap: Entry[] = [];
 
@@ -45,7 +46,7 @@ export class SpaceSaving {
     }
   }
 
-  /** The most frequent ones, in order. */
+  /** The most frequent keys, in order. */
   top(limit: number): Frequent[] {
     return [...this.heap]
       .sort((a, b) => b.count - a.count || a.error - b.error)
@@ -68,7 +69,7 @@ export class SpaceSaving {
     while (this.heap[0].rank < this.heap[0].count) this.sink(this.heap[0]);
     const least = this.heap[0];
     this.entries.delete(least.key);
-    // It may have come before and been replaced, at most as often as the least that is still known.
+    // It may have occurred before and been replaced, at most as often as the least frequent key now.
     least.error = least.count;
     least.count += 1;
     least.key = key;
@@ -76,7 +77,7 @@ export class SpaceSaving {
     this.sink(least);
   }
 
-  /** Gives an entry the place that its count has by now. */
+  /** Moves an entry to the position of its current count. */
   private sink(entry: Entry): void {
     const { heap } = this;
     entry.rank = entry.count;

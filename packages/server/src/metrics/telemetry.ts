@@ -1,10 +1,10 @@
 import type { CheckRequest, CheckResult, UsageState } from "../checks/check.ts";
 
-/** What is counted. No key is ever a label. */
+/** What is counted. Keys are never used as labels. */
 export interface Telemetry {
   decided(request: CheckRequest, result: CheckResult, seconds: number): void;
   storeFailed(code: string): void;
-  /** Of a key's state with a limit. */
+  /** A change of a key's usage state under a rule. */
   transition(ruleId: string, from: UsageState, to: UsageState): void;
   skew(ms: number): void;
   /** A REST or gRPC call of any kind. */

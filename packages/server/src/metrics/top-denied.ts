@@ -2,7 +2,7 @@ import { DIMENSIONS, type Dimension } from "../rules/rule.ts";
 import { type DeniedReport, type DeniedSketch, mergeSketches } from "./denied-report.ts";
 import { SpaceSaving } from "./space-saving.ts";
 
-/** Somebody who was denied often. The true number is between `denied - error` and `denied`. */
+/** A key that was denied often. The true number is between `denied - error` and `denied`. */
 export interface DeniedKey {
   readonly dimension: Dimension;
   readonly identifier: string;
@@ -11,24 +11,24 @@ export interface DeniedKey {
 }
 
 const CAPACITY = 1_000;
-/** So many wait to be counted together: one by one, each would find the sketch gone from the processor's cache. */
+/** Denials to count together: one at a time, each would find the sketch evicted from the processor's cache. */
 const BATCH = 256;
 const HOUR_MS = 3_600_000;
 const TIMER_SLACK_MS = 1_000;
 
 type Sketches = Readonly<Record<Dimension, SpaceSaving>>;
 
-/** What was denied in one hour. */
+/** The denials of one hour. */
 export interface DeniedPeriod {
-  /** When the hour began, in milliseconds. */
+  /** Start of the hour, in milliseconds. */
   readonly start: number;
-  /** How many denials were counted. */
+  /** Number of denials counted. */
   readonly total: number;
-  /** The keys that were denied most, so many of each dimension. */
+  /** The keys denied most, up to `limit` of each dimension. */
   report(limit: number): DeniedReport;
 }
 
-/** Who was denied most on this node in this hour and the one before it, in bounded memory however many are denied. */
+/** The keys denied most on this node in this hour and the previous one, in bounded memory. */
 export class TopDenied {
   private current = new Period(Date.now());
   private last: Period | undefined;
@@ -40,15 +40,15 @@ export class TopDenied {
     if (waiting.length >= BATCH) this.count(dimension);
   }
 
-  /** Begins a new hour: what is older than the one that ends now is forgotten. */
+  /** Starts a new hour. Drops everything older than the hour that ends now. */
   rotate(now = Date.now()): void {
     for (const dimension of DIMENSIONS) this.count(dimension);
     this.last = this.current;
-    // A timer may be a little early, and then it is still the hour before.
+    // A timer may fire slightly early, while it is still the previous hour.
     this.current = new Period(Math.max(now + TIMER_SLACK_MS, this.last.start + HOUR_MS));
   }
 
-  /** The hour before, if there was one, and this one. */
+  /** The previous hour, if there was one, and this one. */
   periods(): readonly DeniedPeriod[] {
     for (const dimension of DIMENSIONS) this.count(dimension);
     return this.last === undefined ? [this.current] : [this.last, this.current];
@@ -68,7 +68,7 @@ export class TopDenied {
   }
 }
 
-/** The keys that were denied most in all of these reports together. */
+/** The keys denied most in all reports together. */
 export function topOf(reports: readonly DeniedReport[], limit: number): DeniedKey[] {
   return DIMENSIONS.flatMap((dimension) =>
     mergeSketches(reports.map((report) => report[dimension])).map((key): DeniedKey => ({ dimension, ...key })),
@@ -104,7 +104,7 @@ class Period implements DeniedPeriod {
 }
 
 function sketchOf(sketch: SpaceSaving, limit: number): DeniedSketch {
-  // One more than is reported: no key that is left out was denied more often.
+  // One more than reported: no omitted key was denied more often.
   const most = sketch.top(Math.min(limit + 1, CAPACITY));
   const others = most.length > limit || most.length === CAPACITY ? most[most.length - 1].count : 0;
   const keys = most.slice(0, limit).map(({ key, count, error }) => ({ identifier: key, denied: count, error }));

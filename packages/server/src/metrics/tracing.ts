@@ -44,7 +44,7 @@ class TracedService implements CheckService {
     return this.service.close();
   }
 
-  /** No span names the one who asks: traces are read by more people than keys are. */
+  /** Spans do not contain identifiers, because traces have more readers. */
   private within(
     name: string,
     { dimension, endpoint, cost }: CheckRequest,
@@ -76,7 +76,7 @@ function decided(span: Span, result: CheckResult): CheckResult {
 }
 
 function failed(span: Span, error: unknown): never {
-  // Its kind alone: a message may quote what was asked for.
+  // Only the type, because a message may quote the request.
   span.setStatus({ code: SpanStatusCode.ERROR, message: error instanceof Error ? error.name : typeof error });
   span.end();
   throw error;

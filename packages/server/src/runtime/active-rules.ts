@@ -9,22 +9,22 @@ import { type FileReading, fileChange, readingOf } from "./file-rules.ts";
 import type { Log } from "./log.ts";
 import { OverlapWarnings } from "./overlap-warnings.ts";
 
-/** How long to wait before rules that could not be read are read again: a change is to be in force within a second. */
+/** Delay before rereading rules that could not be read. A change should take effect within a second. */
 const RETRY_MS = 250;
 
-/** The rules that hold now. Others take their place as a whole, or not at all. */
+/** The rules in force. They are replaced as a whole or not at all. */
 export interface RulesInForce {
   readonly catalogue: Catalogue;
-  /** Whether it cannot be told if these are still the rules. */
+  /** Whether the rules may be outdated. */
   readonly isStale: boolean;
-  /** Answers when all that was changed before the call is in force, or cannot be read. */
+  /** Resolves when all changes made before the call are in force, or cannot be read. */
   refresh(): Promise<void>;
   /** Rereads the rules on request of the operator. */
   reload(): Promise<void>;
   close(): void;
 }
 
-/** Those of the database, as they change. */
+/** Rules from the database. */
 export class DatabaseRules implements RulesInForce {
   catalogue: Catalogue;
   isStale = false;
@@ -49,13 +49,13 @@ export class DatabaseRules implements RulesInForce {
 
   static async open(database: Pick<Database, "rules" | "onChange">, log: Log): Promise<DatabaseRules> {
     const rules = new DatabaseRules(database, await Catalogue.make(await database.rules.all()), log);
-    // Finds what was changed between that reading and the listening.
+    // Picks up changes made between reading and subscribing.
     await rules.refresh();
     return rules;
   }
 
   refresh(): Promise<void> {
-    // A reading that has begun may have begun too early; one that has not serves all who came since.
+    // A read in progress may have started too early; one that has not started serves all callers since.
     this.next ??= this.reading.then(() => {
       this.next = undefined;
       this.reading = this.read();
@@ -81,7 +81,7 @@ export class DatabaseRules implements RulesInForce {
       this.catalogue = await Catalogue.make(await this.table.all());
       if (this.isStale) this.log.info({ rules: this.catalogue.rules.length }, "the rules are readable again");
       this.isStale = false;
-      // They are in force already: nobody who waits for that waits for this.
+      // The rules are already in force, so callers do not wait for this.
       void this.overlaps.tell(this.catalogue);
     } catch (error) {
       if (this.closed) return;
@@ -92,7 +92,7 @@ export class DatabaseRules implements RulesInForce {
   }
 }
 
-/** Those of a file, as it changes. */
+/** Rules from a file. */
 export class FileRules implements RulesInForce {
   catalogue: Catalogue;
   isStale = false;
@@ -128,7 +128,7 @@ export class FileRules implements RulesInForce {
     return rules;
   }
 
-  /** It is looked at all the time. */
+  /** The file is watched all the time. */
   async refresh(): Promise<void> {}
 
   reload(): Promise<void> {

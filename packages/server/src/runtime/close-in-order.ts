@@ -1,4 +1,4 @@
-/** What is to be closed, the last that was opened first. */
+/** Closes resources in reverse order. */
 export class Closing {
   private readonly steps: (() => unknown)[] = [];
 
@@ -6,7 +6,7 @@ export class Closing {
     this.steps.push(step);
   }
 
-  /** Closes all of it, also when a part fails; then fails as the first of them did. */
+  /** Closes everything even if a part fails, then throws the first error. */
   async close(): Promise<void> {
     const failures: unknown[] = [];
     for (let step = this.steps.pop(); step !== undefined; step = this.steps.pop()) {

@@ -6,18 +6,18 @@ import { openDatabase } from "../database/open-database.ts";
 import type { Log } from "./log.ts";
 
 const RETRY_MS = 1_000;
-/** How often the log says that the node still waits. */
+/** How often to log that the node is still waiting. */
 const REPORT_MS = 60_000;
 
-/** What a system or a driver says of a server that may be there later. */
+/** Error codes of a server that may become available later. */
 const PASSING_CODES =
   /^(E(CONNREFUSED|CONNRESET|HOSTUNREACH|NETUNREACH|NOTFOUND|AI_AGAIN|TIMEDOUT|PIPE)|57P0\d|53300|08.{3})$/;
 const PASSING_MESSAGES = /timeout|terminated/i;
 
 /**
- * Opens the database, and waits for a PostgreSQL that cannot be reached yet: without rules and keys a node cannot
- * answer anybody. `onWait` is called once, before it waits. A server that can be reached and refuses the node ends the
- * start, because waiting does not change that.
+ * Opens the database, and waits for a PostgreSQL that cannot be reached yet: without rules and keys a node cannot serve
+ * requests. `onWait` is called once, before it waits. A server that rejects the node ends the start, because waiting
+ * does not change that.
  */
 export async function reachDatabase(
   settings: Pick<Settings, "postgres" | "data">,

@@ -2,22 +2,22 @@ import type { AuditEvent } from "../audit/audit.ts";
 import { atOnce, type Work } from "../rules/cooperative-work.ts";
 import type { RateLimitRule, RuleInput } from "../rules/rule.ts";
 
-/** So many changed rules are written out in an audit entry; of more only the ids. */
+/** Maximum number of changed rules to write out in an audit entry; beyond it, only their ids. */
 const MOST_SHOWN = 50;
-/** Of more than so many, the ids are in several entries. */
+/** Maximum number of ids per audit entry. */
 const MOST_IDS = 100;
 
-/** What a file says, and how it differs from what held before. */
+/** The rules of a file, and how they differ from the previous ones. */
 export interface FileReading {
   readonly before: readonly RateLimitRule[];
   readonly rules: readonly RateLimitRule[];
-  /** Those of before that are not there any more, or not as they were. */
+  /** Previous rules that were removed or changed. */
   readonly gone: readonly RateLimitRule[];
-  /** Those that are new, or changed. */
+  /** Rules that are new or changed. */
   readonly come: readonly RateLimitRule[];
 }
 
-/** The rules of a file, as if they were kept. */
+/** The rules of a file in their stored form. */
 export function rulesOfFile(
   inputs: readonly RuleInput[],
   before: readonly RateLimitRule[],
@@ -26,7 +26,7 @@ export function rulesOfFile(
   return atOnce(readingOf(inputs, before, now)).rules;
 }
 
-/** A rule that has changed since it was read before has another version; one that has not is the same object. */
+/** A rule that has changed gets a new version; one that has not stays the same object. */
 export function* readingOf(
   inputs: readonly RuleInput[],
   before: readonly RateLimitRule[],

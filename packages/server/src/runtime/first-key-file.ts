@@ -5,12 +5,12 @@ import type { Settings } from "../config/settings.ts";
 
 const NAME = "first-admin-key";
 
-/** Writes the first admin key into a file that only its owner can read, and answers the file's name. */
+/** Writes the first admin key to a file that only its owner can read. Returns the file's name. */
 export async function keepFirstKey({ data }: Pick<Settings, "data">, secret: string): Promise<string> {
   const file = join(resolve(data), NAME);
   try {
     await mkdir(resolve(data), { recursive: true, mode: 0o700 });
-    // One of an earlier start may have other rights, or be a link to somewhere else.
+    // A file left by an earlier start may have other permissions, or be a link.
     await rm(file, { force: true });
     await writeFile(file, `${secret}\n`, { flag: "wx", mode: 0o600 });
   } catch (error) {

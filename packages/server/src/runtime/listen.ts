@@ -9,13 +9,13 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   ENOTFOUND: "is an unknown host name",
 };
 
-/** Begins to listen, or says in the user's words why that cannot be. */
+/** Starts listening, or throws an error that names the setting. */
 export async function listening<Result>(flag: string, address: Address, begin: () => Promise<Result>): Promise<Result> {
   try {
     return await begin();
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
-    // grpc-js tells the code in words only.
+    // grpc-js reports the code only in the message.
     const code = Object.keys(PROBLEMS).find((name) => text.includes(name));
     if (code === undefined) throw error;
     throw new HeadgateError("HG_BAD_OPTION", flag, `${addressText(address)} ${PROBLEMS[code]}`, { cause: error });

@@ -3,21 +3,21 @@ import type { Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { HeadgateError } from "headgate";
 
-/** Bytes that wait to be written. Beyond it lines are lost: a reader that is stuck must not fill the memory. */
+/** Maximum number of bytes to buffer. Beyond it, lines are dropped: a stuck reader must not fill the memory. */
 const MOST_WAITING = 1 << 20;
-/** How long the last lines may take when the process ends. */
+/** How long writing the last lines may take at shutdown. */
 const FLUSH_MS = 1_000;
 const FILE_MODE = 0o640;
 
 /** Where log lines go. Writing never throws, waits or ends the process: lines that cannot be written are counted. */
 export interface LogOutput {
   readonly isTerminal: boolean;
-  /** Lines that could not be written. */
+  /** Number of lines that could not be written. */
   readonly lost: number;
   write(line: string): void;
   /** Opens the destination again, as after a log rotation. Throws, and keeps the old one, if that is not possible. */
   reopen(): void;
-  /** Answers when what is waiting has been written, or after a second. */
+  /** Resolves when buffered lines have been written, or after a second. */
   flush(): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ export class StreamOutput implements LogOutput {
   }
 }
 
-/** A file that lines are added to. */
+/** Appends lines to a file. */
 export class FileOutput implements LogOutput {
   readonly isTerminal = false;
   lost = 0;
@@ -80,7 +80,7 @@ export class FileOutput implements LogOutput {
   reopen(): void {
     const before = this.file;
     this.file = opened(this.path);
-    // What is being written to it is finished first.
+    // Finish the write in progress first.
     void Promise.resolve(this.writing).then(() => close(before, () => {}));
   }
 

@@ -1,13 +1,13 @@
 const COLOURS: Readonly<Record<string, string>> = { warn: "\x1b[33m", error: "\x1b[31m", fatal: "\x1b[31m" };
 const DIM = "\x1b[2m";
 const RESET = "\x1b[0m";
-/** The same in every line, or shown in another way. */
+/** Fields that are the same in every line or shown in another way. */
 const HIDDEN = new Set(["level", "time", "pid", "hostname", "name", "msg", "err"]);
 
-/** Characters that a terminal would obey, or that change how the text around them is shown. */
+/** Control characters, and characters that change the direction of text. */
 const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu;
 
-/** A JSON line of the log as people read it: `15:04:05.123 INFO  ready http=http://127.0.0.1:8080`. */
+/** Formats a JSON log line for people: `15:04:05.123 INFO  ready http=http://127.0.0.1:8080`. */
 export function logText(line: string, withColours: boolean): string {
   const entry = parsed(line);
   if (entry === undefined) return line;
@@ -48,7 +48,7 @@ function printable(text: string): string {
   return text.replace(CONTROL, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** An error on lines of its own: its stack where it is unexpected, else what it says. */
+/** An error on separate lines: the stack of an unexpected error, otherwise the message. */
 function failureText(err: unknown, msg: unknown): string {
   if (typeof err !== "object" || err === null) return "";
   const message = "message" in err ? String(err.message) : "";

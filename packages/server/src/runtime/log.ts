@@ -6,16 +6,16 @@ import { logText } from "./log-text.ts";
 
 export type Log = Logger;
 
-/** Shorter than this, a secret would be found in many an innocent word. */
+/** A shorter secret would match parts of ordinary words. */
 const SHORTEST_SECRET = 6;
 
-/** The log of a process, and where its lines go. */
+/** The log of a process, and its destination. */
 export interface OpenLog {
   readonly log: Log;
   readonly output: LogOutput;
 }
 
-/** Opens the log on standard error, or in the file of the settings. */
+/** Opens the log on standard error, or in the file from the settings. */
 export function openLog(settings: Settings): OpenLog {
   const { logFile, logFormat } = settings;
   const output = logFile === undefined ? new StreamOutput(process.stderr) : new FileOutput(logFile);
@@ -26,7 +26,7 @@ export function openLog(settings: Settings): OpenLog {
   return { log, output };
 }
 
-/** Lines of JSON. What the settings keep secret is not in them, whatever an error quotes. */
+/** Writes JSON lines. Secrets from the settings are removed, even if an error quotes them. */
 export function makeLog(
   settings: Pick<Settings, "logLevel" | "adminKey" | "redis" | "postgres">,
   write: (line: string) => void,
@@ -37,7 +37,7 @@ export function makeLog(
     {
       name: "headgate",
       level: settings.logLevel,
-      // Who reads logs should not need to know the numbers of levels.
+      // Level names instead of numbers.
       formatters: { level: (level) => ({ level }) },
       timestamp: pino.stdTimeFunctions.isoTime,
     },
@@ -50,9 +50,9 @@ const NO_PASSWORDS = { password: undefined, sentinelPassword: undefined };
 function secretsOf({ adminKey, redis, postgres }: Parameters<typeof makeLog>[0]): string[] {
   const { password, sentinelPassword } = redis === undefined ? NO_PASSWORDS : parseRedisAddress(redis);
   const written = [adminKey, password, sentinelPassword, passwordIn(postgres)].filter((secret) => secret !== undefined);
-  // In a URL a password is escaped; an error may quote it either way.
+  // Passwords are escaped in URLs; an error may quote either form.
   const all = written.flatMap((secret) => [secret, unescaped(secret), encodeURIComponent(secret)]);
-  // As JSON writes them.
+  // Escaped as in JSON.
   return [...new Set(all)].filter(({ length }) => length >= SHORTEST_SECRET).map((s) => JSON.stringify(s).slice(1, -1));
 }
 

@@ -16,7 +16,7 @@ export interface NodeParts {
   readonly lostLogLines: () => number;
 }
 
-/** Figures of the parts of a node, read when scraped. */
+/** Metrics of the parts of a node, read when scraped. */
 export function addFigures(registry: Registry, parts: NodeParts): void {
   const { rules, stores, standings, rollups, lostLogLines, wrongKeys } = parts;
   const { stats } = stores;

@@ -2,10 +2,10 @@ import type { Catalogue } from "../rules/catalogue.ts";
 import { inTurns } from "../rules/cooperative-work.ts";
 import type { Log } from "./log.ts";
 
-/** More would not be read. */
+/** Maximum number of overlaps to log. */
 const MOST_TOLD = 10;
 
-/** Says in the log which rules get in each other's way, once for each state of affairs. */
+/** Logs which rules overlap, once for each set of rules. */
 export class OverlapWarnings {
   private readonly log: Log;
   private told = "";

@@ -2,7 +2,7 @@ import type { KeyRing } from "../access/key-ring.ts";
 import type { Database, KeyTable, RuleTable } from "../database/database.ts";
 import type { RulesInForce } from "./active-rules.ts";
 
-/** The database for those who change it: when they are answered, what they have changed is in force on this node. */
+/** The database for the admin API: when a change is acknowledged, it is in force on this node. */
 export function settled(database: Database, rules: RulesInForce, keyRing: Pick<KeyRing, "refresh">): Database {
   const afterRules = async <Result>(write: Promise<Result>): Promise<Result> => {
     const result = await write;
@@ -11,7 +11,7 @@ export function settled(database: Database, rules: RulesInForce, keyRing: Pick<K
   };
   const afterKeys = async <Result>(write: Promise<Result>): Promise<Result> => {
     const result = await write;
-    // It is done, and acknowledged; a ring that cannot be read now tries again by itself.
+    // The change is done and acknowledged; a failed refresh is retried.
     await keyRing.refresh().catch(() => {});
     return result;
   };

@@ -1,9 +1,9 @@
-/** Work that comes back, at whole multiples of an interval by the wall clock. It keeps no process alive. */
+/** Runs work at whole multiples of an interval by the wall clock. Does not keep the process alive. */
 export class Timetable {
   private readonly timers = new Set<NodeJS.Timeout>();
   private readonly under = new Set<Promise<void>>();
 
-  /** `work` must not fail. It is not begun again before it has ended. */
+  /** `work` must not throw. It is not started again before it has ended. */
   every(intervalMs: number, work: () => Promise<void>): void {
     const wait = (): void => {
       const timer = setTimeout(
@@ -22,7 +22,7 @@ export class Timetable {
     wait();
   }
 
-  /** Ends it, when what is under way has ended. */
+  /** Stops after the work in progress has ended. */
   async stop(): Promise<void> {
     this.stopped = true;
     for (const timer of this.timers) clearTimeout(timer);

@@ -14,12 +14,12 @@ export interface Reloaded {
   readonly grpc: Pick<RunningGrpc, "reloadCertificates"> | undefined;
 }
 
-/** Reads rules and certificates again. Each part that cannot be used is logged, and what held before stays in force. */
+/** Rereads rules and certificates. Failures are logged, and the previous ones stay in force. */
 export async function reload({ settings, log, rules, rest, grpc }: Reloaded): Promise<void> {
   const { tls } = settings;
   if (tls !== undefined) {
     try {
-      // Both, or neither.
+      // Both or neither.
       const options = tlsOptions(tls);
       if (rest.server instanceof HttpsServer) rest.server.setSecureContext(options);
       grpc?.reloadCertificates();

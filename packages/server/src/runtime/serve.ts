@@ -38,37 +38,37 @@ import { listenWhileWaiting, type WaitingListener } from "./waiting-listener.ts"
 const PING_MS = 2_000;
 const ROLLUP_MS = 10_000;
 const HOUR_MS = 3_600_000;
-/** How long new connections are accepted once the node is to stop. */
+/** How long new connections are accepted after a node is asked to stop. */
 const LAST_CALL_MS = 250;
-/** How long those that are being answered may take when the node stops. */
+/** How long requests in progress may take when the node stops. */
 const GRACE_MS = 10_000;
 
-/** A node that answers. */
+/** A running node. */
 export interface RunningNode {
-  /** Of REST. */
+  /** URL of the REST API. */
   readonly url: string;
   readonly grpcAddress: string | undefined;
   /** The first admin key, if it was just created. It cannot be shown again. */
   readonly firstKey: string | undefined;
-  /** How many rules there were when it started. */
+  /** Number of rules at the start. */
   readonly rules: number;
   /** Whether the shared store of counters can be reached; undefined if there is none. */
   readonly store: StoreState | undefined;
-  /** Reads the rules and the certificates again. What cannot be used is logged, and what held before stays in force. */
+  /** Rereads rules and certificates. Failures are logged, and the previous ones stay in force. */
   reload(): Promise<void>;
-  /** Accepts nothing more, answers what it has accepted, gives leases back, writes what is pending, and closes. */
+  /** Stops accepting requests, finishes those in progress, gives leases back, writes what is pending, and closes. */
   stop(): Promise<void>;
 }
 
-/** What the program around a node does for it. */
+/** What the surrounding program provides. */
 export interface NodeHost {
-  /** Log lines that could not be written so far. */
+  /** Number of log lines that could not be written so far. */
   readonly lostLogLines?: () => number;
-  /** Keeps the first admin key for its owner. It is made only if that succeeds. */
+  /** Stores the first admin key for its owner. The key is created only if this succeeds. */
   readonly keepFirstKey?: (secret: string) => Promise<void>;
 }
 
-/** Starts a node. Fails, and leaves nothing open, if any part of it cannot be had. */
+/** Starts a node. If any part fails, closes what was opened and throws. */
 export async function serve(settings: Settings, log: Log, host: NodeHost = {}): Promise<RunningNode> {
   refuseExposure(settings);
   // Its errors are reported here anyway.
@@ -91,7 +91,7 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
   closing.add(() => waiting?.close());
   const database = await reachDatabase(settings, log, async () => {
     waiting = await listenWhileWaiting(settings, ["database"]);
-    // If any port would do, it stays the same.
+    // If the port was chosen by the system, keep it.
     http = waiting.address;
   });
   closing.add(() => database.close());
@@ -174,7 +174,7 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
     await Promise.all([drained(rest, GRACE_MS), rpc?.stop(GRACE_MS)]);
   });
   const { grpc } = settings;
-  // As late as possible: until here, those who ask are told to come back.
+  // As late as possible: until here, clients are told to retry.
   await waiting?.close();
   waiting = undefined;
   await listening("--http", http, () => rest.listen(http));
@@ -197,13 +197,13 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
   };
 }
 
-/** Where it can be asked from this machine. */
+/** The address at which this machine can reach it. */
 function reachable(host: string, port: number): Address {
   if (host === "0.0.0.0") return { host: "127.0.0.1", port };
   return { host: host === "::" ? "::1" : host, port };
 }
 
-/** The one that was free, if it was asked for any. */
+/** The port chosen by the system, if port 0 was requested. */
 function portOf({ server }: FastifyInstance): number {
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("REST is not listening on a port");
@@ -247,7 +247,7 @@ function keepHouse(
     } catch (error) {
       if (!isGone) log.error({ err: error }, "the database is unreachable: checks continue, changes are rejected");
       isGone = true;
-      // Finds that they cannot be read, and goes on trying until they can.
+      // Detects that rules cannot be read, and retries until they can.
       await rules.refresh();
     }
   });

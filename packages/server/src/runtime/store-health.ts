@@ -2,11 +2,11 @@ import { type DegradedChange, HeadgateError } from "headgate";
 import type { StoreState, Stores } from "../checks/counter-stores.ts";
 import type { Log } from "./log.ts";
 
-/** A store that goes on refusing is logged this often, and counts as partly reachable for so long. */
+/** Interval of log lines about a store that keeps failing; it counts as partly reachable that long. */
 const REPORT_MS = 60_000;
 const RECENT_MS = 10_000;
 
-/** Follows whether the store of counters answers, and logs when that changes. */
+/** Tracks whether the store of counters answers, and logs changes. */
 export class StoreHealth {
   readonly #log: Log;
   readonly #now: () => number;
@@ -27,8 +27,8 @@ export class StoreHealth {
   }
 
   /**
-   * A store that refuses some calls and answers others in between is never given up: it would send some users to the
-   * fallback in silence.
+   * A store that fails some calls and answers others in between never opens the breaker, and would silently send some
+   * users to the fallback.
    */
   failed(code: string, cause: unknown): void {
     if (code !== "HG_STORE_REFUSED") return;
@@ -38,7 +38,7 @@ export class StoreHealth {
     this.#log.error({ code, err: cause }, "the store rejects calls: on_error decides for these");
   }
 
-  /** Undefined if there is no store but memory. */
+  /** Undefined if counters are kept in memory only. */
   stateOf({ stats: { resilient }, nodes }: Pick<Stores, "stats" | "nodes">): StoreState | undefined {
     if (resilient === undefined) return undefined;
     const open = resilient.openNodes.length;

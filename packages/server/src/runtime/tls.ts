@@ -8,7 +8,7 @@ const CERT = "--tls-cert";
 const KEY = "--tls-key";
 const CLIENT_CA = "--tls-client-ca";
 
-/** What a server with TLS needs, read from the files. Throws an error that names the file which cannot be used. */
+/** Reads the options of a TLS server from files. Throws an error that names the file at fault. */
 export function tlsOptions(files: TlsFiles): SecureContextOptions & TlsOptions {
   const cert = readCertificate(CERT, files.cert);
   const key = readKey(files.key);
@@ -43,14 +43,14 @@ function readKey(file: string): Buffer {
   return pem;
 }
 
-/** `convert` is the command that makes PEM of DER, the other common format. */
+/** `convert` is the command that converts DER, the other common format, to PEM. */
 function readPem(flag: string, file: string, label: string, convert: string): Buffer {
   const bytes = read(flag, file);
   const text = bytes.toString("latin1");
   if (new RegExp(`^-----BEGIN [A-Z0-9 ]*${label}-----`, "m").test(text)) return bytes;
   const other = /^-----BEGIN ([A-Z0-9 ]+)-----/m.exec(text)?.[1];
   if (other !== undefined) throw bad(flag, file, `must have a PEM block "${label}", but has "${other}"`);
-  // DER begins with an ASN.1 sequence.
+  // DER starts with an ASN.1 sequence.
   const advice = bytes[0] === 0x30 ? `it looks like DER, so convert it: ${convert}` : `it has no "BEGIN ${label}" line`;
   throw bad(flag, file, `is not in PEM format: ${advice}`);
 }

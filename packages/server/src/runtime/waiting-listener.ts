@@ -8,9 +8,9 @@ import { tlsOptions } from "./tls.ts";
 
 const RETRY_SECONDS = 1;
 
-/** Answers in place of a node that cannot start yet. */
+/** Responds instead of a node that cannot start yet. */
 export interface WaitingListener {
-  /** Where it listens, with the port that was chosen if any would do. */
+  /** The address, with the port chosen by the system if none was requested. */
   readonly address: Address;
   /** Frees the address for the node. */
   close(): Promise<void>;
@@ -25,7 +25,7 @@ export async function listenWhileWaiting(
   waiting: readonly string[],
 ): Promise<WaitingListener> {
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
-    // The next request is for the node, which may be there by then.
+    // The next request should reach the node, which may be up by then.
     response.setHeader("connection", "close").setHeader("cache-control", "no-store");
     const path = request.url?.split("?", 1)[0];
     if (path === "/healthz" && (request.method === "GET" || request.method === "HEAD")) {
