@@ -147,7 +147,7 @@ export function rateLimit(given: GivenOptions = {}): RateLimitRequestHandler {
   );
 }
 
-/** The default export, which many programs import. */
+/** @alias rateLimit, because many programs use the default import. */
 export default rateLimit;
 
 /** The names in use, per Headgate store. */
