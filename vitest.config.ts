@@ -23,6 +23,9 @@ const together = [
 
 /** Tests that replace modules (`vi.mock`), watch the memory of their process, or start servers under load. */
 const alone = [
+  "packages/cli/src/json/object-stream.test.ts",
+  "packages/server/src/rules/parse-in-worker.test.ts",
+  "packages/server/test/rules/thread-traffic.test.ts",
   "packages/core/src/stores/memory/release.test.ts",
   "packages/core/test/middleware/frameworks/{express-4,koa-2,nest-10,platform}.test.ts",
   "packages/core/test/wrappers/{cached,resilient}/real-*.test.ts",

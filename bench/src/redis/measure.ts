@@ -22,7 +22,8 @@ export async function measureShared({ experiment, subject, timedMs, address }: T
   // What others left there must not weigh on this one.
   await redis.flushall();
   const checker = await (await loadSharedSubject(subject))({ ...traffic, url: address });
-  await insert(checker, keys);
+  // Keys that are to be denied use up their limit first.
+  for (let i = 0; i < (traffic.denied ? traffic.limit : 1); i += 1) await insert(checker, keys);
 
   const latencies = new Latencies();
   const callers = {

@@ -9,7 +9,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   "headgate-server": ["headgate"],
   "headgate-cli": ["headgate", "headgate-server"],
   "headgate-bench": ["headgate", "headgate-server"],
-  "headgate-examples": ["headgate"],
+  "headgate-examples": ["headgate", "headgate-cli"],
 };
 
 const folders = manifest(".").workspaces ?? [];

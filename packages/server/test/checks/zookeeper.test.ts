@@ -8,7 +8,8 @@ let stores: Stores;
 
 beforeAll(async () => {
   server = await startZooKeeper();
-  stores = await openStores({ redis: undefined, zookeeper: server.address, nodes: 1 });
+  // On a busy machine ZooKeeper may take longer than the default deadline.
+  stores = await openStores({ redis: undefined, zookeeper: server.address, nodes: 1, storeTimeoutMs: 30_000 });
   await stores.ready();
 });
 afterAll(async () => {

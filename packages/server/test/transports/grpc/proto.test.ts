@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-const SERVER = resolve(import.meta.dirname, "../..");
+const SERVER = resolve(import.meta.dirname, "../../..");
 const BIN = resolve(SERVER, "../../node_modules/.bin");
 
 let dir: string;

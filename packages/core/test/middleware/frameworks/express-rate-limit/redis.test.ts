@@ -12,7 +12,8 @@ let stores = 0;
 
 beforeAll(async () => {
   server = await startRedis();
-  client = new Redis(server.url, redisOptions);
+  // On a busy machine Redis may take longer than the default of a second.
+  client = new Redis(server.url, { ...redisOptions, socketTimeout: 30_000 });
   await new Promise((resolve) => client.once("ready", resolve));
 });
 afterAll(async () => {
