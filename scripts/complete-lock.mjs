@@ -72,7 +72,7 @@ async function addIntegrity([path, entry]) {
 /** @param {string} spec */
 async function registryIntegrity(spec) {
   try {
-    const { stdout } = await run("npm", ["view", spec, "dist.integrity"]);
+    const { stdout } = await run("npm", ["view", spec, "dist.integrity", "--loglevel=error"]);
     return stdout.trim();
   } catch (error) {
     if (!/\bE404\b/.test(error.stderr)) throw error;
