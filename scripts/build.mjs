@@ -1,9 +1,16 @@
 // Compiles every workspace. The CommonJS copy of the library needs a package.json of its own,
 // else Node would read it as ESM like the rest of the package.
 import { spawnSync } from "node:child_process";
-import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { embedLua } from "./embed-lua.mjs";
+
+for (const name of workspaces()) {
+  if (!existsSync(new URL(`../node_modules/${name}`, import.meta.url))) {
+    console.error(`build: the workspace ${name} is not linked: run npm install`);
+    process.exit(1);
+  }
+}
 
 const cjs = new URL("../packages/core/dist/cjs/", import.meta.url);
 mkdirSync(cjs, { recursive: true });
@@ -16,6 +23,11 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const { status } = spawnSync(process.execPath, [tsc, "-b"], { cwd: root, stdio: "inherit" });
 if (status === 0) makeCallable(new URL("middleware/express-rate-limit.js", cjs));
 process.exit(status ?? 1);
+
+function workspaces() {
+  const manifest = (folder) => JSON.parse(readFileSync(new URL(`../${folder}/package.json`, import.meta.url), "utf8"));
+  return manifest(".").workspaces.map((folder) => manifest(folder).name);
+}
 
 // As in express-rate-limit, what `require` returns is the function itself, with the exports as its properties.
 // tsc leaves a file as it is when nothing has changed, so the line may be there already.

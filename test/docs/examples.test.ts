@@ -1,8 +1,9 @@
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { codeBlocks, pages } from "headgate-testkit/docs-pages";
+import { root } from "headgate-testkit/repository";
 import { expect, it, onTestFinished } from "vitest";
-import { codeBlocks, pages, root } from "./pages.ts";
 
 /** Complete programs; what imports nothing of ours is a fragment of one. */
 function programs(): { name: string; code: string }[] {

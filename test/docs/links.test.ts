@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
+import { pages } from "headgate-testkit/docs-pages";
+import { root } from "headgate-testkit/repository";
 import { expect, it } from "vitest";
-import { pages, root } from "./pages.ts";
 
 /** The anchors that GitHub and VitePress give to the headings of a page. */
 function anchorsOf(text: string): Set<string> {
@@ -27,8 +28,8 @@ it.each(pages().map(({ path, text }) => ({ path, text })))("every link of $path 
     if (/^[a-z]+:/.test(link)) continue;
     const [target, anchor] = link.split("#");
     const file = target === "" ? path : relative(".", join(dirname(path), target));
-    if (!existsSync(root + file)) dead.push(link);
-    else if (anchor !== undefined && !anchorsOf(readFileSync(root + file, "utf8")).has(anchor)) dead.push(link);
+    if (!existsSync(join(root, file))) dead.push(link);
+    else if (anchor !== undefined && !anchorsOf(readFileSync(join(root, file), "utf8")).has(anchor)) dead.push(link);
   }
   expect(dead).toEqual([]);
 });

@@ -1,6 +1,6 @@
+import { startRedis } from "headgate-testkit/redis-server";
+import { startZooKeeper } from "headgate-testkit/zookeeper-server";
 import { expect, it, onTestFinished } from "vitest";
-import { startRedis } from "../../packages/core/test/servers/redis-server.ts";
-import { startZooKeeper } from "../../packages/core/test/servers/zookeeper-server.ts";
 import { startExample } from "./example.ts";
 
 async function expectLimitUsedUp(name: string, env: Readonly<Record<string, string>>): Promise<void> {

@@ -1,6 +1,6 @@
+import { eventually } from "headgate-testkit/eventually";
+import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { eventually } from "../../packages/core/test/servers/eventually.ts";
-import { type RedisServer, startRedis } from "../../packages/core/test/servers/redis-server.ts";
 import { startExample, statuses } from "./example.ts";
 
 let redis: RedisServer;

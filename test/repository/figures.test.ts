@@ -3,8 +3,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { root, text } from "headgate-testkit/repository";
 import { afterAll, describe, expect, it } from "vitest";
-import { root, text } from "./repository.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "headgate-figures-"));
 

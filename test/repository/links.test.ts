@@ -1,9 +1,9 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
+import { root, text, trackedFiles } from "headgate-testkit/repository";
 import { describe, expect, it } from "vitest";
 import { githubSlug } from "../../docs/.vitepress/github-slug.ts";
 import { pagesOf, sections } from "../../docs/.vitepress/pages.ts";
-import { root, text, trackedFiles } from "./repository.ts";
 
 const pages = trackedFiles("*.md").filter((file) => existsSync(join(root, file)));
 

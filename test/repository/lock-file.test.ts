@@ -1,5 +1,5 @@
+import { text } from "headgate-testkit/repository";
 import { describe, expect, it } from "vitest";
-import { text } from "./repository.ts";
 
 interface LockEntry {
   readonly link?: boolean;

@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type Manifest, manifest, published, root, text, trackedFiles, workspaces } from "headgate-testkit/repository";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Manifest, manifest, published, root, text, trackedFiles, workspaces } from "./repository.ts";
 
 const home = manifest(".").homepage ?? "";
 

@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { published, root } from "headgate-testkit/repository";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { published, root } from "./repository.ts";
 
 describe("npm run release", () => {
   const clone = mkdtempSync(join(tmpdir(), "headgate-release-"));

@@ -2,8 +2,8 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { manifest, root } from "headgate-testkit/repository";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { manifest, root } from "./repository.ts";
 
 describe("npm run set-repository", () => {
   const clone = mkdtempSync(join(tmpdir(), "headgate-moved-"));

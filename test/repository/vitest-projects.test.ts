@@ -1,6 +1,6 @@
+import { root, text, trackedFiles } from "headgate-testkit/repository";
 import { expect, it } from "vitest";
 import { createVitest } from "vitest/node";
-import { root, text, trackedFiles } from "./repository.ts";
 
 it("tests that replace modules run in processes of their own", { timeout: 120_000 }, async () => {
   const vitest = await createVitest("test", { root, watch: false });

@@ -1,5 +1,5 @@
+import { headgate } from "headgate-testkit/headgate-command";
 import { expect, test } from "vitest";
-import { headgate } from "./headgate.ts";
 
 const golden = new URL("golden/", import.meta.url).pathname;
 

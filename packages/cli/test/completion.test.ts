@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
+import { headgate } from "headgate-testkit/headgate-command";
 import { beforeAll, describe, expect, test } from "vitest";
-import { headgate } from "./headgate.ts";
 
 const root = new URL("..", import.meta.url).pathname;
 

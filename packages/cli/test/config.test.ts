@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { headgate } from "headgate-testkit/headgate-command";
 import { afterAll, describe, expect, test } from "vitest";
-import { headgate } from "./headgate.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "headgate-config-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { headgate } from "headgate-testkit/headgate-command";
 import { expect, test } from "vitest";
-import { headgate } from "./headgate.ts";
 
 const folder = new URL("golden/", import.meta.url).pathname;
 const names = readdirSync(folder)

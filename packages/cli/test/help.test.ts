@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
+import { headgate } from "headgate-testkit/headgate-command";
 import { expect, test } from "vitest";
-import { headgate } from "./headgate.ts";
 
 test.concurrent.each([
   "",

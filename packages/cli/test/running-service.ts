@@ -1,20 +1,17 @@
-import { createInterface } from "node:readline";
+import { type NodeProcess, startNode } from "headgate-testkit/service-process";
 import { onTestFinished } from "vitest";
-import { start } from "./headgate.ts";
 
-/** Starts a node as its user would, and answers where it listens. */
-export async function serve(cwd: string, flags: readonly string[] = []): Promise<string> {
-  const child = start(["serve", "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", ...flags], { cwd });
-  const closed = new Promise((resolve) => child.once("close", resolve));
+/** Starts a node that stops with the test. */
+export async function service(options: {
+  readonly key: string;
+  readonly cwd: string;
+  readonly flags?: readonly string[];
+}): Promise<NodeProcess> {
+  const { key, cwd, flags = [] } = options;
+  const node = await startNode({ cwd, flags, env: { HEADGATE_ADMIN_KEY: key } });
   onTestFinished(async () => {
-    child.kill("SIGTERM");
-    await closed;
+    await node.stop();
+    await node.end();
   });
-  child.stdout.resume();
-  return new Promise((resolve, reject) => {
-    createInterface(child.stderr).on("line", (line) => {
-      if (line.includes('"msg":"ready"')) resolve(JSON.parse(line).http);
-    });
-    closed.then(() => reject(new Error("the service has ended before it was ready")));
-  });
+  return node;
 }

@@ -3,8 +3,8 @@ import { createWriteStream, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
+import { headgate, outcome, program, start } from "headgate-testkit/headgate-command";
 import { afterAll, expect, test } from "vitest";
-import { headgate, outcome, program, start } from "./headgate.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "headgate-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,12 +1,11 @@
 import { randomBytes } from "node:crypto";
+import { headgate } from "headgate-testkit/headgate-command";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { headgate } from "../headgate.ts";
-import { serve } from "../running-service.ts";
+import { service } from "../running-service.ts";
 import { folderWith, rulesYaml } from "./files.ts";
 
 test("a service takes the rules of a file, tells of them, and enforces them", async () => {
   const key = `hg_first_${randomBytes(32).toString("base64url")}`;
-  vi.stubEnv("HEADGATE_ADMIN_KEY", key);
   onTestFinished(() => {
     vi.unstubAllEnvs();
   });
@@ -14,7 +13,7 @@ test("a service takes the rules of a file, tells of them, and enforces them", as
     "rules.yaml": rulesYaml({ name: "orders", limit: 2 }, { name: "all", endpoint_pattern: "/**" }),
     "fewer.yaml": rulesYaml({ name: "orders", limit: 3 }),
   });
-  const url = await serve(cwd);
+  const { url } = await service({ key, cwd });
   vi.stubEnv("HEADGATE_KEY", key);
   const rules = async (...args: string[]) => {
     const { stdout, stderr, code } = await headgate(["rules", ...args, "--url", url], { cwd });

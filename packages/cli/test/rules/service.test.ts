@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { headgate } from "headgate-testkit/headgate-command";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { headgate } from "../headgate.ts";
 import { folderWith, rule, rulesYaml } from "./files.ts";
 import { KEY, service, stored } from "./service.ts";
 

@@ -1,5 +1,5 @@
+import { headgate } from "headgate-testkit/headgate-command";
 import { expect, test } from "vitest";
-import { headgate } from "../headgate.ts";
 import { folderWith, rulesYaml } from "./files.ts";
 
 test("validate counts the rules of a file that can be used", async () => {

@@ -1,20 +1,19 @@
 import { randomBytes } from "node:crypto";
+import { headgate } from "headgate-testkit/headgate-command";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { headgate } from "../headgate.ts";
 import { folderWith } from "../rules/files.ts";
-import { serve } from "../running-service.ts";
+import { service } from "../running-service.ts";
 
 const RULE = { rule_id: "orders", name: "Orders", dimension: "user", endpoint_pattern: "/orders", limit: 5 };
 
 /** A service with a rule for everybody and one for the tier premium, and `headgate users` asking it. */
 async function running(files: Readonly<Record<string, string>>, flags: readonly string[] = []) {
   const key = `hg_first_${randomBytes(32).toString("base64url")}`;
-  vi.stubEnv("HEADGATE_ADMIN_KEY", key);
   onTestFinished(() => {
     vi.unstubAllEnvs();
   });
   const cwd = folderWith(files);
-  const url = await serve(cwd, flags);
+  const { url } = await service({ key, cwd, flags });
   vi.stubEnv("HEADGATE_KEY", key);
   const ask = async (method: string, path: string, body?: object) => {
     const headers = { authorization: `Bearer ${key}`, ...(body && { "content-type": "application/json" }) };

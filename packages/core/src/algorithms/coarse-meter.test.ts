@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
+import { patience, runs } from "headgate-testkit/repeated";
 import { describe, expect, it } from "vitest";
 import { coarseLimits } from "../../test/algorithms/limits.ts";
 import { Row } from "../../test/algorithms/row.ts";
-import { patience, runs } from "../../test/algorithms/runs.ts";
 import { limitFromSpec } from "../limits/spec.ts";
 
 describe("a coarse limit", patience, () => {

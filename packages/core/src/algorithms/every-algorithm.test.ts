@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
+import { patience, runs } from "headgate-testkit/repeated";
 import { describe, expect, it } from "vitest";
 import { isExact, raised, variants } from "../../test/algorithms/limits.ts";
 import { Row } from "../../test/algorithms/row.ts";
-import { patience, runs } from "../../test/algorithms/runs.ts";
 import { dealings, heldBy, play, type Traffic } from "../../test/algorithms/traffic.ts";
 import type { Limit } from "../limits/limit.ts";
 import { algorithms } from "./registry.ts";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
+import { patience, runs } from "headgate-testkit/repeated";
 import { describe, expect, it } from "vitest";
 import { Row } from "../../test/algorithms/row.ts";
-import { patience, runs } from "../../test/algorithms/runs.ts";
 import { type Limit, makeCapacityLimit, makeLimit } from "./limit.ts";
 
 /** How long one token takes to come back to an empty bucket, in microseconds. */

@@ -1,5 +1,5 @@
+import { refusal } from "headgate-testkit/refusal";
 import { describe, expect, it } from "vitest";
-import { refusal } from "../../test/refusal.ts";
 import { parseRate } from "./rate.ts";
 
 const SECOND = 1_000_000;

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
+import { runs } from "headgate-testkit/repeated";
 import { expect } from "vitest";
 import type { Limit } from "../../src/limits/limit.ts";
 import type { Expected, Model } from "./models/model.ts";
 import { type Answer, Row } from "./row.ts";
-import { runs } from "./runs.ts";
 import { play, requests } from "./traffic.ts";
 
 /** Plays random traffic to a row and to its model, and compares every answer. */

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
+import { runs } from "headgate-testkit/repeated";
 import type { Limit } from "../../src/limits/limit.ts";
 import { admitted, expectBound } from "./admitted.ts";
 import { Fraction } from "./fraction.ts";
 import { Row } from "./row.ts";
-import { runs } from "./runs.ts";
 import { manyRequests } from "./traffic.ts";
 
 /** The burst and the rate (units each microsecond) of a limit, for a model. */

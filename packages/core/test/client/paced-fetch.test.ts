@@ -1,9 +1,9 @@
+import { refusal } from "headgate-testkit/refusal";
 import { describe, expect, it } from "vitest";
 import type { FetchOptions, Retry } from "../../src/client.ts";
 import { pacedFetch } from "../../src/client.ts";
 import { ManualClock } from "../../src/testing/index.ts";
 import { watch } from "../limiter/pending.ts";
-import { refusal } from "../refusal.ts";
 import { serverOf } from "./server.ts";
 
 const URL_A = "https://a.example/items";

@@ -1,8 +1,8 @@
 import fc from "fast-check";
+import { refusal } from "headgate-testkit/refusal";
 import { describe, expect, it } from "vitest";
 import { type AddressOptions, ClientAddress } from "../../src/middleware/address/client-address.ts";
 import { type Notice, Notices } from "../../src/middleware/notices.ts";
-import { refusal } from "../refusal.ts";
 import { face, type TestRequest } from "./request.ts";
 
 function finder(options: AddressOptions = {}): { of(request: TestRequest): string | undefined; notices: Notice[] } {

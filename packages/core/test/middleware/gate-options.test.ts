@@ -1,8 +1,8 @@
+import { refusal } from "headgate-testkit/refusal";
 import { describe, expect, it } from "vitest";
 import { RateLimitMiddleware } from "../../src/middleware/middleware.ts";
 import type { MiddlewareOptions } from "../../src/middleware/middleware-options.ts";
 import { testLimiter } from "../../src/testing/index.ts";
-import { refusal } from "../refusal.ts";
 import { rules } from "./gates.ts";
 import { face, type TestRequest } from "./request.ts";
 

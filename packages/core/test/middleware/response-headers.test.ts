@@ -1,3 +1,4 @@
+import { refusal } from "headgate-testkit/refusal";
 import { describe, expect, it } from "vitest";
 import { fixedWindow, gcra, type Limit, limitFromSpec, tokenBucket } from "../../src/index.ts";
 import { Policy } from "../../src/middleware/headers/policy.ts";
@@ -9,7 +10,6 @@ import {
   type Standing,
 } from "../../src/middleware/headers/response-headers.ts";
 import { testLimiter } from "../../src/testing/index.ts";
-import { refusal } from "../refusal.ts";
 
 const NOW_MS = 1_700_000_000_400;
 

@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { patience, runs } from "headgate-testkit/repeated";
 import { describe, expect, it } from "vitest";
 import type { Limit, Verdict } from "../../src/index.ts";
 import { parseRateLimitHeaders } from "../../src/middleware/headers/parse-headers.ts";
@@ -7,7 +8,6 @@ import { type Decided, type HeaderForm, HeaderWriter } from "../../src/middlewar
 import { LARGEST_INTEGER } from "../../src/middleware/headers/structured-field.ts";
 import { testLimiter } from "../../src/testing/index.ts";
 import { variants } from "../algorithms/limits.ts";
-import { patience, runs } from "../algorithms/runs.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 15);
 

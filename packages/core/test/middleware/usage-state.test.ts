@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { refusal } from "headgate-testkit/refusal";
 import { describe, expect, it } from "vitest";
 import { gcra } from "../../src/index.ts";
 import { Policy } from "../../src/middleware/headers/policy.ts";
@@ -9,7 +10,6 @@ import {
   UsageStates,
   type WarnOptions,
 } from "../../src/middleware/headers/usage-state.ts";
-import { refusal } from "../refusal.ts";
 
 const usual = requireThresholds();
 

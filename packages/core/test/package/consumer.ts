@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync, w
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { repository } from "./workspaces.ts";
+import { root } from "headgate-testkit/repository";
 
 const run = promisify(execFile);
 
@@ -15,7 +15,7 @@ export class Consumer {
   async install(...peers: readonly string[]): Promise<void> {
     const modules = join(this.folder, "node_modules");
     mkdirSync(modules);
-    await run(process.execPath, [join(repository, "scripts/pack.mjs"), this.folder, "packages/core"], {
+    await run(process.execPath, [join(root, "scripts/pack.mjs"), this.folder, "packages/core"], {
       env: environment(),
     });
     const [packed] = readdirSync(this.folder).filter((file) => file.endsWith(".tgz"));
@@ -24,7 +24,7 @@ export class Consumer {
     // A link keeps what the peer itself needs in reach.
     for (const peer of peers) {
       mkdirSync(dirname(join(modules, peer)), { recursive: true });
-      symlinkSync(join(repository, "node_modules", peer), join(modules, peer));
+      symlinkSync(join(root, "node_modules", peer), join(modules, peer));
     }
   }
 

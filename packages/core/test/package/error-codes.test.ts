@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { root, sourceFiles } from "headgate-testkit/repository";
 import { describe, expect, it } from "vitest";
 import {
   type ErrorCode,
@@ -12,11 +13,10 @@ import {
   tokenBucket,
 } from "../../src/index.ts";
 import { rateLimit } from "../../src/middleware/web.ts";
-import { repository, sourceFiles } from "./workspaces.ts";
 
 describe("docs/guide/errors.md", () => {
   it("lists every code and no other, with the meaning that the code has", () => {
-    const text = readFileSync(`${repository}/docs/guide/errors.md`, "utf8");
+    const text = readFileSync(`${root}/docs/guide/errors.md`, "utf8");
     const rows = [...text.matchAll(/^\| `(HG_\w+)` \| (.+?) \| (.+) \|$/gm)];
     expect(rows.map(([, code, meaning]) => [code, meaning])).toEqual(Object.entries(errorCodes));
     for (const [, , , advice] of rows) expect(advice).toMatch(/\w.*\.$/);

@@ -1,6 +1,6 @@
 import { dirname, join, relative, resolve } from "node:path";
+import { importsOf, manifest, packageOf, root, sourceFiles } from "headgate-testkit/repository";
 import { describe, expect, it } from "vitest";
-import { importsOf, manifest, packageOf, repository, sourceFiles } from "./workspaces.ts";
 
 /** The arrows of docs/internals/architecture.md: which of our own packages each may import. A new workspace gets its line here. */
 const arrows: Readonly<Record<string, readonly string[]>> = {
@@ -8,7 +8,8 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   "headgate-nest-10": [],
   "headgate-server": ["headgate"],
   "headgate-cli": ["headgate", "headgate-server"],
-  "headgate-bench": ["headgate", "headgate-server"],
+  "headgate-testkit": ["headgate"],
+  "headgate-bench": ["headgate", "headgate-server", "headgate-testkit"],
   "headgate-examples": ["headgate", "headgate-cli"],
 };
 
@@ -53,7 +54,7 @@ describe("the library", () => {
   it.each(Object.entries(doors))("reaches nothing else through its door %s", (door, needs) => {
     const entry = library.exports?.[door];
     if (typeof entry !== "object") throw new Error(`${door} has no source`);
-    const foreign = foreignImports(resolve(repository, "packages/core", entry.source));
+    const foreign = foreignImports(resolve(root, "packages/core", entry.source));
     expect([...new Set(foreign)].filter((specifier) => !needs.includes(specifier))).toEqual([]);
     expect(needs.filter((need) => !foreign.includes(need))).toEqual([]);
   });
@@ -86,7 +87,7 @@ describe("the workspaces", () => {
     const wrong = sourceFiles(folder).flatMap((file) =>
       importsOf(file)
         .filter((specifier) => !allowed(specifier, file, folder, listed, arrows[name]))
-        .map((specifier) => `${relative(repository, file)} imports ${specifier}`),
+        .map((specifier) => `${relative(root, file)} imports ${specifier}`),
     );
     expect(wrong).toEqual([]);
   });
@@ -106,7 +107,7 @@ function allowed(
   arrows: readonly string[],
 ): boolean {
   if (specifier.startsWith("node:")) return true;
-  if (specifier.startsWith(".")) return inside(join(repository, folder), resolve(dirname(file), specifier));
+  if (specifier.startsWith(".")) return inside(join(root, folder), resolve(dirname(file), specifier));
   const name = packageOf(specifier);
   return name in dependencies && (!isOurs(name) || arrows.includes(name));
 }

@@ -1,6 +1,6 @@
+import { root } from "headgate-testkit/repository";
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { Consumer } from "./consumer.ts";
-import { repository } from "./workspaces.ts";
 
 /** A program in strict TypeScript; each @ts-expect-error is a test that the types are not just `any`. */
 const body = `
@@ -119,13 +119,13 @@ describe("the types of the packed library", () => {
             noEmit: true,
             // Our declarations are part of what is tested: they are not skipped, but where those of Node would fail, too.
             skipLibCheck: exact,
-            typeRoots: [`${repository}/node_modules/@types`],
+            typeRoots: [`${root}/node_modules/@types`],
             types: ["node"],
           },
           files: [file],
         }),
       );
-      await consumer.run(process.execPath, [`${repository}/node_modules/typescript/bin/tsc`, "-p", "."]);
+      await consumer.run(process.execPath, [`${root}/node_modules/typescript/bin/tsc`, "-p", "."]);
     },
   );
 });

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { eventually } from "headgate-testkit/eventually";
 import { afterAll, describe, expect, it } from "vitest";
 import { limitFromSpec, rateLimiter } from "../../src/index.ts";
 import { RateLimitMiddleware } from "../../src/middleware/middleware.ts";
 import { face } from "../middleware/request.ts";
-import { eventually } from "../servers/eventually.ts";
 import { useRedis } from "../stores/redis/redis.ts";
 import { Holder } from "./holder.ts";
 
@@ -20,7 +20,7 @@ const key = "ip:127.0.0.1";
 
 const holders: Holder[] = [];
 afterAll(() => {
-  for (const holder of holders) holder.signal("SIGKILL");
+  for (const holder of holders) holder.process.kill();
 });
 
 /** A process that serves, and this one, which lives and has a gate of the same kind. */
@@ -51,7 +51,7 @@ describe.concurrent("a server that is killed between reserve and settle", () => 
     expect(await used()).toEqual([12 * 60, 12]);
     for (const path of paths.slice(0, 5)) holder.settle(path, 7);
     await becomes(5 * 7 + 7 * 60);
-    holder.signal("SIGKILL");
+    holder.process.kill();
     await becomes(5 * 7);
     await delay(1.5 * FOR_MS);
     expect(await used()).toEqual([5 * 7, 12]);
@@ -63,7 +63,7 @@ describe.concurrent("a server that is killed between reserve and settle", () => 
     await holder.reserve("/");
     await delay(2 * FOR_MS);
     expect(await used()).toEqual([60, 1]);
-    holder.signal("SIGKILL");
+    holder.process.kill();
     await becomes(0);
   });
 });
@@ -75,10 +75,10 @@ describe.concurrent("a server that is frozen past the time of its reservation", 
         const { holder, limiter, used, becomes, open } = await start();
         await limiter.check("tokens", key, { cost: 300 });
         await holder.reserve("/");
-        holder.signal("SIGSTOP");
+        holder.process.pause();
         await becomes(300);
         holder.settle("/", cost);
-        holder.signal("SIGCONT");
+        holder.process.resume();
         await becomes(300 + cost);
         await delay(1.5 * FOR_MS);
         expect(await used()).toEqual([300 + cost, 1]);

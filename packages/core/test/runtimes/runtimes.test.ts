@@ -2,10 +2,10 @@ import { execFile } from "node:child_process";
 import { rmSync } from "node:fs";
 import { get } from "node:http";
 import { promisify } from "node:util";
+import { spawnChild } from "headgate-testkit/child-process";
+import { eventually } from "headgate-testkit/eventually";
+import { startRedis } from "headgate-testkit/redis-server";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { eventually } from "../servers/eventually.ts";
-import { spawnMortal } from "../servers/mortal-process.ts";
-import { startRedis } from "../servers/redis-server.ts";
 import { installed, type Runtime, runtimes } from "./runtimes.ts";
 
 /** What the site tells about itself. */
@@ -38,14 +38,12 @@ function runtimeSuite(runtime: Runtime, program: string): void {
   let stop = () => {};
 
   beforeAll(async () => {
-    const child = spawnMortal(program, await runtime.prepare(folder));
-    stop = () => void child.kill("SIGKILL");
     let output = "";
-    for (const stream of [child.stdout, child.stderr]) {
-      stream?.setEncoding("utf8").on("data", (text: string) => {
-        output += text;
-      });
-    }
+    const hear = (text: string): void => {
+      output += text;
+    };
+    const child = spawnChild(program, await runtime.prepare(folder), { hear });
+    stop = () => void child.kill("SIGKILL");
     await eventually(`${runtime.name} listens`, async () => {
       if (child.exitCode !== null) throw new Error(`${runtime.name} has ended:\n${output}`);
       const [, port] = /^(?:listening on |.*"port":)(\d+)/m.exec(output) ?? [];

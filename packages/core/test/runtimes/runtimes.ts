@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { build } from "esbuild";
-import { repository } from "../package/workspaces.ts";
+import { root } from "headgate-testkit/repository";
 
 /** A JavaScript runtime other than Node, which comes as a package of npm. */
 export interface Runtime {
@@ -106,10 +106,10 @@ export function installed(): string {
   const folder = mkdtempSync(join(tmpdir(), "headgate-runtime-"));
   const library = join(folder, "node_modules/headgate");
   mkdirSync(library, { recursive: true });
-  cpSync(join(repository, "packages/core/package.json"), join(library, "package.json"));
-  cpSync(join(repository, "packages/core/dist/esm"), join(library, "dist/esm"), { recursive: true });
+  cpSync(join(root, "packages/core/package.json"), join(library, "package.json"));
+  cpSync(join(root, "packages/core/dist/esm"), join(library, "dist/esm"), { recursive: true });
   for (const peer of ["hono", "ioredis"]) {
-    symlinkSync(join(repository, "node_modules", peer), join(folder, "node_modules", peer));
+    symlinkSync(join(root, "node_modules", peer), join(folder, "node_modules", peer));
   }
   return folder;
 }

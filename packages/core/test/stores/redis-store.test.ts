@@ -1,8 +1,8 @@
+import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll } from "vitest";
 import { RedisStore, redisOptions } from "../../src/redis.ts";
 import { ManualClock } from "../../src/testing/index.ts";
-import { type RedisServer, startRedis } from "../servers/redis-server.ts";
 import { storeConformance } from "./store-conformance.ts";
 
 let server: RedisServer;

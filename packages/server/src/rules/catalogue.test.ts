@@ -1,5 +1,5 @@
+import { refusal } from "headgate-testkit/refusal";
 import { describe, expect, it } from "vitest";
-import { refusal } from "../../../core/test/refusal.ts";
 import { sampleRule as rule } from "../../test/rules/sample-rule.ts";
 import { Catalogue } from "./catalogue.ts";
 import type { Override, Standing } from "./user-limits.ts";

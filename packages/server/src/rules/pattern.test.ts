@@ -1,5 +1,5 @@
+import { refusal } from "headgate-testkit/refusal";
 import { describe, expect, it } from "vitest";
-import { refusal } from "../../../core/test/refusal.ts";
 import { readPattern } from "./pattern.ts";
 
 describe("a pattern", () => {

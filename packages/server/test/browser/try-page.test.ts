@@ -1,7 +1,7 @@
+import { startChromium } from "headgate-testkit/chromium";
+import { type NodeProcess, startNode } from "headgate-testkit/service-process";
 import type { Browser, BrowserContextOptions } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type NodeProcess, startNode } from "../operation/node-process.ts";
-import { startChromium } from "./chromium.ts";
 import { TryPage } from "./try-page.ts";
 
 let node: NodeProcess;

@@ -1,7 +1,7 @@
 import type { DegradedChange } from "headgate";
+import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { type RedisServer, startRedis } from "../../../core/test/servers/redis-server.ts";
 import { openStores, type StoreHooks, type Stores } from "../../src/checks/counter-stores.ts";
 import type { RateLimitRule } from "../../src/rules/rule.ts";
 import { request, rule, standing, type World, world } from "./fixtures.ts";

@@ -1,6 +1,6 @@
 import { ManualClock } from "headgate/testing";
+import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type RedisServer, startRedis } from "../../../core/test/servers/redis-server.ts";
 import type { CheckResult } from "../../src/checks/check.ts";
 import { openStores, type Stores } from "../../src/checks/counter-stores.ts";
 import { CONSISTENCIES } from "../../src/rules/rule.ts";

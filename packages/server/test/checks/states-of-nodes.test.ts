@@ -1,7 +1,7 @@
+import { eventually } from "headgate-testkit/eventually";
+import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { eventually } from "../../../core/test/servers/eventually.ts";
-import { type RedisServer, startRedis } from "../../../core/test/servers/redis-server.ts";
 import { openStores, type Stores } from "../../src/checks/counter-stores.ts";
 import type { RateLimitRule } from "../../src/rules/rule.ts";
 import { request, rule, type World, world } from "./fixtures.ts";

@@ -1,5 +1,5 @@
+import { startZooKeeper, type ZooKeeperServer } from "headgate-testkit/zookeeper-server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startZooKeeper, type ZooKeeperServer } from "../../../core/test/servers/zookeeper-server.ts";
 import { openStores, type Stores } from "../../src/checks/counter-stores.ts";
 import { request, rule, world } from "./fixtures.ts";
 

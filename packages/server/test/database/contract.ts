@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { eventually } from "headgate-testkit/eventually";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { eventually } from "../../../core/test/servers/eventually.ts";
 import type { AuditEvent } from "../../src/audit/audit.ts";
 import { cursorAt } from "../../src/database/cursor.ts";
 import type { Change, Conflict, Database } from "../../src/database/database.ts";

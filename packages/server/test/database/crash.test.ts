@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { type PostgresServer, startPostgres } from "headgate-testkit/postgres-server";
+import { repeated } from "headgate-testkit/repeated";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { repeated } from "../../../core/test/algorithms/runs.ts";
 import type { Database } from "../../src/database/database.ts";
 import { type DatabaseOptions, openDatabase } from "../../src/database/open-database.ts";
-import { type PostgresServer, startPostgres } from "../servers/postgres-server.ts";
 import { postgresPlace, SqlitePlaces } from "./places.ts";
 import { Writer } from "./writer.ts";
 

@@ -1,5 +1,5 @@
+import { documented } from "headgate-testkit/docs-pages";
 import { describe, expect, it } from "vitest";
-import { documented } from "../../../core/test/documented.ts";
 import { databaseErrorCodes } from "../../src/database/database-error.ts";
 import { RETENTION_MS } from "../../src/database/retention.ts";
 

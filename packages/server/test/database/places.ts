@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { PostgresServer } from "headgate-testkit/postgres-server";
 import Sqlite from "libsql";
-import type { PostgresServer } from "../servers/postgres-server.ts";
 import type { Place } from "./fixtures.ts";
 
 /** New folders for embedded databases; `remove` takes all of them away. */

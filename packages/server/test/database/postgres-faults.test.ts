@@ -1,11 +1,11 @@
 import { createServer } from "node:net";
 import { inspect } from "node:util";
+import { eventually } from "headgate-testkit/eventually";
+import { type PostgresServer, startPostgres } from "headgate-testkit/postgres-server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { eventually } from "../../../core/test/servers/eventually.ts";
 import type { Change, Database } from "../../src/database/database.ts";
 import { DatabaseError } from "../../src/database/database-error.ts";
 import { openDatabase } from "../../src/database/open-database.ts";
-import { type PostgresServer, startPostgres } from "../servers/postgres-server.ts";
 import { admin, aRule } from "./fixtures.ts";
 
 describe("a database on PostgreSQL", () => {

@@ -1,5 +1,5 @@
+import { type PostgresServer, startPostgres } from "headgate-testkit/postgres-server";
 import { afterAll, beforeAll } from "vitest";
-import { type PostgresServer, startPostgres } from "../servers/postgres-server.ts";
 import { describeDatabase } from "./contract.ts";
 import { describeLargeChanges } from "./large-changes.ts";
 import { postgresPlace } from "./places.ts";

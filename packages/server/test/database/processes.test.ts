@@ -1,6 +1,6 @@
+import { type PostgresServer, startPostgres } from "headgate-testkit/postgres-server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openDatabase } from "../../src/database/open-database.ts";
-import { type PostgresServer, startPostgres } from "../servers/postgres-server.ts";
 import { admin, aRule, type Place } from "./fixtures.ts";
 import { postgresPlace, SqlitePlaces } from "./places.ts";
 import { Writer } from "./writer.ts";

@@ -1,8 +1,8 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { eventually } from "../../../core/test/servers/eventually.ts";
-import { spawnMortal } from "../../../core/test/servers/mortal-process.ts";
+import { spawnChild } from "headgate-testkit/child-process";
+import { eventually } from "headgate-testkit/eventually";
 import type { DatabaseOptions } from "../../src/database/open-database.ts";
 
 interface Work {
@@ -23,7 +23,7 @@ export class Writer {
 
   constructor({ from = 0, ...work }: Work) {
     const program = fileURLToPath(new URL("writer.mjs", import.meta.url));
-    this.child = spawnMortal(process.execPath, [program, JSON.stringify({ from, ...work })]);
+    this.child = spawnChild(process.execPath, [program, JSON.stringify({ from, ...work })]);
     this.closed = once(this.child, "close");
     this.child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       this.complaints += text;

@@ -1,10 +1,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-
+import { headgate } from "headgate-testkit/headgate-command";
 import Sqlite from "libsql";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { headgate } from "../../../cli/test/headgate.ts";
 import { openDatabase } from "../../src/database/open-database.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "headgate-audit-"));

@@ -1,7 +1,7 @@
 import { Agent, type IncomingMessage, request } from "node:http";
+import { eventually } from "headgate-testkit/eventually";
+import { type NodeProcess, startNode } from "headgate-testkit/service-process";
 import { afterEach, expect, it } from "vitest";
-import { eventually } from "../../../core/test/servers/eventually.ts";
-import { type NodeProcess, startNode } from "./node-process.ts";
 
 /** A connection on which nothing has come for so long may be closed at any moment. */
 const IDLE_MS = 1_000;

@@ -14,12 +14,12 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect } from "node:tls";
+import { spawnChild } from "headgate-testkit/child-process";
+import { eventually } from "headgate-testkit/eventually";
+import { program } from "headgate-testkit/headgate-command";
+import { NodeProcess, startNode } from "headgate-testkit/service-process";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { eventually } from "../../../core/test/servers/eventually.ts";
-import { spawnMortal } from "../../../core/test/servers/mortal-process.ts";
-import { NodeProcess, startNode } from "./node-process.ts";
 
-const PROGRAM = new URL("../../../cli/bin/headgate.js", import.meta.url).pathname;
 const SCRIPT = "/usr/bin/script";
 const OPENSSL = "openssl";
 const ADMIN_KEY = "chosen-by-the-operator";
@@ -52,7 +52,7 @@ async function started(...options: Parameters<typeof startNode>): Promise<NodePr
 function startedInShell(command: string, ...args: string[]) {
   const data = mkdtempSync(join(tmpdir(), "headgate-node-"));
   const flags = ["serve", "--http", "127.0.0.1:0", "--grpc", "off", "--data", data];
-  const child = spawnMortal("/bin/sh", ["-c", command, process.execPath, PROGRAM, ...flags, ...args]);
+  const child = spawnChild("/bin/sh", ["-c", command, process.execPath, program, ...flags, ...args]);
   let printed = "";
   child.stdout?.setEncoding("utf8").on("data", (text) => {
     printed += text;

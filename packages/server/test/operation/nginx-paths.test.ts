@@ -1,30 +1,20 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import fc from "fast-check";
+import { type NginxServer, startNginx } from "headgate-testkit/nginx-server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { eventually } from "../../../core/test/servers/eventually.ts";
-import { freePort } from "../../../core/test/servers/free-port.ts";
-import { spawnMortal } from "../../../core/test/servers/mortal-process.ts";
 import { trickedPaths } from "../rules/path-tricks.ts";
 import { ruleOf, type Service, startService } from "../transports/rest/service.ts";
 
 /** nginx forwards one path to what is protected, and everything else elsewhere; it asks Headgate about both. */
-function configOf(listen: number, app: number, { port, keys }: Service, folder: string): string {
+function configOf(listen: number, app: number, { port, keys }: Service): string {
   const ask = `
       auth_request /headgate;
       auth_request_set $policy $upstream_http_ratelimit_policy;
       add_header Counted-Under $policy always;`;
-  const places = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
-    (name) => `${name}_temp_path ${folder}/${name};`,
-  );
   return `
 events {}
 http {
-  access_log off;
-  ${places.join("\n  ")}
   server {
     listen 127.0.0.1:${listen};
     location = /orders2 {${ask}
@@ -78,9 +68,8 @@ function get(port: number, target: string): Promise<Answer> {
 describe("nginx that forwards a protected path", () => {
   let service: Service;
   let app: Server;
-  let nginx: ReturnType<typeof spawnMortal>;
+  let nginx: NginxServer;
   let port: number;
-  const folder = mkdtempSync(join(tmpdir(), "headgate-nginx-"));
 
   beforeAll(async () => {
     service = await startService({
@@ -88,25 +77,13 @@ describe("nginx that forwards a protected path", () => {
     });
     app = createServer((request, response) => response.end(`this is ${request.url}`));
     await new Promise<void>((resolve) => app.listen(0, "127.0.0.1", resolve));
-    port = await freePort();
-    const file = join(folder, "nginx.conf");
-    writeFileSync(file, configOf(port, (app.address() as AddressInfo).port, service, folder));
-    const settings = `daemon off; master_process off; pid ${folder}/pid; error_log stderr crit;`;
-    nginx = spawnMortal("nginx", ["-p", folder, "-c", file, "-g", settings]);
-    let complaints = "";
-    nginx.stderr?.setEncoding("utf8").on("data", (text) => {
-      complaints += text;
-    });
-    await eventually("nginx answers", async () => {
-      if (nginx.exitCode !== null) throw new Error(complaints);
-      return (await get(port, "/")).status === 200;
-    });
+    nginx = await startNginx((port) => configOf(port, (app.address() as AddressInfo).port, service));
+    port = nginx.port;
   });
   afterAll(async () => {
-    nginx?.kill("SIGKILL");
+    await nginx?.stop();
     app?.close();
     await service?.stop();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   it.each([

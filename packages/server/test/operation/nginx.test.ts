@@ -1,23 +1,18 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { type NginxServer, startNginx } from "headgate-testkit/nginx-server";
+import { type NodeProcess, startNode } from "headgate-testkit/service-process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { eventually } from "../../../core/test/servers/eventually.ts";
-import { freePort } from "../../../core/test/servers/free-port.ts";
-import { spawnMortal } from "../../../core/test/servers/mortal-process.ts";
-import { type NodeProcess, startNode } from "./node-process.ts";
 
 const example = new URL("../../../../deploy/nginx.conf", import.meta.url);
 
 describe("nginx that asks Headgate about each request, as deploy/nginx.conf has it", () => {
   let node: NodeProcess;
   let app: Server;
-  let nginx: ReturnType<typeof spawnMortal>;
+  let nginx: NginxServer;
   let url: string;
   const seen: string[] = [];
-  const folder = mkdtempSync(join(tmpdir(), "headgate-nginx-"));
 
   beforeAll(async () => {
     node = await startNode({ flags: ["--grpc", "off"] });
@@ -26,40 +21,22 @@ describe("nginx that asks Headgate about each request, as deploy/nginx.conf has 
       response.writeHead(request.url === "/forbidden" ? 403 : 200).end("from the app");
     });
     await new Promise<void>((resolve) => app.listen(0, "127.0.0.1", resolve));
-    const port = await freePort();
-    url = `http://127.0.0.1:${port}`;
     const { key } = (await (
       await node.request("POST", "/api/v1/keys", { name: "nginx", roles: ["check"] })
     ).json()) as { key: string };
     const config = readFileSync(example, "utf8")
       .replace("127.0.0.1:3000", `127.0.0.1:${(app.address() as AddressInfo).port}`)
       .replace("127.0.0.1:8080", new URL(node.url).host)
-      .replace("127.0.0.1:8000", `127.0.0.1:${port}`)
       .replace("YOUR_KEY", key);
-    // Where nginx keeps things of its own is no matter of the example.
-    const places = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
-      (name) => `${name}_temp_path ${folder}/${name};`,
-    );
-    const file = join(folder, "nginx.conf");
-    writeFileSync(file, config.replace("http {", `http {\n  access_log off;\n  ${places.join("\n  ")}`));
-    const settings = `daemon off; master_process off; pid ${folder}/pid; error_log stderr;`;
-    nginx = spawnMortal("nginx", ["-p", folder, "-c", file, "-g", settings]);
-    let complaints = "";
-    nginx.stderr?.setEncoding("utf8").on("data", (text) => {
-      complaints += text;
-    });
-    await eventually("nginx answers", async () => {
-      if (nginx.exitCode !== null) throw new Error(complaints);
-      return (await fetch(url)).status === 200;
-    });
+    nginx = await startNginx((port) => config.replace("127.0.0.1:8000", `127.0.0.1:${port}`));
+    url = nginx.url;
     const rule = { name: "Pages", dimension: "ip", endpoint_pattern: "/pages/*", limit: 3, window_seconds: 3600 };
     expect((await node.request("POST", "/api/v1/rules", rule)).status).toBe(201);
   });
   afterAll(async () => {
-    nginx?.kill("SIGKILL");
+    await nginx?.stop();
     app?.close();
     await node?.end();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   it("lets through what may pass and answers 429 to the rest, with the headers of the limit", async () => {

@@ -1,12 +1,12 @@
+import { makeCertificate } from "headgate-testkit/certificate";
+import { eventually } from "headgate-testkit/eventually";
+import { type RedisCluster, startCluster } from "headgate-testkit/redis-cluster";
+import { type RedisSentinels, startSentinels } from "headgate-testkit/redis-sentinels";
+import { type NodeProcess, startNode } from "headgate-testkit/service-process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { makeCertificate } from "../../../core/test/servers/certificate.ts";
-import { eventually } from "../../../core/test/servers/eventually.ts";
-import { type RedisCluster, startCluster } from "../../../core/test/servers/redis-cluster.ts";
-import { type RedisSentinels, startSentinels } from "../../../core/test/servers/redis-sentinel.ts";
 import { readSettings } from "../../src/config/read-settings.ts";
 import { doctor } from "../../src/doctor/doctor.ts";
 import type { Finding } from "../../src/doctor/finding.ts";
-import { type NodeProcess, startNode } from "./node-process.ts";
 
 const PASSWORD = "planted-pass,word@sign";
 const users = Array.from({ length: 30 }, (_, i) => `u${i}`);

@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { promisify } from "node:util";
 import { credentials, Metadata } from "@grpc/grpc-js";
+import { eventually } from "headgate-testkit/eventually";
+import { freePort } from "headgate-testkit/free-port";
+import { type NodeOptions, NodeProcess, startNode } from "headgate-testkit/service-process";
 import { afterEach, describe, expect, it } from "vitest";
-import { eventually } from "../../../core/test/servers/eventually.ts";
-import { freePort } from "../../../core/test/servers/free-port.ts";
 import { Dimension, RateLimiterClient } from "../../src/transports/grpc/generated/headgate/v1/rate_limiter.ts";
-import { type NodeOptions, NodeProcess, startNode } from "./node-process.ts";
 
 const run = promisify(execFile);
 

@@ -2,11 +2,11 @@ import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
+import { freePort } from "headgate-testkit/free-port";
+import { repeated } from "headgate-testkit/repeated";
+import { NodeProcess } from "headgate-testkit/service-process";
 import { expect, it } from "vitest";
-import { repeated } from "../../../core/test/algorithms/runs.ts";
-import { freePort } from "../../../core/test/servers/free-port.ts";
 import { openDatabase } from "../../src/database/open-database.ts";
-import { NodeProcess } from "./node-process.ts";
 
 const program = new URL("../../../cli/bin/headgate.js", import.meta.url).pathname;
 

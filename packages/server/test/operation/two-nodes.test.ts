@@ -1,8 +1,8 @@
+import { eventually } from "headgate-testkit/eventually";
+import { type PostgresServer, startPostgres } from "headgate-testkit/postgres-server";
+import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
+import { type NodeProcess, startNode } from "headgate-testkit/service-process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { eventually } from "../../../core/test/servers/eventually.ts";
-import { type RedisServer, startRedis } from "../../../core/test/servers/redis-server.ts";
-import { type PostgresServer, startPostgres } from "../servers/postgres-server.ts";
-import { type NodeProcess, startNode } from "./node-process.ts";
 
 const PASSWORD = "redis-word-that-nobody-may-see";
 const ADMIN_KEY = "admin-word-that-nobody-may-see";

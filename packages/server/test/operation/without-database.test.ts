@@ -1,8 +1,8 @@
+import { eventually } from "headgate-testkit/eventually";
+import { freePort } from "headgate-testkit/free-port";
+import { type PostgresServer, startPostgres } from "headgate-testkit/postgres-server";
+import { type NodeOptions, NodeProcess } from "headgate-testkit/service-process";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { eventually } from "../../../core/test/servers/eventually.ts";
-import { freePort } from "../../../core/test/servers/free-port.ts";
-import { type PostgresServer, startPostgres } from "../servers/postgres-server.ts";
-import { type NodeOptions, NodeProcess } from "./node-process.ts";
 
 const ended: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

@@ -1,9 +1,9 @@
+import { eventually } from "headgate-testkit/eventually";
+import { freePort } from "headgate-testkit/free-port";
+import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
+import { type NodeOptions, NodeProcess, startNode } from "headgate-testkit/service-process";
+import { startZooKeeper } from "headgate-testkit/zookeeper-server";
 import { afterEach, describe, expect, it } from "vitest";
-import { eventually } from "../../../core/test/servers/eventually.ts";
-import { freePort } from "../../../core/test/servers/free-port.ts";
-import { type RedisServer, startRedis } from "../../../core/test/servers/redis-server.ts";
-import { startZooKeeper } from "../../../core/test/servers/zookeeper-server.ts";
-import { type NodeOptions, NodeProcess, startNode } from "./node-process.ts";
 
 const ended: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

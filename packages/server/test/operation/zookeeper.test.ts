@@ -1,8 +1,8 @@
+import { type NodeProcess, startNode } from "headgate-testkit/service-process";
+import { startZooKeeper, type ZooKeeperServer } from "headgate-testkit/zookeeper-server";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { startZooKeeper, type ZooKeeperServer } from "../../../core/test/servers/zookeeper-server.ts";
 import { readSettings } from "../../src/config/read-settings.ts";
 import { doctor } from "../../src/doctor/doctor.ts";
-import { type NodeProcess, startNode } from "./node-process.ts";
 
 let server: ZooKeeperServer;
 let node: NodeProcess | undefined;

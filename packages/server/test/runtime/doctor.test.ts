@@ -2,17 +2,17 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "headgate-testkit/free-port";
+import { startPostgres } from "headgate-testkit/postgres-server";
+import { startRedis } from "headgate-testkit/redis-server";
+import { startNode } from "headgate-testkit/service-process";
 import { afterEach, describe, expect, it } from "vitest";
-import { freePort } from "../../../core/test/servers/free-port.ts";
-import { startRedis } from "../../../core/test/servers/redis-server.ts";
 import { readSettings } from "../../src/config/read-settings.ts";
 import { openDatabase } from "../../src/database/open-database.ts";
 import { clockSkew } from "../../src/doctor/clock-skew.ts";
 import { doctor } from "../../src/doctor/doctor.ts";
 import type { Finding } from "../../src/doctor/finding.ts";
 import { openFiles } from "../../src/doctor/machine.ts";
-import { startNode } from "../operation/node-process.ts";
-import { startPostgres } from "../servers/postgres-server.ts";
 
 const endings: (() => unknown)[] = [];
 afterEach(async () => {

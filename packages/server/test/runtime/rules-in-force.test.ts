@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { eventually } from "headgate-testkit/eventually";
 import { pino } from "pino";
 import { afterEach, describe, expect, it } from "vitest";
-import { eventually } from "../../../core/test/servers/eventually.ts";
 import type { AuditEvent } from "../../src/audit/audit.ts";
 import type { Change } from "../../src/database/database.ts";
 import type { RateLimitRule } from "../../src/rules/rule.ts";

@@ -1,4 +1,5 @@
 import * as fc from "fast-check";
+import { patience, runs } from "headgate-testkit/repeated";
 import { describe, expect, it } from "vitest";
 import { admitted, expectBound, UNBOUNDED } from "../../../test/algorithms/admitted.ts";
 import { followsModel } from "../../../test/algorithms/follows-model.ts";
@@ -6,7 +7,6 @@ import { bucketedLimits, windowLimits } from "../../../test/algorithms/limits.ts
 import { BucketedWindowModel } from "../../../test/algorithms/models/bucketed-window.ts";
 import { SlidingWindowLogModel } from "../../../test/algorithms/models/sliding-window-log.ts";
 import { Row } from "../../../test/algorithms/row.ts";
-import { patience, runs } from "../../../test/algorithms/runs.ts";
 import { dealings, manyRequests, play } from "../../../test/algorithms/traffic.ts";
 import { bucketedWindow } from "../../limits/builders.ts";
 import { makeLimit } from "../../limits/limit.ts";

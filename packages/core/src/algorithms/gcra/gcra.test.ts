@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
+import { patience, runs } from "headgate-testkit/repeated";
 import { describe, expect, it } from "vitest";
 import { followsModel } from "../../../test/algorithms/follows-model.ts";
 import { isExact, meterLimits } from "../../../test/algorithms/limits.ts";
 import { burstAndRate, keepsMeterBound } from "../../../test/algorithms/meters.ts";
 import { GcraModel } from "../../../test/algorithms/models/gcra.ts";
 import { Row } from "../../../test/algorithms/row.ts";
-import { patience, runs } from "../../../test/algorithms/runs.ts";
 import { dealings, play } from "../../../test/algorithms/traffic.ts";
 import { gcra } from "../../limits/builders.ts";
 import { makeLimit } from "../../limits/limit.ts";

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
+import { patience, runs } from "headgate-testkit/repeated";
 import { describe, expect, it } from "vitest";
 import { followsModel } from "../../../test/algorithms/follows-model.ts";
 import { isExact, meterLimits } from "../../../test/algorithms/limits.ts";
 import { burstAndRate, keepsMeterBound } from "../../../test/algorithms/meters.ts";
 import { LeakyBucketModel } from "../../../test/algorithms/models/leaky-bucket.ts";
-import { patience, runs } from "../../../test/algorithms/runs.ts";
 import { makeLimit } from "../../limits/limit.ts";
 import { testLimiter } from "../../testing/index.ts";
 

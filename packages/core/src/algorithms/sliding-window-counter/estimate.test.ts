@@ -1,7 +1,7 @@
+import { documented, percent, tableRows } from "headgate-testkit/docs-pages";
 import { describe, expect, it } from "vitest";
 import { poisson } from "../../../test/algorithms/poisson.ts";
 import { Row } from "../../../test/algorithms/row.ts";
-import { documented, percent, tableRows } from "../../../test/documented.ts";
 import { slidingWindow, slidingWindowLog } from "../../limits/builders.ts";
 
 const WINDOW = 1_000_000;

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
+import { patience, runs } from "headgate-testkit/repeated";
 import { expect, it } from "vitest";
-import { patience, runs } from "../../../test/algorithms/runs.ts";
 import { compareProducts } from "./products.ts";
 
 const MOST = Number.MAX_SAFE_INTEGER;

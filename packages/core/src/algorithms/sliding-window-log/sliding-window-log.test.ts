@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
+import { patience, runs } from "headgate-testkit/repeated";
 import { describe, it } from "vitest";
 import { admitted, expectBound, UNBOUNDED } from "../../../test/algorithms/admitted.ts";
 import { followsModel } from "../../../test/algorithms/follows-model.ts";
 import { windowLimits } from "../../../test/algorithms/limits.ts";
 import { SlidingWindowLogModel } from "../../../test/algorithms/models/sliding-window-log.ts";
 import { Row } from "../../../test/algorithms/row.ts";
-import { patience, runs } from "../../../test/algorithms/runs.ts";
 import { manyRequests } from "../../../test/algorithms/traffic.ts";
 
 describe("sliding_window_log", patience, () => {

@@ -1,4 +1,5 @@
 import * as fc from "fast-check";
+import { patience, runs } from "headgate-testkit/repeated";
 import { describe, expect, it } from "vitest";
 import { expectAnswer, followsModel } from "../../../test/algorithms/follows-model.ts";
 import { Fraction } from "../../../test/algorithms/fraction.ts";
@@ -6,7 +7,6 @@ import { isExact, meterLimits, shortDecimals } from "../../../test/algorithms/li
 import { burstAndRate, keepsMeterBound } from "../../../test/algorithms/meters.ts";
 import { TokenBucketModel } from "../../../test/algorithms/models/token-bucket.ts";
 import { Row } from "../../../test/algorithms/row.ts";
-import { patience, runs } from "../../../test/algorithms/runs.ts";
 import { play, requests } from "../../../test/algorithms/traffic.ts";
 import { limitFromSpec } from "../../limits/spec.ts";
 

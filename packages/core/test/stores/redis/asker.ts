@@ -1,5 +1,4 @@
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
+import { ForkedProcess } from "headgate-testkit/forked-process";
 import type { Action } from "../../../src/index.ts";
 
 export interface Request {
@@ -29,36 +28,25 @@ export interface Report {
 
 /** A process of its own that asks a Redis. */
 export class Asker {
-  private readonly process: ChildProcess;
-  /** Rejects when the process is no more. */
-  private readonly ended: Promise<never>;
+  private readonly process: ForkedProcess;
 
   private constructor(url: string) {
-    this.process = fork(new URL("asker.mjs", import.meta.url), [url]);
-    this.ended = once(this.process, "exit").then(([code, signal]) => {
-      throw new Error(`asker.mjs ended: ${code ?? signal}`);
-    });
-    this.ended.catch(() => {});
+    this.process = new ForkedProcess(new URL("asker.mjs", import.meta.url), [url]);
   }
 
   static async start(url: string): Promise<Asker> {
     const asker = new Asker(url);
-    await asker.told();
+    await asker.process.next();
     return asker;
   }
 
   /** All tasks at once; the reports come in their order. */
-  async ask(prefix: string, tasks: readonly Task[]): Promise<Report[]> {
-    if (this.process.connected) this.process.send({ prefix, tasks });
-    const [reports] = await this.told();
-    return reports;
+  ask(prefix: string, tasks: readonly Task[]): Promise<Report[]> {
+    this.process.send({ prefix, tasks });
+    return this.process.next();
   }
 
   stop(): void {
-    this.process.kill("SIGKILL");
-  }
-
-  private told(): Promise<Report[][]> {
-    return Promise.race([once(this.process, "message"), this.ended]);
+    this.process.kill();
   }
 }

@@ -1,10 +1,10 @@
+import { type RedisCluster, startCluster } from "headgate-testkit/redis-cluster";
+import type { RedisServer } from "headgate-testkit/redis-server";
 import { Cluster } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bucketedWindow, gcra, rateLimiter } from "../../../src/index.ts";
 import { clusterOptions, RedisStore, type RedisStoreOptions } from "../../../src/redis.ts";
 import { ManualClock } from "../../../src/testing/index.ts";
-import { type RedisCluster, startCluster } from "../../servers/redis-cluster.ts";
-import type { RedisServer } from "../../servers/redis-server.ts";
 import { ask, rule } from "../conformance/context.ts";
 import { storeConformance } from "../store-conformance.ts";
 import { callsOf, PATIENCE_MS } from "./redis.ts";

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
+import { patience, runs } from "headgate-testkit/repeated";
 import { describe, expect, it } from "vitest";
 import { algorithms } from "../../../src/algorithms/registry.ts";
 import type { AlgorithmName, Answer, Limit, Operation, Rule } from "../../../src/index.ts";
 import { makeLimit } from "../../../src/limits/limit.ts";
-import { patience, runs } from "../../algorithms/runs.ts";
 import { Differential } from "./differential.ts";
 import { useRedis } from "./redis.ts";
 import { type Move, type Part, type Trial, trials } from "./trials.ts";

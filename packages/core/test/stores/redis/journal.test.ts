@@ -1,3 +1,4 @@
+import { type RedisCluster, startCluster } from "headgate-testkit/redis-cluster";
 import { Cluster } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fixedWindow, rateLimiter, StoreError } from "../../../src/index.ts";
@@ -6,7 +7,6 @@ import { clusterOptions, RedisStore, type RedisStoreOptions } from "../../../src
 import { ManualClock } from "../../../src/testing/index.ts";
 import { passed } from "../../middleware/gates.ts";
 import { face } from "../../middleware/request.ts";
-import { type RedisCluster, startCluster } from "../../servers/redis-cluster.ts";
 import { callsOf, PATIENCE_MS, useRedis } from "./redis.ts";
 
 const redis = useRedis();

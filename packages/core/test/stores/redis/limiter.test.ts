@@ -1,7 +1,7 @@
+import { eventually } from "headgate-testkit/eventually";
 import { describe, expect, it, vi } from "vitest";
 import { bucketedWindow, gcra, leakyBucket, rateLimiter, slidingWindowLog, tokenBucket } from "../../../src/index.ts";
 import { ManualClock } from "../../../src/testing/index.ts";
-import { eventually } from "../../servers/eventually.ts";
 import { useRedis } from "./redis.ts";
 
 const redis = useRedis();

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
+import { runs } from "headgate-testkit/repeated";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Action, gcra, type Limit } from "../../../src/index.ts";
 import { limitFromSpec } from "../../../src/limits/spec.ts";
 import type { RedisStore } from "../../../src/redis.ts";
-import { runs } from "../../algorithms/runs.ts";
 import { ask } from "../conformance/context.ts";
 import { longRate } from "../conformance/subjects.ts";
 import { type Answered, Asker, type Request } from "./asker.ts";

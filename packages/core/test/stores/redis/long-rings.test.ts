@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
+import { patience, runs } from "headgate-testkit/repeated";
 import { describe, it } from "vitest";
 import type { Action, Limit, Rule } from "../../../src/index.ts";
 import { makeLimit } from "../../../src/limits/limit.ts";
-import { patience, runs } from "../../algorithms/runs.ts";
 import { Differential } from "./differential.ts";
 import { useRedis } from "./redis.ts";
 

@@ -1,7 +1,7 @@
+import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll } from "vitest";
 import { RedisStore, type RedisStoreOptions, redisOptions } from "../../../src/redis.ts";
-import { type RedisServer, startRedis } from "../../servers/redis-server.ts";
 
 /** A slow machine is no failure. */
 export const PATIENCE_MS = 60_000;

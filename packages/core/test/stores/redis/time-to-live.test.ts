@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
+import { eventually } from "headgate-testkit/eventually";
+import { runs } from "headgate-testkit/repeated";
 import { describe, expect, it } from "vitest";
 import { type Action, limitFromSpec } from "../../../src/index.ts";
 import { ManualClock } from "../../../src/testing/index.ts";
-import { runs } from "../../algorithms/runs.ts";
-import { eventually } from "../../servers/eventually.ts";
 import { ask } from "../conformance/context.ts";
 import { kinds } from "./kinds.ts";
 import { useRedis } from "./redis.ts";

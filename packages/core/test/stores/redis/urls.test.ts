@@ -1,11 +1,11 @@
+import { makeCertificate } from "headgate-testkit/certificate";
+import { eventually } from "headgate-testkit/eventually";
+import { freePort } from "headgate-testkit/free-port";
+import { type RedisCluster, startCluster } from "headgate-testkit/redis-cluster";
+import { type RedisSentinels, startSentinels } from "headgate-testkit/redis-sentinels";
+import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { RedisStore } from "../../../src/redis.ts";
-import { makeCertificate } from "../../servers/certificate.ts";
-import { eventually } from "../../servers/eventually.ts";
-import { freePort } from "../../servers/free-port.ts";
-import { type RedisCluster, startCluster } from "../../servers/redis-cluster.ts";
-import { type RedisSentinels, startSentinels } from "../../servers/redis-sentinel.ts";
-import { type RedisServer, startRedis } from "../../servers/redis-server.ts";
 import { operation } from "../conformance/context.ts";
 import { charged, counted, counts, take } from "./faults/calls.ts";
 import { PATIENCE_MS } from "./redis.ts";

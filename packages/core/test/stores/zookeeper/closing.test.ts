@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
+import { freePort } from "headgate-testkit/free-port";
+import { startZooKeeper } from "headgate-testkit/zookeeper-server";
 import { describe, expect, it } from "vitest";
 import { ZooKeeperStore } from "../../../src/zookeeper.ts";
-import { freePort } from "../../servers/free-port.ts";
-import { startZooKeeper } from "../../servers/zookeeper-server.ts";
 import { charged, take } from "../redis/faults/calls.ts";
 import { useZooKeeper } from "./zookeeper.ts";
 

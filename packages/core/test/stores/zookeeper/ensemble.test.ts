@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { eventually } from "headgate-testkit/eventually";
+import { startEnsemble, type ZooKeeperEnsemble } from "headgate-testkit/zookeeper-ensemble";
+import type { ZooKeeperServer } from "headgate-testkit/zookeeper-server";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ZooKeeperStore } from "../../../src/zookeeper.ts";
-import { eventually } from "../../servers/eventually.ts";
-import { startEnsemble, type ZooKeeperEnsemble } from "../../servers/zookeeper-ensemble.ts";
-import type { ZooKeeperServer } from "../../servers/zookeeper-server.ts";
 import { charged, counts, type Ended, Traffic, take } from "../redis/faults/calls.ts";
 
 const TIMEOUT_MS = 500;

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { eventually } from "headgate-testkit/eventually";
 import { describe, expect, it } from "vitest";
 import type { ApplyOptions } from "../../../src/index.ts";
-import { eventually } from "../../servers/eventually.ts";
 import { ask, operation } from "../conformance/context.ts";
 import { charged, counted, counts, Traffic, take } from "../redis/faults/calls.ts";
 import { useZooKeeper } from "./zookeeper.ts";

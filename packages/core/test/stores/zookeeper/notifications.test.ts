@@ -1,5 +1,5 @@
+import { eventually } from "headgate-testkit/eventually";
 import { describe, expect, it } from "vitest";
-import { eventually } from "../../servers/eventually.ts";
 import { useZooKeeper } from "./zookeeper.ts";
 
 const zookeeper = useZooKeeper();

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { eventually } from "headgate-testkit/eventually";
 import { afterEach, describe, expect, it } from "vitest";
 import { limitFromSpec } from "../../../src/index.ts";
-import { eventually } from "../../servers/eventually.ts";
 import { Taker, type TakerOptions } from "./taker.ts";
 import { useZooKeeper } from "./zookeeper.ts";
 
@@ -10,7 +10,7 @@ const MINUTE_MS = 60_000;
 
 const takers: Taker[] = [];
 afterEach(() => {
-  for (const taker of takers.splice(0)) taker.stop();
+  for (const taker of takers.splice(0)) taker.process.kill();
 });
 
 function started(options: readonly TakerOptions[]): Promise<Taker[]> {
@@ -76,10 +76,10 @@ describe("a process that is frozen until its session has expired", () => {
       other.take({ spec, inFlight: 4, forMs: 3_000 }),
     ];
     await delay(400);
-    sleeper.pause();
+    sleeper.process.pause();
     const asleep = await zookeeper.server.connections();
     await eventually("its session is over", async () => (await zookeeper.server.connections()) === asleep - 1);
-    sleeper.resume();
+    sleeper.process.resume();
     const resumed = Date.now();
     const [slept, awake] = await Promise.all(reports);
     expect(slept.lastMs).toBeGreaterThan(resumed);

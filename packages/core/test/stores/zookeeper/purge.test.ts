@@ -1,11 +1,11 @@
+import { eventually } from "headgate-testkit/eventually";
+import { Peer } from "headgate-testkit/zookeeper-peer";
 import { describe, expect, it } from "vitest";
 import { fixedWindow, slidingWindowLog } from "../../../src/index.ts";
 import { stepsFor } from "../../../src/stores/zookeeper/compare-and-set.ts";
 import { ManualClock } from "../../../src/testing/index.ts";
 import type { ZooKeeperStoreOptions } from "../../../src/zookeeper.ts";
-import { eventually } from "../../servers/eventually.ts";
 import { ask, operation, remaining, rule } from "../conformance/context.ts";
-import { Peer } from "./peer.ts";
 import { useZooKeeper } from "./zookeeper.ts";
 
 const zookeeper = useZooKeeper();

@@ -1,11 +1,11 @@
+import { type CutProxy, startCutProxy } from "headgate-testkit/cut-proxy";
+import { eventually } from "headgate-testkit/eventually";
+import { freePort } from "headgate-testkit/free-port";
+import { Peer } from "headgate-testkit/zookeeper-peer";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ZooKeeperStore } from "../../../src/zookeeper.ts";
-import { type CutProxy, startCutProxy } from "../../servers/cut-proxy.ts";
-import { eventually } from "../../servers/eventually.ts";
-import { freePort } from "../../servers/free-port.ts";
 import { operation, remaining } from "../conformance/context.ts";
 import { charged, counted, counts, Traffic, take } from "../redis/faults/calls.ts";
-import { Peer } from "./peer.ts";
 import { useZooKeeper } from "./zookeeper.ts";
 
 const zookeeper = useZooKeeper();

@@ -1,5 +1,4 @@
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
+import { ForkedProcess } from "headgate-testkit/forked-process";
 
 export interface TakerOptions {
   readonly root: string;
@@ -28,45 +27,21 @@ export interface Report {
 
 /** A process of its own that takes one unit after the other from one key. */
 export class Taker {
-  private readonly process: ChildProcess;
-  /** Rejects when the process is no more. */
-  private readonly ended: Promise<never>;
+  readonly process: ForkedProcess;
 
   private constructor(address: string, { root, aheadMs = 0, sessionTimeoutMs = 10_000 }: TakerOptions) {
     const args = [address, root, String(aheadMs), String(sessionTimeoutMs)];
-    this.process = fork(new URL("taker.mjs", import.meta.url), args);
-    this.ended = once(this.process, "exit").then(([code, signal]) => {
-      throw new Error(`taker.mjs ended: ${code ?? signal}`);
-    });
-    this.ended.catch(() => {});
+    this.process = new ForkedProcess(new URL("taker.mjs", import.meta.url), args);
   }
 
   static async start(address: string, options: TakerOptions): Promise<Taker> {
     const taker = new Taker(address, options);
-    await taker.told();
+    await taker.process.next();
     return taker;
   }
 
-  async take(order: Order): Promise<Report> {
+  take(order: Order): Promise<Report> {
     this.process.send(order);
-    const [report] = await this.told();
-    return report;
-  }
-
-  /** Freezes it, as a machine that is busy with something else. */
-  pause(): void {
-    this.process.kill("SIGSTOP");
-  }
-
-  resume(): void {
-    this.process.kill("SIGCONT");
-  }
-
-  stop(): void {
-    this.process.kill("SIGKILL");
-  }
-
-  private told(): Promise<Report[]> {
-    return Promise.race([once(this.process, "message"), this.ended]);
+    return this.process.next();
   }
 }

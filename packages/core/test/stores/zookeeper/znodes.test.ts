@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { Peer } from "headgate-testkit/zookeeper-peer";
 import { describe, expect, it } from "vitest";
 import { fixedWindow, slidingWindowLog, tokenBucket } from "../../../src/index.ts";
 import { nameOf } from "../../../src/stores/zookeeper/znode-names.ts";
 import { ask, operation, remaining, rule } from "../conformance/context.ts";
-import { Peer } from "./peer.ts";
 import { useZooKeeper } from "./zookeeper.ts";
 
 const zookeeper = useZooKeeper();

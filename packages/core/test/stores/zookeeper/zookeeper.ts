@@ -1,6 +1,6 @@
+import { startZooKeeper, type ZooKeeperServer } from "headgate-testkit/zookeeper-server";
 import { afterAll, beforeAll } from "vitest";
 import { ZooKeeperStore, type ZooKeeperStoreOptions } from "../../../src/zookeeper.ts";
-import { startZooKeeper, type ZooKeeperServer } from "../../servers/zookeeper-server.ts";
 
 /** A slow machine is no failure. */
 const PATIENCE_MS = 30_000;

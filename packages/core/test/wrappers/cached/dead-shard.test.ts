@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { eventually } from "headgate-testkit/eventually";
+import { type RedisCluster, startCluster } from "headgate-testkit/redis-cluster";
+import type { RedisServer } from "headgate-testkit/redis-server";
 import { Cluster } from "ioredis";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { type Answer, cached, fixedWindow, type Store } from "../../../src/index.ts";
 import { clusterOptions, RedisStore } from "../../../src/redis.ts";
-import { eventually } from "../../servers/eventually.ts";
-import { type RedisCluster, startCluster } from "../../servers/redis-cluster.ts";
-import type { RedisServer } from "../../servers/redis-server.ts";
 import { ask, operation, rule } from "../../stores/conformance/context.ts";
 
 const LIMIT = 200;

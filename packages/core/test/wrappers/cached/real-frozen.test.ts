@@ -1,8 +1,8 @@
+import { eventually } from "headgate-testkit/eventually";
+import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { type CachedStore, cached, fixedWindow } from "../../../src/index.ts";
 import { RedisStore } from "../../../src/redis.ts";
-import { eventually } from "../../servers/eventually.ts";
-import { type RedisServer, startRedis } from "../../servers/redis-server.ts";
 import { ask, operation, rule } from "../../stores/conformance/context.ts";
 
 const WINDOW_MS = 2_000;

@@ -1,8 +1,7 @@
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
+import { ForkedProcess } from "headgate-testkit/forked-process";
+import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { CachedStats } from "../../../src/index.ts";
-import { type RedisServer, startRedis } from "../../servers/redis-server.ts";
 import { byWindow, overAdmissionBound, unitsOf } from "./over-admission.ts";
 
 const NODES = 4;
@@ -17,22 +16,20 @@ interface Told {
 }
 
 let server: RedisServer;
-const processes: ChildProcess[] = [];
+const processes: ForkedProcess[] = [];
 beforeAll(async () => {
   server = await startRedis();
 });
 afterAll(async () => {
-  for (const process of processes) process.kill("SIGKILL");
+  for (const process of processes) process.kill();
   await server?.stop();
 });
 
-async function start(): Promise<ChildProcess> {
-  const node = fork(new URL("node.mjs", import.meta.url), [JSON.stringify({ url: server.url, ...settings })], {
-    // It runs the build, not the sources.
-    execArgv: [],
-  });
+async function start(): Promise<ForkedProcess> {
+  const orders = JSON.stringify({ url: server.url, ...settings });
+  const node = new ForkedProcess(new URL("node.mjs", import.meta.url), [orders]);
   processes.push(node);
-  await once(node, "message");
+  await node.next();
   return node;
 }
 
@@ -42,7 +39,7 @@ function isIn(window: number): (lag: { readonly since: number }) => boolean {
 
 it("four processes over one Redis let in over the limit no more than the formula says, and more than none", async () => {
   const nodes = await Promise.all(Array.from({ length: NODES }, start));
-  const told = nodes.map(async (node): Promise<Told> => (await once(node, "message"))[0]);
+  const told = nodes.map((node) => node.next<Told>());
   for (const node of nodes) node.send("go");
   const all = await Promise.all(told);
 

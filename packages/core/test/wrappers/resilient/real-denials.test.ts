@@ -1,8 +1,8 @@
+import { eventually } from "headgate-testkit/eventually";
+import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { fixedWindow, type Policy, type ResilientStore, rateLimiter, resilient } from "../../../src/index.ts";
 import { RedisStore } from "../../../src/redis.ts";
-import { eventually } from "../../servers/eventually.ts";
-import { type RedisServer, startRedis } from "../../servers/redis-server.ts";
 
 const LIMIT = 20;
 // A window that does not end during the test, wherever in it the test starts.

@@ -1,7 +1,7 @@
+import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { lua } from "../../../src/lua.generated.ts";
-import { type RedisServer, startRedis } from "../../servers/redis-server.ts";
 
 const KEY = "rl:{split:web}";
 const LEASE = 1000;

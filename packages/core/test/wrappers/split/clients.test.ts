@@ -1,10 +1,10 @@
+import { eventually } from "headgate-testkit/eventually";
+import { startCluster } from "headgate-testkit/redis-cluster";
+import { startRedis } from "headgate-testkit/redis-server";
 import { Cluster, Redis } from "ioredis";
 import { expect, it, onTestFinished } from "vitest";
 import { clusterOptions, redisOptions } from "../../../src/redis.ts";
 import { type SplitOptions, split } from "../../../src/wrappers/split/split.ts";
-import { eventually } from "../../servers/eventually.ts";
-import { startCluster } from "../../servers/redis-cluster.ts";
-import { startRedis } from "../../servers/redis-server.ts";
 
 const options: SplitOptions = { group: "web", beatMs: 100, leaseMs: 1000 };
 

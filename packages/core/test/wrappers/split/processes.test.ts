@@ -1,7 +1,7 @@
-import { type ChildProcess, fork } from "node:child_process";
+import { eventually } from "headgate-testkit/eventually";
+import { ForkedProcess } from "headgate-testkit/forked-process";
+import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { eventually } from "../../servers/eventually.ts";
-import { type RedisServer, startRedis } from "../../servers/redis-server.ts";
 
 const LIMIT = 120;
 const settings = { limit: LIMIT, windowMs: 500, beatMs: 200, leaseMs: 1000 };
@@ -19,12 +19,12 @@ interface Told {
 
 class ReplicaProcess {
   readonly told: Told[] = [];
-  readonly process: ChildProcess;
+  readonly process: ForkedProcess;
   private readonly totals = new Map<number, { admitted: number; raised: number }>();
 
   constructor(url: string) {
-    this.process = fork(new URL("replica.mjs", import.meta.url), [JSON.stringify({ url, ...settings })]);
-    this.process.on("message", (told: Told) => {
+    this.process = new ForkedProcess(new URL("replica.mjs", import.meta.url), [JSON.stringify({ url, ...settings })]);
+    this.process.onMessage((told: Told) => {
       const { admitted, raised } = this.in(told.window);
       this.totals.set(told.window, { admitted: admitted + told.admitted, raised: raised + told.raised });
       this.told.push(told);
@@ -46,7 +46,7 @@ beforeAll(async () => {
   server = await startRedis();
 });
 afterAll(async () => {
-  for (const { process } of replicas) process.kill("SIGKILL");
+  for (const { process } of replicas) process.kill();
   await server.stop();
 });
 
@@ -77,13 +77,13 @@ describe("replicas in processes of their own", () => {
     const [a, b, c, d] = [start(), start(), start(), start()];
     await sharedEvenly("four have a quarter each", a, b, c, d);
 
-    a.process.kill("SIGKILL");
+    a.process.kill();
     await sharedEvenly("three have a third each", b, c, d);
 
-    b.process.kill("SIGSTOP");
+    b.process.pause();
     await sharedEvenly("two have a half each", c, d);
     const before = b.told.length;
-    b.process.kill("SIGCONT");
+    b.process.resume();
     await eventually("it runs again", async () => b.told.length > before);
     expect(b.told[before]).toMatchObject({ stoodStill: true, admitted: 0, failure: "HG_STORE_UNREACHABLE" });
     await sharedEvenly("three have a third each again", b, c, d);

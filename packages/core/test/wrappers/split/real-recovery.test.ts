@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { eventually } from "headgate-testkit/eventually";
+import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { Redis } from "ioredis";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { fixedWindow } from "../../../src/limits/builders.ts";
 import { redisOptions } from "../../../src/redis.ts";
 import { type Split, split } from "../../../src/wrappers/split/split.ts";
-import { eventually } from "../../servers/eventually.ts";
-import { type RedisServer, startRedis } from "../../servers/redis-server.ts";
 import { sums } from "./world.ts";
 
 const twelve = fixedWindow("12/h");

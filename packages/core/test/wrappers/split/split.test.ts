@@ -1,3 +1,4 @@
+import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { StoreError } from "../../../src/errors.ts";
@@ -6,7 +7,6 @@ import type { Limit } from "../../../src/limits/limit.ts";
 import { rateLimiter } from "../../../src/rate-limiter.ts";
 import { resilient } from "../../../src/wrappers/resilient/resilient.ts";
 import type { Split } from "../../../src/wrappers/split/split.ts";
-import { type RedisServer, startRedis } from "../../servers/redis-server.ts";
 import { BEAT, enforced, type Fault, LEASE, sums, World } from "./world.ts";
 
 const ten = fixedWindow("10/h");

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { constants } from "node:http2";
 import { connect } from "node:net";
 import { status } from "@grpc/grpc-js";
+import { eventually } from "headgate-testkit/eventually";
 import { describe, expect, it } from "vitest";
-import { eventually } from "../../../../core/test/servers/eventually.ts";
 import { by, call, check, clientOf, finallyDo, served } from "./fixtures.ts";
 import { frame, hastySession, rawCall, rawSession } from "./http2-client.ts";
 

@@ -1,5 +1,5 @@
+import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import { type RedisServer, startRedis } from "../../../../core/test/servers/redis-server.ts";
 import { openStores, type Stores } from "../../../src/checks/counter-stores.ts";
 import { SelfLimits } from "../../../src/transports/shared/own-limits.ts";
 import { type Service, startService } from "./service.ts";

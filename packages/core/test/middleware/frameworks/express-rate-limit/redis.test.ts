@@ -1,8 +1,8 @@
+import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { HeadgateStore, rateLimit } from "../../../../src/middleware/express-rate-limit.ts";
 import { RedisStore, redisOptions } from "../../../../src/redis.ts";
-import { type RedisServer, startRedis } from "../../../servers/redis-server.ts";
 import { behaviours } from "./behaviours.ts";
 import { dateClock, observe, original, type RateLimit, silent } from "./observe.ts";
 

@@ -1,7 +1,7 @@
+import { refusal } from "headgate-testkit/refusal";
 import { Cluster, Redis } from "ioredis";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { clusterOptions, RedisStore, redisOptions } from "../../../../src/redis.ts";
-import { refusal } from "../../../refusal.ts";
 
 describe("options that a Redis store refuses", () => {
   let client: Redis;

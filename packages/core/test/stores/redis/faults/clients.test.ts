@@ -1,9 +1,9 @@
+import { type CutProxy, startCutProxy } from "headgate-testkit/cut-proxy";
+import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { Cluster, Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { gcra, rateLimiter, resilient } from "../../../../src/index.ts";
 import { clusterOptions, RedisStore, redisOptions } from "../../../../src/redis.ts";
-import { type CutProxy, startCutProxy } from "../../../servers/cut-proxy.ts";
-import { type RedisServer, startRedis } from "../../../servers/redis-server.ts";
 import { ask, operation, remaining, rule } from "../../conformance/context.ts";
 import { longRate } from "../../conformance/subjects.ts";
 

@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
+import { freePort } from "headgate-testkit/free-port";
+import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RedisStore } from "../../../../src/redis.ts";
-import { freePort } from "../../../servers/free-port.ts";
-import { type RedisServer, startRedis } from "../../../servers/redis-server.ts";
 import { charged, take } from "./calls.ts";
 
 const run = promisify(execFile);

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { eventually } from "headgate-testkit/eventually";
+import { type RedisCluster, startCluster } from "headgate-testkit/redis-cluster";
+import type { RedisServer } from "headgate-testkit/redis-server";
 import { Cluster } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fixedWindow, type Rule } from "../../../../src/index.ts";
 import { clusterOptions, RedisStore } from "../../../../src/redis.ts";
-import { eventually } from "../../../servers/eventually.ts";
-import { type RedisCluster, startCluster } from "../../../servers/redis-cluster.ts";
-import type { RedisServer } from "../../../servers/redis-server.ts";
 import { ask } from "../../conformance/context.ts";
 import { charged, counts, type Ended, ended, Traffic, take } from "./calls.ts";
 

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { eventually } from "headgate-testkit/eventually";
+import { type RedisCluster, startCluster } from "headgate-testkit/redis-cluster";
+import type { RedisServer } from "headgate-testkit/redis-server";
 import { Cluster } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fixedWindow, type Rule } from "../../../../src/index.ts";
 import { clusterOptions, RedisStore } from "../../../../src/redis.ts";
 import { slotOf } from "../../../../src/stores/redis/cluster-slots.ts";
-import { eventually } from "../../../servers/eventually.ts";
-import { type RedisCluster, startCluster } from "../../../servers/redis-cluster.ts";
-import type { RedisServer } from "../../../servers/redis-server.ts";
 import { ask, operation, remaining } from "../../conformance/context.ts";
 import { charged, counted, counts, Traffic, take } from "./calls.ts";
 

@@ -1,7 +1,7 @@
+import { eventually } from "headgate-testkit/eventually";
+import { type RedisServer, type RedisSettings, startRedis } from "headgate-testkit/redis-server";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { RedisStore } from "../../../../src/redis.ts";
-import { eventually } from "../../../servers/eventually.ts";
-import { type RedisServer, type RedisSettings, startRedis } from "../../../servers/redis-server.ts";
 import { take } from "./calls.ts";
 
 describe("a Redis that may evict counters", () => {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RedisStore } from "../../../../src/redis.ts";
-import { type RedisServer, startRedis } from "../../../servers/redis-server.ts";
 import { charged, counts, Traffic, take } from "./calls.ts";
 
 describe("a Redis that is flushed in the midst of traffic", () => {

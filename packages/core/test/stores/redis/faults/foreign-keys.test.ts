@@ -1,7 +1,7 @@
+import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fixedWindow, gcra, type Rule, type Store, slidingWindowLog } from "../../../../src/index.ts";
 import { RedisStore } from "../../../../src/redis.ts";
-import { type RedisServer, startRedis } from "../../../servers/redis-server.ts";
 import { ask, operation, remaining, rule } from "../../conformance/context.ts";
 import { ended } from "./calls.ts";
 

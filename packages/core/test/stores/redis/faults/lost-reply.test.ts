@@ -1,9 +1,9 @@
+import { type CutProxy, startCutProxy } from "headgate-testkit/cut-proxy";
+import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { StoreError } from "../../../../src/index.ts";
 import { RedisStore, redisOptions } from "../../../../src/redis.ts";
-import { type CutProxy, startCutProxy } from "../../../servers/cut-proxy.ts";
-import { type RedisServer, startRedis } from "../../../servers/redis-server.ts";
 import { operation } from "../../conformance/context.ts";
 import { charged, counted, take } from "./calls.ts";
 

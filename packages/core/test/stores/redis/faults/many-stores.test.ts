@@ -1,9 +1,9 @@
+import { freePort } from "headgate-testkit/free-port";
+import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { Cluster, Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { cached, leased, resilient } from "../../../../src/index.ts";
 import { clusterOptions, RedisStore, redisOptions, split } from "../../../../src/redis.ts";
-import { freePort } from "../../../servers/free-port.ts";
-import { type RedisServer, startRedis } from "../../../servers/redis-server.ts";
 import { operation } from "../../conformance/context.ts";
 import { counted, counts, take } from "./calls.ts";
 

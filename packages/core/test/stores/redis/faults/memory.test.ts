@@ -1,6 +1,6 @@
+import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RedisStore } from "../../../../src/redis.ts";
-import { type RedisServer, startRedis } from "../../../servers/redis-server.ts";
 import { ask } from "../../conformance/context.ts";
 import { charged, counted, ended, take } from "./calls.ts";
 

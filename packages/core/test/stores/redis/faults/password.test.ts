@@ -1,10 +1,10 @@
 import { inspect } from "node:util";
+import { freePort } from "headgate-testkit/free-port";
+import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { Cluster, Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { HeadgateError, StoreError } from "../../../../src/index.ts";
 import { clusterOptions, RedisStore, redisOptions } from "../../../../src/redis.ts";
-import { freePort } from "../../../servers/free-port.ts";
-import { type RedisServer, startRedis } from "../../../servers/redis-server.ts";
 import { operation } from "../../conformance/context.ts";
 import { counted } from "./calls.ts";
 

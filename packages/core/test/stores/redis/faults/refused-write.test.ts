@@ -1,3 +1,4 @@
+import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   type Action,
@@ -13,7 +14,6 @@ import {
 } from "../../../../src/index.ts";
 import { RedisStore } from "../../../../src/redis.ts";
 import { ManualClock } from "../../../../src/testing/index.ts";
-import { type RedisServer, startRedis } from "../../../servers/redis-server.ts";
 import { ask, operation, rule } from "../../conformance/context.ts";
 
 const rules: readonly Rule[] = [

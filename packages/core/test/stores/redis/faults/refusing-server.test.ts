@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { eventually } from "headgate-testkit/eventually";
+import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { fixedWindow, type Rule } from "../../../../src/index.ts";
 import { RedisStore } from "../../../../src/redis.ts";
-import { eventually } from "../../../servers/eventually.ts";
-import { type RedisServer, startRedis } from "../../../servers/redis-server.ts";
 import { ask, remaining } from "../../conformance/context.ts";
 import { charged, counts, type Ended, ended, Traffic, take } from "./calls.ts";
 

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { eventually } from "headgate-testkit/eventually";
+import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RedisStore } from "../../../../src/redis.ts";
-import { eventually } from "../../../servers/eventually.ts";
-import { type RedisServer, startRedis } from "../../../servers/redis-server.ts";
 import { charged, counts, Traffic, take } from "./calls.ts";
 
 const TIMEOUT_MS = 30_000;

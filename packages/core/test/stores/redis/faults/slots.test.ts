@@ -1,8 +1,8 @@
 import fc from "fast-check";
+import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { slotOf } from "../../../../src/stores/redis/cluster-slots.ts";
-import { type RedisServer, startRedis } from "../../../servers/redis-server.ts";
 
 describe("the slot of a key", () => {
   it.each([

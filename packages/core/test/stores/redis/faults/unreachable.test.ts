@@ -1,8 +1,8 @@
 import { createServer, type Server, type Socket } from "node:net";
+import { freePort } from "headgate-testkit/free-port";
 import { Cluster, Redis } from "ioredis";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { clusterOptions, RedisStore, redisOptions } from "../../../../src/redis.ts";
-import { freePort } from "../../../servers/free-port.ts";
 import { counts, type Ended, take } from "./calls.ts";
 
 describe("a server that cannot be reached", () => {

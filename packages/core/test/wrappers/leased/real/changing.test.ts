@@ -1,7 +1,7 @@
+import { eventually } from "headgate-testkit/eventually";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { fixedWindow, type LeasedStore, leased, rateLimiter, tokenBucket } from "../../../../src/index.ts";
 import { RedisStore } from "../../../../src/redis.ts";
-import { eventually } from "../../../servers/eventually.ts";
 import { useRedis } from "../../../stores/redis/redis.ts";
 import { sleep, windowWithRoom } from "./admissions.ts";
 

@@ -1,5 +1,5 @@
+import { startCutProxy } from "headgate-testkit/cut-proxy";
 import { afterAll, expect, it } from "vitest";
-import { startCutProxy } from "../../../servers/cut-proxy.ts";
 import { useRedis } from "../../../stores/redis/redis.ts";
 import { expectNoneOver, sleep, windowWithRoom } from "./admissions.ts";
 import { type NodeSettings, useNodes } from "./node-process.ts";
@@ -29,11 +29,11 @@ it.concurrent("a node that was frozen past the end of its lease spends nothing o
   await sleep(400);
   const [lease] = await frozen.leases();
   expect(lease?.held).toBeGreaterThan(LIMIT / 10);
-  frozen.freeze();
+  frozen.process.pause();
   told.push(other.hammer({ inFlight: 8, forMs: 60_000 }));
   // To the middle of the next window: by then the other has spent all of it.
   await sleep(1.5 * WINDOW_MS - (Date.now() % WINDOW_MS));
-  frozen.thaw();
+  frozen.process.resume();
   await sleep(1.5 * WINDOW_MS);
   await Promise.all([frozen, other].map((node) => node.stopTraffic()));
   const admitted = expectNoneOver(await Promise.all(told), LIMIT);
@@ -70,7 +70,7 @@ it.concurrent("what a node held that was killed is back with the next window, an
   const taken = await dead.take({ times: 20 });
   const [lease] = await dead.leases();
   expect(lease?.held).toBeGreaterThan(LIMIT / 10);
-  dead.kill();
+  dead.process.kill();
   const told = others.map((node) => node.hammer({ inFlight: 8, forMs: 2.2 * WINDOW_MS }));
   const tallies = [taken, ...(await Promise.all(told))];
   for (const { errors } of tallies) expect(errors).toEqual({});

@@ -1,9 +1,9 @@
+import { startCutProxy } from "headgate-testkit/cut-proxy";
+import { eventually } from "headgate-testkit/eventually";
+import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { fixedWindow, leased } from "../../../../src/index.ts";
 import { RedisStore } from "../../../../src/redis.ts";
-import { startCutProxy } from "../../../servers/cut-proxy.ts";
-import { eventually } from "../../../servers/eventually.ts";
-import { type RedisServer, startRedis } from "../../../servers/redis-server.ts";
 import { ask, remaining, rule } from "../../../stores/conformance/context.ts";
 import { expectNoneOver, sleep, windowWithRoom } from "./admissions.ts";
 import { type NodeProcess, useNodes } from "./node-process.ts";

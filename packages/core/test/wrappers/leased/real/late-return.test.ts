@@ -1,8 +1,8 @@
 import { connect, createServer, type Server, type Socket } from "node:net";
+import { freePort } from "headgate-testkit/free-port";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { fixedWindow, leased } from "../../../../src/index.ts";
 import { RedisStore } from "../../../../src/redis.ts";
-import { freePort } from "../../../servers/free-port.ts";
 import { ask, remaining, rule } from "../../../stores/conformance/context.ts";
 import { useRedis } from "../../../stores/redis/redis.ts";
 import { sleep, windowWithRoom } from "./admissions.ts";

@@ -1,6 +1,6 @@
+import { startCutProxy } from "headgate-testkit/cut-proxy";
+import { eventually } from "headgate-testkit/eventually";
 import { afterAll, expect, it } from "vitest";
-import { startCutProxy } from "../../../servers/cut-proxy.ts";
-import { eventually } from "../../../servers/eventually.ts";
 import { callsOf, useRedis } from "../../../stores/redis/redis.ts";
 import { expectNoneOver, sleep, windowWithRoom } from "./admissions.ts";
 import { type NodeSettings, useNodes } from "./node-process.ts";

@@ -1,5 +1,4 @@
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
+import { ForkedProcess } from "headgate-testkit/forked-process";
 import { afterEach } from "vitest";
 import type { LeasedOptions, LeasedStats, LeaseView, Policy } from "../../../../src/index.ts";
 import type { RedisStoreOptions } from "../../../../src/redis.ts";
@@ -33,22 +32,11 @@ interface Traffic {
 
 /** A process of its own with leased stores, which can be frozen and killed. */
 export class NodeProcess {
-  private readonly process: ChildProcess;
-  /** Rejects when the process is no more. */
-  private readonly ended: Promise<never>;
+  readonly process: ForkedProcess;
   private orders = 0;
 
   constructor(settings: NodeSettings) {
-    this.process = fork(new URL("node.mjs", import.meta.url), [JSON.stringify(settings)], {
-      serialization: "advanced",
-      // It runs the build, not the sources.
-      execArgv: [],
-    });
-    this.process.setMaxListeners(100);
-    this.ended = once(this.process, "exit").then(([code, signal]) => {
-      throw new Error(`node.mjs ended: ${code ?? signal}`);
-    });
-    this.ended.catch(() => {});
+    this.process = new ForkedProcess(new URL("node.mjs", import.meta.url), [JSON.stringify(settings)]);
   }
 
   async ready(): Promise<void> {
@@ -85,18 +73,6 @@ export class NodeProcess {
     return this.order("close");
   }
 
-  freeze(): void {
-    this.process.kill("SIGSTOP");
-  }
-
-  thaw(): void {
-    this.process.kill("SIGCONT");
-  }
-
-  kill(): void {
-    this.process.kill("SIGKILL");
-  }
-
   private order<Value>(name: string, order?: object): Promise<Value> {
     this.orders += 1;
     const id = this.orders;
@@ -105,18 +81,17 @@ export class NodeProcess {
     return told;
   }
 
-  private told<Value>(id: number): Promise<Value> {
-    const answered = new Promise<Value>((resolve, reject) => {
-      const hear = (message: { readonly id: number; readonly value: Value; readonly error?: string }): void => {
-        if (message.id !== id) return;
-        this.process.off("message", hear);
-        if (message.error === undefined) resolve(message.value);
-        else reject(new Error(message.error));
-      };
-      this.process.on("message", hear);
-    });
-    return Promise.race([answered, this.ended]);
+  private async told<Value>(id: number): Promise<Value> {
+    const { value, error } = await this.process.next<Told<Value>>((message) => message.id === id);
+    if (error !== undefined) throw new Error(error);
+    return value;
   }
+}
+
+interface Told<Value> {
+  readonly id: number;
+  readonly value: Value;
+  readonly error?: string;
 }
 
 /** Starts processes for tests, and ends them with each; or after all, where tests run at the same time. */
@@ -125,7 +100,7 @@ export function useNodes(
 ): (settings: NodeSettings, processes?: number) => Promise<NodeProcess[]> {
   const started: NodeProcess[] = [];
   after(() => {
-    for (const node of started.splice(0)) node.kill();
+    for (const node of started.splice(0)) node.process.kill();
   });
   return async (settings, processes = 1) => {
     const nodes = Array.from({ length: processes }, () => new NodeProcess(settings));

@@ -1,7 +1,7 @@
+import { startEnsemble, type ZooKeeperEnsemble } from "headgate-testkit/zookeeper-ensemble";
+import { Peer } from "headgate-testkit/zookeeper-peer";
+import type { ZooKeeperServer } from "headgate-testkit/zookeeper-server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startEnsemble, type ZooKeeperEnsemble } from "../../../servers/zookeeper-ensemble.ts";
-import type { ZooKeeperServer } from "../../../servers/zookeeper-server.ts";
-import { Peer } from "../../../stores/zookeeper/peer.ts";
 import { admittedInWholeWindows, expectNoneOver, nextStart, sleep, windowWithRoom } from "./admissions.ts";
 import { type NodeProcess, type NodeSettings, useNodes } from "./node-process.ts";
 
@@ -132,10 +132,10 @@ describe.concurrent("nodes that share an ensemble, and each other's faults", () 
     await sleep(500);
     const [lease] = await frozen.leases();
     expect(lease?.held).toBeGreaterThan(LIMIT / 10);
-    frozen.freeze();
+    frozen.process.pause();
     told.push(other.hammer({ inFlight: 8, forMs: 60_000 }));
     await toMiddle(1);
-    frozen.thaw();
+    frozen.process.resume();
     await toMiddle(1);
     await Promise.all([frozen, other].map((node) => node.stopTraffic()));
     const admitted = expectNoneOver(await Promise.all(told), LIMIT);
@@ -150,7 +150,7 @@ describe.concurrent("nodes that share an ensemble, and each other's faults", () 
     const taken = await dead.take({ times: 20 });
     const [lease] = await dead.leases();
     expect(lease?.held).toBeGreaterThan(LIMIT / 10);
-    dead.kill();
+    dead.process.kill();
     const told = others.map((node) => node.hammer({ inFlight: 8, forMs: 1.9 * WINDOW_MS }));
     const admitted = expectNoneOver([taken, ...(await Promise.all(told))], LIMIT);
     expect(admitted.get(window)).toBe(LIMIT - (lease?.held ?? 0));

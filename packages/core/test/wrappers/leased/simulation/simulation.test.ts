@@ -1,5 +1,5 @@
+import { repeated } from "headgate-testkit/repeated";
 import { describe, expect, it } from "vitest";
-import { repeated } from "../../../algorithms/runs.ts";
 import { simulate } from "./world.ts";
 
 /** HEADGATE_SEEDS runs that many; HEADGATE_SEED replays one. */

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { Redis } from "ioredis";
 import { afterEach, describe, expect, it } from "vitest";
-import { type RedisServer, startRedis } from "./redis-server.ts";
+import { type RedisServer, startRedis } from "../src/redis-server.ts";
 
 const servers: RedisServer[] = [];
 afterEach(async () => {

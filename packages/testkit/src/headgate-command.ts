@@ -1,7 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { Readable } from "node:stream";
 
-export const program = new URL("../bin/headgate.js", import.meta.url).pathname;
+export const program = new URL("../../cli/bin/headgate.js", import.meta.url).pathname;
 
 export interface Run {
   readonly stdout: string;

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
-import { Peer } from "../stores/zookeeper/peer.ts";
-import { startZooKeeper, type ZooKeeperServer } from "./zookeeper-server.ts";
+import { Peer } from "../src/zookeeper-peer.ts";
+import { startZooKeeper, type ZooKeeperServer } from "../src/zookeeper-server.ts";
 
 const servers: ZooKeeperServer[] = [];
 afterEach(async () => {

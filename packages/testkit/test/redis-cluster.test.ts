@@ -1,8 +1,8 @@
 import { Cluster } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { eventually } from "./eventually.ts";
-import { type RedisCluster, startCluster } from "./redis-cluster.ts";
-import type { RedisServer } from "./redis-server.ts";
+import { eventually } from "../src/eventually.ts";
+import { type RedisCluster, startCluster } from "../src/redis-cluster.ts";
+import type { RedisServer } from "../src/redis-server.ts";
 
 describe("a Redis Cluster for a test", () => {
   let cluster: RedisCluster;

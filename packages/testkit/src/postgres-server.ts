@@ -1,12 +1,11 @@
-import { type ChildProcess, execFile } from "node:child_process";
-import { chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { execFile } from "node:child_process";
+import { chownSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
-import { eventually } from "../../../core/test/servers/eventually.ts";
-import { freePort } from "../../../core/test/servers/free-port.ts";
-import { spawnMortal } from "../../../core/test/servers/mortal-process.ts";
+import { eventually } from "./eventually.ts";
+import { freePort } from "./free-port.ts";
+import { ServerProcess } from "./server-process.ts";
 
 const BIN = "/usr/lib/postgresql/15/bin";
 const run = promisify(execFile);
@@ -27,26 +26,17 @@ export async function startPostgres(config: Readonly<Record<string, string>> = {
   }
 }
 
-export class PostgresServer {
-  readonly port: number;
+export class PostgresServer extends ServerProcess {
   readonly user = "postgres";
   readonly password = "s3cret-of-the-test";
-  /** All that the server has printed. */
-  log = "";
-  private readonly dir = mkdtempSync(join(tmpdir(), "headgate-postgres-"));
-  private process: ChildProcess | undefined;
+  /** Backends keep the pipes open for a moment longer. */
+  protected override readonly ending = "exit";
   private readonly config: Readonly<Record<string, string>>;
   private databases = 0;
 
   constructor(port: number, config: Readonly<Record<string, string>>) {
-    this.port = port;
+    super("PostgreSQL", port);
     this.config = config;
-  }
-
-  get pid(): number {
-    const pid = this.process?.pid;
-    if (pid === undefined) throw new Error(`the PostgreSQL on port ${this.port} does not run`);
-    return pid;
   }
 
   url(database = "postgres"): string {
@@ -93,13 +83,13 @@ export class PostgresServer {
   async start(): Promise<void> {
     // The backends of a server that was killed hold its memory until they have noticed.
     await eventually(`PostgreSQL starts on port ${this.port}`, async () => {
-      const child = this.spawn();
+      this.run();
       await eventually("it answers or ends", async () => {
-        if (this.process !== child) return true;
+        if (!this.isRunning) return true;
         await this.ask("select 1");
         return true;
       });
-      return this.process === child;
+      return this.isRunning;
     });
   }
 
@@ -108,25 +98,12 @@ export class PostgresServer {
     await this.end("SIGINT");
   }
 
-  /** Ends it at once, as a crash would. */
-  async kill(): Promise<void> {
-    await this.end("SIGKILL");
-  }
-
-  pause(): void {
-    process.kill(this.pid, "SIGSTOP");
-  }
-
-  resume(): void {
-    process.kill(this.pid, "SIGCONT");
-  }
-
-  async stop(): Promise<void> {
+  override async stop(): Promise<void> {
     await this.shutDown();
-    rmSync(this.dir, { recursive: true, force: true, maxRetries: 10 });
+    this.removeDir();
   }
 
-  private spawn(): ChildProcess {
+  private run(): void {
     const config = {
       port: String(this.port),
       listen_addresses: "127.0.0.1",
@@ -136,27 +113,7 @@ export class PostgresServer {
     };
     const settings = Object.entries(config).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
     const [command, ...args] = asPostgres([join(BIN, "postgres"), "-D", join(this.dir, "data"), ...settings]);
-    const child = spawnMortal(command, args);
-    const keep = (text: string) => {
-      this.log += text;
-    };
-    child.stdout?.setEncoding("utf8").on("data", keep);
-    child.stderr?.setEncoding("utf8").on("data", keep);
-    // On `exit`, and not on `close`: backends hold the pipes for a moment longer.
-    child.once("exit", () => {
-      if (this.process === child) this.process = undefined;
-    });
-    this.process = child;
-    return child;
-  }
-
-  private async end(signal: NodeJS.Signals): Promise<void> {
-    const child = this.process;
-    if (child === undefined) return;
-    const ended = new Promise((resolve) => child.once("exit", resolve));
-    child.kill("SIGCONT");
-    child.kill(signal);
-    await ended;
+    this.spawn(command, args);
   }
 }
 

@@ -1,4 +1,4 @@
-import { HeadgateError } from "../src/errors.ts";
+import { HeadgateError } from "headgate";
 
 /** The error that a call throws, for what it says: which field is at fault, and how it should be. */
 export function refusal(call: () => unknown): { code: string; field: string; message: string } {

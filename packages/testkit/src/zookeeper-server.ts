@@ -1,12 +1,10 @@
-import type { ChildProcess } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { eventually } from "./eventually.ts";
 import { freePort } from "./free-port.ts";
-import { spawnMortal } from "./mortal-process.ts";
+import { ServerProcess } from "./server-process.ts";
 
 /** Debian's jar names all that it needs in its manifest. */
 const JAR = "/usr/share/java/zookeeper.jar";
@@ -14,13 +12,21 @@ const JAR = "/usr/share/java/zookeeper.jar";
 /** A small heap, no compiler that takes long, and nothing forced to the disk: what a test keeps may be lost with the machine. */
 const JAVA = ["-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.forceSync=no"];
 
-/** Session timeouts may be from 2 to 20 of these, in milliseconds. */
-const TICK_MS = 200;
+export interface ZooKeeperSettings {
+  /** Further lines of its configuration. */
+  readonly lines?: readonly string[];
+  /** Its number among the servers of an ensemble. */
+  readonly myid?: number;
+  /** Options of the Java runtime instead of those that make it start quickly. */
+  readonly java?: readonly string[];
+  /** Session timeouts may be from 2 to 20 ticks (default 200 ms each). */
+  readonly tickMs?: number;
+}
 
 /** Starts a ZooKeeper of the test's own on a loopback port, and answers once it answers. */
-export async function startZooKeeper(): Promise<ZooKeeperServer> {
+export async function startZooKeeper(settings: ZooKeeperSettings = {}): Promise<ZooKeeperServer> {
   for (let attempt = 1; ; attempt += 1) {
-    const server = new ZooKeeperServer(await freePort());
+    const server = new ZooKeeperServer(await freePort(), settings);
     try {
       await server.start();
       return server;
@@ -32,28 +38,24 @@ export async function startZooKeeper(): Promise<ZooKeeperServer> {
   }
 }
 
-export class ZooKeeperServer {
-  readonly port: number;
-  readonly dir: string;
-  private process: ChildProcess | undefined;
-  private log = "";
+export class ZooKeeperServer extends ServerProcess {
+  private readonly java: readonly string[];
 
-  /** `peers`: further lines of its configuration, and its number among the servers of an ensemble. */
-  constructor(port: number, peers?: { readonly lines: readonly string[]; readonly myid: number }) {
-    this.port = port;
-    this.dir = mkdtempSync(join(tmpdir(), "headgate-zookeeper-"));
+  constructor(port: number, { lines = [], myid, java = JAVA, tickMs = 200 }: ZooKeeperSettings = {}) {
+    super("ZooKeeper", port);
+    this.java = java;
     const data = join(this.dir, "data");
     mkdirSync(data);
-    if (peers !== undefined) writeFileSync(join(data, "myid"), String(peers.myid));
+    if (myid !== undefined) writeFileSync(join(data, "myid"), String(myid));
     const config = [
-      `tickTime=${TICK_MS}`,
+      `tickTime=${tickMs}`,
       `dataDir=${data}`,
       `clientPort=${port}`,
       "clientPortAddress=127.0.0.1",
       "maxClientCnxns=0",
       "admin.enableServer=false",
       "4lw.commands.whitelist=srvr,cons",
-      ...(peers?.lines ?? []),
+      ...lines,
     ];
     writeFileSync(this.configFile, config.map((line) => `${line}\n`).join(""));
   }
@@ -62,33 +64,18 @@ export class ZooKeeperServer {
     return `127.0.0.1:${this.port}`;
   }
 
-  get pid(): number {
-    const pid = this.process?.pid;
-    if (pid === undefined) throw new Error(`the ZooKeeper on port ${this.port} does not run`);
-    return pid;
-  }
-
   /** Runs it; `ready` waits until it serves. */
   launch(): void {
-    const args = [...JAVA, "-cp", JAR, "org.apache.zookeeper.server.quorum.QuorumPeerMain", this.configFile];
-    const child = spawnMortal("java", args);
-    this.process = child;
-    const keep = (text: string) => {
-      this.log += text;
-    };
-    child.stdout?.setEncoding("utf8").on("data", keep);
-    child.stderr?.setEncoding("utf8").on("data", keep);
-    child.once("close", () => {
-      if (this.process === child) this.process = undefined;
-    });
+    const args = [...this.java, "-cp", JAR, "org.apache.zookeeper.server.quorum.QuorumPeerMain", this.configFile];
+    this.spawn("java", args);
   }
 
   async ready(): Promise<void> {
     await eventually(`ZooKeeper serves on port ${this.port}`, async () => {
-      if (this.process === undefined) return true;
+      if (!this.isRunning) return true;
       return (await this.mode()) !== undefined;
     });
-    if (this.process === undefined) throw new Error(`ZooKeeper ended at its start on port ${this.port}:\n${this.log}`);
+    if (!this.isRunning) throw this.startFailure();
   }
 
   async start(): Promise<void> {
@@ -106,38 +93,19 @@ export class ZooKeeperServer {
     return (await this.ask("cons")).split("\n").filter((line) => line.includes("sid=0x")).length;
   }
 
-  /** Freezes it: connections stay open, nothing is answered. Each of its threads stops when it is its turn to run. */
-  async pause(): Promise<void> {
-    process.kill(this.pid, "SIGSTOP");
+  /** The version of the server, as `3.8.0`. */
+  async version(): Promise<string> {
+    return /^Zookeeper version: ([\d.]+)/m.exec(await this.ask("srvr"))?.[1] ?? "unknown";
+  }
+
+  /** Each of its threads stops when it is its turn to run. */
+  override async pause(): Promise<void> {
+    super.pause();
     const tasks = `/proc/${this.pid}/task`;
     if (!existsSync(tasks)) return delay(50);
     await eventually("all of its threads have stopped", async () =>
       readdirSync(tasks).every((task) => /\) T /.test(readFileSync(join(tasks, task, "stat"), "utf8"))),
     );
-  }
-
-  resume(): void {
-    process.kill(this.pid, "SIGCONT");
-  }
-
-  /** Ends it at once, as a crash would. */
-  async kill(): Promise<void> {
-    const child = this.process;
-    if (child === undefined) return;
-    const closed = new Promise((resolve) => child.once("close", resolve));
-    child.kill("SIGKILL");
-    await closed;
-  }
-
-  /** Runs it anew on the same port, with what it has on disk. */
-  async restart(): Promise<void> {
-    await this.kill();
-    await this.start();
-  }
-
-  async stop(): Promise<void> {
-    await this.kill();
-    rmSync(this.dir, { recursive: true, force: true });
   }
 
   /** Sends one of the words of four letters, and answers what comes back. */

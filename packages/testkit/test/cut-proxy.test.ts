@@ -1,8 +1,8 @@
 import { Redis } from "ioredis";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type CutProxy, startCutProxy } from "./cut-proxy.ts";
-import { eventually } from "./eventually.ts";
-import { type RedisServer, startRedis } from "./redis-server.ts";
+import { type CutProxy, startCutProxy } from "../src/cut-proxy.ts";
+import { eventually } from "../src/eventually.ts";
+import { type RedisServer, startRedis } from "../src/redis-server.ts";
 
 describe("the proxy that cuts", () => {
   let server: RedisServer;

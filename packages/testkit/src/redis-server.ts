@@ -1,12 +1,11 @@
-import { type ChildProcess, execFile } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Certificate } from "./certificate.ts";
 import { eventually } from "./eventually.ts";
 import { freePort } from "./free-port.ts";
-import { spawnMortal } from "./mortal-process.ts";
+import { ServerProcess } from "./server-process.ts";
 
 export interface RedisSettings {
   readonly password?: string;
@@ -20,6 +19,8 @@ export interface RedisSettings {
   readonly port?: number;
   /** A new temporary folder, removed by `stop`, unless given. */
   readonly dir?: string;
+  /** A command that starts the program, as `["taskset", "-c", "1"]`. */
+  readonly launcher?: readonly string[];
 }
 
 const run = promisify(execFile);
@@ -40,25 +41,18 @@ export async function startRedis(settings: RedisSettings = {}): Promise<RedisSer
   }
 }
 
-export class RedisServer {
-  readonly port: number;
-  readonly dir: string;
+export class RedisServer extends ServerProcess {
   readonly password: string | undefined;
   readonly tls: Certificate | undefined;
-  /** What the program is told besides its configuration. */
+  /** Arguments of the program after its configuration. */
   protected readonly mode: readonly string[] = [];
-  /** All that the server has printed. */
-  log = "";
-  private readonly ownsDir: boolean;
-  private process: ChildProcess | undefined;
-  private paused = false;
+  private readonly launcher: readonly string[];
 
   constructor(settings: RedisSettings, port: number) {
-    this.port = port;
+    super("Redis", port, settings.dir);
     this.password = settings.password;
     this.tls = settings.tls;
-    this.ownsDir = settings.dir === undefined;
-    this.dir = settings.dir ?? mkdtempSync(join(tmpdir(), "headgate-redis-"));
+    this.launcher = settings.launcher ?? [];
     const config: Record<string, string> = {
       bind: "127.0.0.1",
       port: settings.tls === undefined ? String(port) : "0",
@@ -119,17 +113,6 @@ export class RedisServer {
     return { ...process.env, ...(this.password !== undefined && { REDISCLI_AUTH: this.password }) };
   }
 
-  get pid(): number {
-    const pid = this.process?.pid;
-    if (pid === undefined) throw new Error(`the Redis on port ${this.port} does not run`);
-    return pid;
-  }
-
-  /** Whether it runs and is not paused. */
-  get isUp(): boolean {
-    return this.process !== undefined && !this.paused;
-  }
-
   /** Sends one command with redis-cli, and answers what that prints. */
   async ask(...command: readonly string[]): Promise<string> {
     const place = ["-h", "127.0.0.1", "-p", String(this.port), ...this.cliOptions];
@@ -140,57 +123,21 @@ export class RedisServer {
     return stdout.trimEnd();
   }
 
+  /** The version of the server, as `7.0.15`. */
+  async version(): Promise<string> {
+    return /^redis_version:(\S+)/m.exec(await this.ask("INFO", "server"))?.[1] ?? "unknown";
+  }
+
   async start(): Promise<void> {
-    const child = spawnMortal("redis-server", [this.configFile, ...this.mode]);
-    this.process = child;
-    const keep = (text: string) => {
-      this.log += text;
-    };
-    child.stdout?.setEncoding("utf8").on("data", keep);
-    child.stderr?.setEncoding("utf8").on("data", keep);
-    child.once("error", (error) => keep(String(error)));
-    child.once("close", () => {
-      if (this.process === child) this.process = undefined;
-    });
+    const [program, ...args] = [...this.launcher, "redis-server", this.configFile, ...this.mode];
+    const child = this.spawn(program, args);
     await eventually(`Redis answers on port ${this.port}`, async () => {
-      if (this.process !== child) return true;
-      // By its pid: whoever else has the port answers a PING as well.
+      if (!this.isRunning) return true;
+      // Compare process IDs: any other Redis on this port would answer a PING as well.
       const about = await this.ask("INFO", "server");
       return about.includes(`process_id:${child.pid}\r`) && (await this.ask("PING")) === "PONG";
     });
-    if (this.process !== child) throw new Error(`Redis ended at its start on port ${this.port}:\n${this.log}`);
-  }
-
-  /** Freezes it: connections stay open, nothing is answered. */
-  pause(): void {
-    process.kill(this.pid, "SIGSTOP");
-    this.paused = true;
-  }
-
-  resume(): void {
-    process.kill(this.pid, "SIGCONT");
-    this.paused = false;
-  }
-
-  /** Ends it at once, as a crash would. */
-  async kill(): Promise<void> {
-    const child = this.process;
-    if (child === undefined) return;
-    const closed = new Promise((resolve) => child.once("close", resolve));
-    child.kill("SIGKILL");
-    await closed;
-    this.paused = false;
-  }
-
-  /** Runs it anew, on the same port and in the same folder, after a kill if it still runs. */
-  async restart(): Promise<void> {
-    await this.kill();
-    await this.start();
-  }
-
-  async stop(): Promise<void> {
-    await this.kill();
-    if (this.ownsDir) rmSync(this.dir, { recursive: true, force: true });
+    if (!this.isRunning) throw this.startFailure();
   }
 
   private get configFile(): string {

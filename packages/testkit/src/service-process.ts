@@ -2,16 +2,16 @@ import type { ChildProcess } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { eventually } from "../../../core/test/servers/eventually.ts";
-import { spawnMortal } from "../../../core/test/servers/mortal-process.ts";
-
-const program = new URL("../../../cli/bin/headgate.js", import.meta.url).pathname;
+import { spawnChild } from "./child-process.ts";
+import { eventually } from "./eventually.ts";
+import { program } from "./headgate-command.ts";
 
 export interface NodeOptions {
   readonly flags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /** A new temporary folder, removed by `end`, unless given. */
   readonly data?: string;
+  readonly cwd?: string;
 }
 
 /** Starts a node as a user does, on free ports, and answers once it is ready. */
@@ -33,14 +33,15 @@ export class NodeProcess {
   private readonly adminKey: string | undefined;
   private outcome: number | NodeJS.Signals | undefined;
 
-  constructor({ flags = [], env = {}, data }: NodeOptions) {
+  constructor({ flags = [], env = {}, data, cwd }: NodeOptions) {
     this.ownsData = data === undefined;
     this.data = data ?? mkdtempSync(join(tmpdir(), "headgate-node-"));
     const { HEADGATE_ADMIN_KEY } = env;
     this.adminKey = HEADGATE_ADMIN_KEY;
     const settings = ["--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--data", this.data, ...flags];
     const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
-    this.child = spawnMortal("/usr/bin/env", [...variables, process.execPath, program, "serve", ...settings]);
+    const command = [...variables, process.execPath, program, "serve", ...settings];
+    this.child = spawnChild("/usr/bin/env", command, cwd === undefined ? {} : { cwd });
     this.child.stdout?.setEncoding("utf8").on("data", (text) => {
       this.stdout += text;
     });
