@@ -7,7 +7,7 @@ import { eventually } from "headgate-testkit/eventually";
 import { freePort } from "headgate-testkit/free-port";
 import { type NodeOptions, NodeProcess, startNode } from "headgate-testkit/service-process";
 import { afterEach, describe, expect, it } from "vitest";
-import { Dimension, RateLimiterClient } from "../../src/transports/grpc/generated/headgate/v1/rate_limiter.ts";
+import { Dimension, RateLimiterClient } from "../transports/grpc/generated/headgate/v1/rate_limiter.ts";
 
 const run = promisify(execFile);
 

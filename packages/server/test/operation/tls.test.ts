@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { credentials, Metadata } from "@grpc/grpc-js";
 import { startNode } from "headgate-testkit/service-process";
 import { afterAll, expect, it } from "vitest";
-import { Dimension, RateLimiterClient } from "../../src/transports/grpc/generated/headgate/v1/rate_limiter.ts";
+import { Dimension, RateLimiterClient } from "../transports/grpc/generated/headgate/v1/rate_limiter.ts";
 
 const OPENSSL = "openssl";
 const folder = mkdtempSync(join(tmpdir(), "headgate-tls-"));

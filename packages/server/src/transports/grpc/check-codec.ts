@@ -1,9 +1,10 @@
-// The messages of checks, which are the many. `generated` has the same in general: a test holds the two together.
+// The messages of checks. A test compares this codec with generated code, which would cost a batch 25 % more.
+import { BinaryReader } from "@bufbuild/protobuf/wire";
 import type { Source } from "headgate";
 import type { CheckRequest, CheckResult, LimitResult, UsageState } from "../../checks/check.ts";
 import { RequestError } from "../../checks/request-error.ts";
 import type { Dimension } from "../../rules/rule.ts";
-import type { WireReader, WireWriter } from "./protobuf-wire.ts";
+import { type MessageWriter, nextTag, readInt64, readString, skip } from "./message-codec.ts";
 
 const DIMENSIONS: readonly (Dimension | undefined)[] = [undefined, "user", "ip", "apikey"];
 const STATES: Readonly<Record<UsageState, number>> = { normal: 1, warning: 2, throttled: 3 };
@@ -33,57 +34,58 @@ export interface WireChecks {
   readonly checks: readonly WireCheck[];
 }
 
-export function readCheck(reader: WireReader): WireCheck {
+export function readCheck(reader: BinaryReader): WireCheck {
   const check = new WireCheck();
-  while (!reader.done) {
-    const tag = reader.tag();
+  for (let tag = nextTag(reader); tag !== 0; tag = nextTag(reader)) {
     switch (tag) {
       case 10:
-        check.identifier = reader.string();
+        check.identifier = readString(reader);
         break;
       case 16:
         check.dimension = DIMENSIONS[reader.uint32()];
         break;
       case 26:
-        check.endpoint = reader.string();
+        check.endpoint = readString(reader);
         break;
       case 32:
-        check.cost = reader.int64();
+        check.cost = readInt64(reader);
         break;
       case 40:
-        check.timestamp = reader.int64();
+        check.timestamp = readInt64(reader);
         break;
       case 50:
-        check.idempotencyKey = reader.string() || undefined;
+        check.idempotencyKey = readString(reader) || undefined;
         break;
       case 56:
         check.withLimits = reader.bool();
         break;
       default:
-        reader.skip(tag);
+        skip(reader, tag);
     }
   }
   return check;
 }
 
-export function readBatch(reader: WireReader): WireChecks {
+function nested(reader: BinaryReader): WireCheck {
+  return readCheck(new BinaryReader(reader.bytes()));
+}
+
+export function readBatch(reader: BinaryReader): WireChecks {
   const checks: WireCheck[] = [];
-  while (!reader.done) {
-    const tag = reader.tag();
-    if (tag === 10) checks.push(readCheck(reader.message()));
-    else reader.skip(tag);
+  for (let tag = nextTag(reader); tag !== 0; tag = nextTag(reader)) {
+    if (tag === 10) checks.push(nested(reader));
+    else skip(reader, tag);
   }
   return { correlationId: "", checks };
 }
 
-export function readStreamed(reader: WireReader): WireChecks {
+export function readStreamed(reader: BinaryReader): WireChecks {
   let correlationId = "";
   const checks: WireCheck[] = [];
-  while (!reader.done) {
-    const tag = reader.tag();
-    if (tag === 10) correlationId = reader.string();
-    else if (tag === 18) checks.push(readCheck(reader.message()));
-    else reader.skip(tag);
+  for (let tag = nextTag(reader); tag !== 0; tag = nextTag(reader)) {
+    if (tag === 10) correlationId = readString(reader);
+    else if (tag === 18) checks.push(nested(reader));
+    else skip(reader, tag);
   }
   return { correlationId, checks };
 }
@@ -102,7 +104,7 @@ export interface Answered {
   readonly withLimits: boolean;
 }
 
-export function writeAnswer({ result, withLimits }: Answered, writer: WireWriter): void {
+export function writeAnswer({ result, withLimits }: Answered, writer: MessageWriter): void {
   const { decisive } = result;
   writer.bool(1, result.allowed);
   if (decisive !== undefined) writeNumbers(decisive, writer);
@@ -112,16 +114,21 @@ export function writeAnswer({ result, withLimits }: Answered, writer: WireWriter
 }
 
 /** A quota is encoded like a check, except for the field numbers of the lists. */
-export function writeQuota(result: CheckResult, writer: WireWriter): void {
+export function writeQuota(result: CheckResult, writer: MessageWriter): void {
   writer.bool(1, result.allowed);
   if (result.decisive !== undefined) writeNumbers(result.decisive, writer);
   writeLimits(result, 13, writer);
 }
 
+export function writeReset(ruleIds: readonly string[], writer: MessageWriter): void {
+  // An empty ID would be left out; no rule has one.
+  for (const ruleId of ruleIds) writer.string(1, ruleId);
+}
+
 export function writeBatch(
   answers: readonly (Answered | undefined)[],
   errors: readonly WireError[],
-  writer: WireWriter,
+  writer: MessageWriter,
 ): void {
   for (const answer of answers) writer.message(1, answer, writeMaybe);
   for (const error of errors) writer.message(2, error, writeError);
@@ -131,25 +138,25 @@ export function writeStreamed(
   correlationId: string,
   answers: readonly (Answered | undefined)[],
   errors: readonly WireError[],
-  writer: WireWriter,
+  writer: MessageWriter,
 ): void {
   writer.string(1, correlationId);
   for (const answer of answers) writer.message(2, answer, writeMaybe);
   for (const error of errors) writer.message(3, error, writeError);
 }
 
-function writeMaybe(answer: Answered | undefined, writer: WireWriter): void {
+function writeMaybe(answer: Answered | undefined, writer: MessageWriter): void {
   if (answer !== undefined) writeAnswer(answer, writer);
 }
 
-function writeError({ index, code, message, field }: WireError, writer: WireWriter): void {
+function writeError({ index, code, message, field }: WireError, writer: MessageWriter): void {
   writer.int64(1, index);
   writer.int64(2, code);
   writer.string(3, message);
   writer.string(4, field);
 }
 
-function writeNumbers(limit: LimitResult, writer: WireWriter): void {
+function writeNumbers(limit: LimitResult, writer: MessageWriter): void {
   const retryAfter = wholeWait(limit.retry_after_ms);
   writer.int64(2, limit.current_count);
   writer.int64(3, limit.limit);
@@ -166,12 +173,12 @@ function writeNumbers(limit: LimitResult, writer: WireWriter): void {
   writer.bool(12, limit.degraded);
 }
 
-function writeLimits({ limits, shadow }: CheckResult, field: number, writer: WireWriter): void {
+function writeLimits({ limits, shadow }: CheckResult, field: number, writer: MessageWriter): void {
   for (const limit of limits) writer.message(field, limit, writeLimit);
   for (const limit of shadow) writer.message(field + 1, limit, writeLimit);
 }
 
-function writeLimit(limit: LimitResult, writer: WireWriter): void {
+function writeLimit(limit: LimitResult, writer: MessageWriter): void {
   writer.string(1, limit.rule_id);
   writer.string(2, limit.name);
   writer.bool(3, limit.allowed);

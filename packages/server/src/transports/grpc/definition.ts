@@ -1,21 +1,15 @@
-import type { MethodDefinition, ServiceDefinition } from "@grpc/grpc-js";
-import { RateLimiterService } from "./generated/headgate/v1/rate_limiter.ts";
-
-type Bytes = MethodDefinition<Buffer, Buffer>;
+import type { MethodDefinition } from "@grpc/grpc-js";
+import { type MethodName, pathOf } from "./method-roles.ts";
 
 function sameBytes(message: Buffer): Buffer {
   return message;
 }
 
-function inBytes({
-  path,
-  requestStream,
-  responseStream,
-}: Pick<Bytes, "path" | "requestStream" | "responseStream">): Bytes {
+function inBytes(name: MethodName, isStream = false): MethodDefinition<Buffer, Buffer> {
   return {
-    path,
-    requestStream,
-    responseStream,
+    path: pathOf(name),
+    requestStream: isStream,
+    responseStream: isStream,
     requestSerialize: sameBytes,
     requestDeserialize: sameBytes,
     responseSerialize: sameBytes,
@@ -23,11 +17,11 @@ function inBytes({
   };
 }
 
-/** headgate.v1.RateLimiter, whose messages the handlers read and write themselves. */
+/** headgate.v1.RateLimiter. Its handlers decode and encode the messages. */
 export const rateLimiter = {
-  checkRateLimit: inBytes(RateLimiterService.checkRateLimit),
-  getRemainingQuota: inBytes(RateLimiterService.getRemainingQuota),
-  resetLimit: inBytes(RateLimiterService.resetLimit),
-  checkRateLimitBatch: inBytes(RateLimiterService.checkRateLimitBatch),
-  checkRateLimitStream: inBytes(RateLimiterService.checkRateLimitStream),
-} satisfies ServiceDefinition;
+  checkRateLimit: inBytes("CheckRateLimit"),
+  getRemainingQuota: inBytes("GetRemainingQuota"),
+  resetLimit: inBytes("ResetLimit"),
+  checkRateLimitBatch: inBytes("CheckRateLimitBatch"),
+  checkRateLimitStream: inBytes("CheckRateLimitStream", true),
+};

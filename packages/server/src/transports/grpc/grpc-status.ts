@@ -1,7 +1,7 @@
 import { Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { HeadgateError, StoreError } from "headgate";
 import { RequestError } from "../../checks/request-error.ts";
-import { MalformedMessage, WireWriter } from "./protobuf-wire.ts";
+import { MalformedMessage, MessageWriter } from "./message-codec.ts";
 
 /** Why a call failed, as reported in its status. */
 export interface Failure {
@@ -108,7 +108,7 @@ export function serviceError(failure: Failure): Pick<ServiceError, "code" | "det
 }
 
 function detailsOf({ code, message, field, reason, retryAfterMs }: Failure): Buffer {
-  const writer = new WireWriter(256);
+  const writer = new MessageWriter();
   writer.int64(1, code);
   writer.string(2, message);
   detail(writer, "ErrorInfo", () => {
@@ -135,7 +135,7 @@ function detailsOf({ code, message, field, reason, retryAfterMs }: Failure): Buf
 }
 
 /** A google.protobuf.Any. */
-function detail(writer: WireWriter, type: string, write: () => void): void {
+function detail(writer: MessageWriter, type: string, write: () => void): void {
   writer.message(3, type, () => {
     writer.string(1, TYPE + type);
     writer.message(2, type, write);

@@ -19,15 +19,15 @@ import {
   writeAnswer,
   writeBatch,
   writeQuota,
+  writeReset,
   writeStreamed,
 } from "./check-codec.ts";
 import { AnsweringStream } from "./check-stream.ts";
-import { ResetLimitResponse } from "./generated/headgate/v1/rate_limiter.ts";
 import { type Access, type AccessOptions, Refused } from "./grpc-access.ts";
 import { type Failure, failureOf, INTERNAL, STOPPING, serviceError } from "./grpc-status.ts";
 import { requireNoKeyInMetadata, useKeyOfMetadata } from "./idempotency.ts";
+import { decode, MessageWriter } from "./message-codec.ts";
 import { METHOD_ROLES, type MethodName } from "./method-roles.ts";
-import { WireReader, WireWriter } from "./protobuf-wire.ts";
 
 export interface HandlerOptions extends AccessOptions {
   readonly service: Pick<CheckService, "check" | "peek" | "reset">;
@@ -39,14 +39,11 @@ export interface HandlerOptions extends AccessOptions {
 type UnaryCall = ServerUnaryCall<Buffer, Buffer>;
 type Answering = (message: Buffer, principal: Principal, metadata: Metadata) => MaybePromise<Buffer>;
 
-/** Room for most batches. */
-const WRITER_ROOM = 1 << 16;
-
 /** The methods of the service. Messages come and go as bytes: what cannot be read is a mistake of the client. */
 export class Handlers {
   private readonly options: HandlerOptions;
   private readonly access: Access;
-  private readonly writer = new WireWriter(WRITER_ROOM);
+  private readonly writer = new MessageWriter();
   private readonly streams = new Set<AnsweringStream>();
 
   constructor(options: HandlerOptions, access: Access) {
@@ -71,7 +68,7 @@ export class Handlers {
   }
 
   private check(message: Buffer, metadata: Metadata): MaybePromise<Buffer> {
-    const check = readCheck(new WireReader(message));
+    const check = decode(readCheck, message);
     this.access.requireRoom(weightOf(check.endpoint));
     requireDimension(check);
     useKeyOfMetadata(check, metadata);
@@ -83,7 +80,7 @@ export class Handlers {
   }
 
   private quota(message: Buffer): MaybePromise<Buffer> {
-    const check = readCheck(new WireReader(message));
+    const check = decode(readCheck, message);
     this.access.requireRoom(weightOf(check.endpoint));
     requireDimension(check);
     const { identifier, dimension, endpoint, cost } = check;
@@ -96,17 +93,18 @@ export class Handlers {
   private async reset(message: Buffer, principal: Principal): Promise<Buffer> {
     await this.access.requireTurn("write", principal);
     // Its fields are the first ones of a check.
-    const check = readCheck(new WireReader(message));
+    const check = decode(readCheck, message);
     requireDimension(check);
     const { identifier, dimension, endpoint } = check;
     const identity = endpoint === "" ? { identifier, dimension } : { identifier, dimension, endpoint };
     const { reset } = await this.options.service.reset(identity, principal);
-    return Buffer.from(ResetLimitResponse.encode({ ruleIds: [...reset] }).finish());
+    writeReset(reset, this.writer);
+    return this.writer.finish();
   }
 
   private batch(message: Buffer, metadata: Metadata): MaybePromise<Buffer> {
     requireNoKeyInMetadata(metadata);
-    const { checks } = readBatch(new WireReader(message));
+    const { checks } = decode(readBatch, message);
     requireChecks(checks);
     this.access.requireRoom(weightOfMany(checks));
     return after(checkMany(this.options.service, checks, this.failure), ({ answers, errors }) => {
@@ -116,7 +114,7 @@ export class Handlers {
   }
 
   private streamed(message: Buffer): MaybePromise<Buffer> {
-    const { correlationId, checks } = readStreamed(new WireReader(message));
+    const { correlationId, checks } = decode(readStreamed, message);
     requireChecks(checks);
     this.access.requireRoom(weightOfMany(checks));
     return after(checkMany(this.options.service, checks, this.failure), ({ answers, errors }) => {

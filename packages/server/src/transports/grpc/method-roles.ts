@@ -13,6 +13,10 @@ export type MethodName = keyof typeof METHOD_ROLES;
 
 const PREFIX = "/headgate.v1.RateLimiter/";
 
+export function pathOf(name: MethodName): string {
+  return PREFIX + name;
+}
+
 /** The method of the service that a path names; undefined for those of health and reflection, which need no key. */
 export function methodOf(path: string): MethodName | undefined {
   const name = path.slice(PREFIX.length);

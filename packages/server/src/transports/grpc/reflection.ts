@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Server } from "@grpc/grpc-js";
 import { ReflectionService } from "@grpc/reflection";
-import { WireReader } from "./protobuf-wire.ts";
+import { decode, nextTag, skip } from "./message-codec.ts";
 
 /** What `buf build` made of the proto files; from `src` as from `dist` it lies there. */
 const DESCRIPTORS = new URL("../../../proto/headgate/v1/rate_limiter.binpb", import.meta.url);
@@ -17,12 +17,12 @@ export function addReflection(server: Server): void {
 
 /** The files of a google.protobuf.FileDescriptorSet. */
 function filesIn(set: Buffer): Buffer[] {
-  const reader = new WireReader(set);
-  const files: Buffer[] = [];
-  while (!reader.done) {
-    const tag = reader.tag();
-    if (tag === FILE_TAG) files.push(reader.slice());
-    else reader.skip(tag);
-  }
-  return files;
+  return decode((reader) => {
+    const files: Buffer[] = [];
+    for (let tag = nextTag(reader); tag !== 0; tag = nextTag(reader)) {
+      if (tag === FILE_TAG) files.push(Buffer.from(reader.bytes()));
+      else skip(reader, tag);
+    }
+    return files;
+  }, set);
 }

@@ -1,9 +1,9 @@
 import { Metadata, status } from "@grpc/grpc-js";
 import { describe, expect, it } from "vitest";
 import { ROLES } from "../../../src/access/api-key.ts";
-import { Dimension } from "../../../src/transports/grpc/generated/headgate/v1/rate_limiter.ts";
 import { SelfLimits } from "../../../src/transports/shared/own-limits.ts";
 import { by, call, check, type Served, served } from "./fixtures.ts";
+import { Dimension } from "./generated/headgate/v1/rate_limiter.ts";
 
 const identity = { identifier: "42", dimension: Dimension.DIMENSION_USER, endpoint: "/api/v1/orders" };
 

@@ -2,10 +2,10 @@ import { status } from "@grpc/grpc-js";
 import { ManualClock } from "headgate/testing";
 import { describe, expect, it } from "vitest";
 import type { CheckService } from "../../../src/checks/check.ts";
-import { Dimension } from "../../../src/transports/grpc/generated/headgate/v1/rate_limiter.ts";
 import { SelfLimits } from "../../../src/transports/shared/own-limits.ts";
 import { rule, world } from "../../checks/fixtures.ts";
 import { call, check, served } from "./fixtures.ts";
+import { Dimension } from "./generated/headgate/v1/rate_limiter.ts";
 
 describe("CheckRateLimitBatch", () => {
   it("answers each check by itself, in order", async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { Dimension, Source, UsageState } from "../../../src/transports/grpc/generated/headgate/v1/rate_limiter.ts";
 import { rule } from "../../checks/fixtures.ts";
 import { call, check, served } from "./fixtures.ts";
+import { Dimension, Source, UsageState } from "./generated/headgate/v1/rate_limiter.ts";
 
 const NOW_S = Date.parse("2026-01-01T00:00:00Z") / 1000;
 

@@ -8,6 +8,8 @@ import {
   writeQuota,
   writeStreamed,
 } from "../../../src/transports/grpc/check-codec.ts";
+import { rateLimiter } from "../../../src/transports/grpc/definition.ts";
+import { decode, MalformedMessage, MessageWriter } from "../../../src/transports/grpc/message-codec.ts";
 import {
   CheckRateLimitBatchRequest,
   CheckRateLimitBatchResponse,
@@ -16,10 +18,10 @@ import {
   Dimension,
   GetRemainingQuotaResponse,
   type Origin,
+  RateLimiterService,
   type Source,
   type UsageState,
-} from "../../../src/transports/grpc/generated/headgate/v1/rate_limiter.ts";
-import { WireReader, WireWriter } from "../../../src/transports/grpc/protobuf-wire.ts";
+} from "./generated/headgate/v1/rate_limiter.ts";
 
 const text = fc.string({ unit: "binary", maxLength: 200 });
 const whole = fc.oneof(fc.nat(), fc.maxSafeNat(), fc.constantFrom(0, 127, 128, 2 ** 28, 2 ** 32 - 1, 2 ** 32, 2 ** 35));
@@ -74,13 +76,8 @@ const STATES = { normal: 1, warning: 2, throttled: 3 } as const satisfies Record
 const SOURCES = { store: 1, lease: 2, cache: 3, fallback: 4 } as const satisfies Record<string, Source>;
 const ORIGINS = { rule: 1, tier: 2, custom: 3, override: 4 } as const satisfies Record<string, Origin>;
 
-function read(bytes: Uint8Array): WireReader {
-  return new WireReader(Buffer.from(bytes));
-}
-
-function written(write: (writer: WireWriter) => void): Buffer {
-  // So little room that it must grow.
-  const writer = new WireWriter(8);
+function written(write: (writer: MessageWriter) => void): Buffer {
+  const writer = new MessageWriter();
   write(writer);
   return writer.finish();
 }
@@ -145,11 +142,11 @@ describe("our own codec", () => {
           cost: cost ?? 1,
           idempotencyKey: idempotencyKey === "" ? undefined : idempotencyKey,
         }));
-        expect(readBatch(read(CheckRateLimitBatchRequest.encode({ checks }).finish())).checks).toEqual(
+        expect(decode(readBatch, CheckRateLimitBatchRequest.encode({ checks }).finish()).checks).toEqual(
           expected.map((check) => expect.objectContaining(check)),
         );
         const streamed = CheckRateLimitStreamRequest.encode({ correlationId, checks }).finish();
-        expect(readStreamed(read(streamed))).toMatchObject({ correlationId, checks: expected });
+        expect(decode(readStreamed, streamed)).toMatchObject({ correlationId, checks: expected });
       }),
     );
   });
@@ -177,12 +174,28 @@ describe("our own codec", () => {
     );
   });
 
+  it("refuses a check that runs over the end of its place in the batch", () => {
+    // Field 1 of the batch is three bytes long, and the identifier in it claims to be four.
+    const bytes = Buffer.from([0x0a, 3, 0x0a, 4, 0x61, 0x0a, 2, 0x10, 1]);
+    expect(() => decode(readBatch, bytes)).toThrow(MalformedMessage);
+  });
+
+  it("defines the methods that the proto file does", () => {
+    const shape = ({ path, requestStream, responseStream }: (typeof rateLimiter)[keyof typeof rateLimiter]) => {
+      return { path, requestStream, responseStream };
+    };
+    const generated = Object.entries(RateLimiterService).map(([name, { path, requestStream, responseStream }]) => {
+      return [name, { path, requestStream, responseStream }];
+    });
+    expect(Object.entries(rateLimiter).map(([name, method]) => [name, shape(method)])).toEqual(generated);
+  });
+
   it("never fails on any bytes but by saying that they are malformed", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
         for (const reading of [readBatch, readStreamed]) {
           try {
-            reading(read(bytes));
+            decode(reading, bytes);
           } catch (error) {
             expect(error).toMatchObject({ name: "MalformedMessage" });
           }

@@ -1,13 +1,9 @@
 import { status } from "@grpc/grpc-js";
 import { StoreError } from "headgate";
 import { describe, expect, it } from "vitest";
-import {
-  CheckRateLimitRequest,
-  CheckRateLimitResponse,
-  Dimension,
-} from "../../../src/transports/grpc/generated/headgate/v1/rate_limiter.ts";
 import { rule } from "../../checks/fixtures.ts";
 import { by, call, check, clientOf, served } from "./fixtures.ts";
+import { CheckRateLimitRequest, CheckRateLimitResponse, Dimension } from "./generated/headgate/v1/rate_limiter.ts";
 import { sendBytes } from "./raw-client.ts";
 
 describe("a wrong check", () => {

@@ -4,13 +4,9 @@ import { ROLES, type Role } from "../../../src/access/api-key.ts";
 import type { Principal } from "../../../src/access/key-ring.ts";
 import type { TlsFiles } from "../../../src/config/settings.ts";
 import type { RateLimitRule } from "../../../src/rules/rule.ts";
-import {
-  type CheckRateLimitRequest,
-  Dimension,
-  RateLimiterClient,
-} from "../../../src/transports/grpc/generated/headgate/v1/rate_limiter.ts";
 import { type GrpcOptions, type RunningGrpc, startGrpc } from "../../../src/transports/grpc/grpc-server.ts";
 import { type World, world } from "../../checks/fixtures.ts";
+import { type CheckRateLimitRequest, Dimension, RateLimiterClient } from "./generated/headgate/v1/rate_limiter.ts";
 
 /** Keys by their secrets, as a key ring knows them. */
 class Keys {

@@ -48,8 +48,8 @@ describe("the proto files", () => {
 
   it("give the code that is checked in", () => {
     buf("generate", "--output", dir);
-    expect(filesOf(join(dir, "src/transports/grpc/generated"))).toEqual(
-      filesOf(join(SERVER, "src/transports/grpc/generated")),
+    expect(filesOf(join(dir, "test/transports/grpc/generated"))).toEqual(
+      filesOf(join(SERVER, "test/transports/grpc/generated")),
     );
   });
 

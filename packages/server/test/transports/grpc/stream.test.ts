@@ -1,12 +1,12 @@
 import { type ClientDuplexStream, status } from "@grpc/grpc-js";
 import { describe, expect, it, vi } from "vitest";
 import type { CheckResult } from "../../../src/checks/check.ts";
+import { rule, world } from "../../checks/fixtures.ts";
+import { by, check, type Served, served } from "./fixtures.ts";
 import type {
   CheckRateLimitStreamRequest,
   CheckRateLimitStreamResponse,
-} from "../../../src/transports/grpc/generated/headgate/v1/rate_limiter.ts";
-import { rule, world } from "../../checks/fixtures.ts";
-import { by, check, type Served, served } from "./fixtures.ts";
+} from "./generated/headgate/v1/rate_limiter.ts";
 
 type Stream = ClientDuplexStream<CheckRateLimitStreamRequest, CheckRateLimitStreamResponse>;
 

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ChannelCredentials, credentials, status } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { RateLimiterClient } from "../../../src/transports/grpc/generated/headgate/v1/rate_limiter.ts";
 import { call, check, finallyDo, served } from "./fixtures.ts";
+import { RateLimiterClient } from "./generated/headgate/v1/rate_limiter.ts";
 
 const OPENSSL = "openssl";
 
