@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { FetchOptions, Retry } from "../../src/client.ts";
 import { pacedFetch } from "../../src/client.ts";
 import { ManualClock } from "../../src/testing/index.ts";
-import { watch } from "../limiter/pending.ts";
+import { watch } from "../limiter/watched-promise.ts";
 import { serverOf } from "./server.ts";
 
 const URL_A = "https://a.example/items";

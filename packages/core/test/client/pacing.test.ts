@@ -4,7 +4,7 @@ import { type FetchOptions, pacedFetch } from "../../src/client.ts";
 import { fixedWindow, gcra, type Limit, slidingWindow, tokenBucket } from "../../src/index.ts";
 import { RateLimitMiddleware } from "../../src/middleware/middleware.ts";
 import { ManualClock, testLimiter } from "../../src/testing/index.ts";
-import { watch } from "../limiter/pending.ts";
+import { watch } from "../limiter/watched-promise.ts";
 import { face } from "../middleware/request.ts";
 import { gatedServer, serverOf } from "./server.ts";
 

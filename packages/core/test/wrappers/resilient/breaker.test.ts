@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { HeadgateError, StoreError } from "../../../src/index.ts";
 import { ManualClock } from "../../../src/testing/index.ts";
 import { Breaker } from "../../../src/wrappers/resilient/breaker.ts";
-import { watch } from "../../limiter/pending.ts";
+import { watch } from "../../limiter/watched-promise.ts";
 import { context, giveUp, operation } from "./context.ts";
 
 describe("the breaker of a resilient store", () => {

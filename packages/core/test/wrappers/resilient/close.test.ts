@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { MemoryStore, resilient } from "../../../src/index.ts";
-import { watch } from "../../limiter/pending.ts";
+import { watch } from "../../limiter/watched-promise.ts";
 import { context, operation, TODAY_MS } from "./context.ts";
 
 describe("closing a resilient store", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { type Answer, type Clock, resilient } from "../../../src/index.ts";
 import { ManualClock } from "../../../src/testing/index.ts";
-import { type Watched, watch } from "../../limiter/pending.ts";
+import { type Watched, watch } from "../../limiter/watched-promise.ts";
 import { context, operation, TODAY_MS } from "./context.ts";
 import { FaultyStore } from "./faulty-store.ts";
 

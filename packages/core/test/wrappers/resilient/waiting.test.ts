@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { gcra, rateLimiter } from "../../../src/index.ts";
-import { watch } from "../../limiter/pending.ts";
+import { watch } from "../../limiter/watched-promise.ts";
 import { type Context, context, giveUp, TODAY_MS } from "./context.ts";
 
 function limiterOver({ store, clock }: Context) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type Check, gcra, HeadgateError, rateLimiter, slidingWindowLog } from "../../src/index.ts";
-import { ManualClock, testLimiter } from "../../src/testing/index.ts";
-import { SlowStore } from "./slow-store.ts";
+import { SlowStore } from "../../test/limiter/slow-store.ts";
+import { type Check, gcra, HeadgateError, rateLimiter, slidingWindowLog } from "../index.ts";
+import { ManualClock, testLimiter } from "../testing/index.ts";
 
 const rules = { api: gcra("3/s"), login: slidingWindowLog("2/m") };
 

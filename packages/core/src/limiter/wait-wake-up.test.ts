@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { fixedWindow, leakyBucket, rateLimiter, slidingWindowLog, tokenBucket } from "../../src/index.ts";
-import { ManualClock, testLimiter } from "../../src/testing/index.ts";
-import { watch } from "./pending.ts";
-import { SlowStore } from "./slow-store.ts";
+import { SlowStore } from "../../test/limiter/slow-store.ts";
+import { watch } from "../../test/limiter/watched-promise.ts";
+import { fixedWindow, leakyBucket, rateLimiter, slidingWindowLog, tokenBucket } from "../index.ts";
+import { ManualClock, testLimiter } from "../testing/index.ts";
 
 describe("a call to wait", () => {
   it.each(["refund", "reset"] as const)("ends as soon as %s makes room", async (action) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { gcra, leakyBucket, tokenBucket } from "../../src/index.ts";
-import { testLimiter } from "../../src/testing/index.ts";
-import { watch } from "./pending.ts";
+import { watch } from "../../test/limiter/watched-promise.ts";
+import { gcra, leakyBucket, tokenBucket } from "../index.ts";
+import { testLimiter } from "../testing/index.ts";
 
 describe("a wait of at most maxWaitMs", () => {
   it("is a denial at once if it would take longer", async () => {

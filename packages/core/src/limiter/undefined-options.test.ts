@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { ann, now } from "../../test/middleware/gates.ts";
+import { face } from "../../test/middleware/request.ts";
 import {
   bucketedWindow,
   cached,
@@ -8,12 +10,10 @@ import {
   MemoryStore,
   rateLimiter,
   resilient,
-} from "../../src/index.ts";
-import { rateLimit } from "../../src/middleware/express-rate-limit.ts";
-import { RateLimitMiddleware } from "../../src/middleware/middleware.ts";
-import { testLimiter } from "../../src/testing/index.ts";
-import { ann, now } from "../middleware/gates.ts";
-import { face } from "../middleware/request.ts";
+} from "../index.ts";
+import { rateLimit } from "../middleware/express-rate-limit.ts";
+import { RateLimitMiddleware } from "../middleware/middleware.ts";
+import { testLimiter } from "../testing/index.ts";
 
 describe("an option that is undefined means the same as none:", () => {
   it("of limits", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { gcra, slidingWindow, tokenBucket } from "../../src/index.ts";
-import { testLimiter } from "../../src/testing/index.ts";
+import { gcra, slidingWindow, tokenBucket } from "../index.ts";
+import { testLimiter } from "../testing/index.ts";
 
 const rules = { second: gcra("2/s"), minute: slidingWindow("10/m"), day: tokenBucket("100/d") };
 

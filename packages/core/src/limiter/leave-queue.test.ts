@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { leakyBucket } from "../../src/index.ts";
-import { testLimiter } from "../../src/testing/index.ts";
+import { leakyBucket } from "../index.ts";
+import { testLimiter } from "../testing/index.ts";
 
 /** Schedules tasks, some of which are aborted, and tells when those that ran did. */
 async function departures(plan: readonly { readonly wait: number; readonly abortAfter?: number }[]): Promise<number[]> {

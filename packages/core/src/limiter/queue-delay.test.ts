@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { gcra, leakyBucket, tokenBucket } from "../../src/index.ts";
-import { testLimiter } from "../../src/testing/index.ts";
+import { gcra, leakyBucket, tokenBucket } from "../index.ts";
+import { testLimiter } from "../testing/index.ts";
 
 describe("a leaky bucket's decision", () => {
   it("tells the place in the queue, and how long to stay there", () => {

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Decision, rateLimiter } from "../../src/index.ts";
-import { ManualClock } from "../../src/testing/index.ts";
-import { kinds } from "./kinds.ts";
-import { SlowStore } from "./slow-store.ts";
+import { kinds } from "../../test/limiter/kinds.ts";
+import { SlowStore } from "../../test/limiter/slow-store.ts";
+import { type Decision, rateLimiter } from "../index.ts";
+import { ManualClock } from "../testing/index.ts";
 
 const methods = ["check", "checkAll", "checkMany", "peek", "refund", "penalize", "reset"] as const;
 const requests = fc.array(

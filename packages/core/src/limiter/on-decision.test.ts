@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { fixedWindow, leakyBucket, MemoryStore, type OnDecision, rateLimiter } from "../../src/index.ts";
-import { ManualClock, testLimiter } from "../../src/testing/index.ts";
-import { SlowStore } from "./slow-store.ts";
+import { SlowStore } from "../../test/limiter/slow-store.ts";
+import { fixedWindow, leakyBucket, MemoryStore, type OnDecision, rateLimiter } from "../index.ts";
+import { ManualClock, testLimiter } from "../testing/index.ts";
 
 const rules = { api: fixedWindow("2/m"), day: fixedWindow("1/d"), mail: leakyBucket("10/s", { burst: 2 }) };
 

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Decision, rateLimiter, slidingWindowLog } from "../../src/index.ts";
-import { ManualClock } from "../../src/testing/index.ts";
-import { type Watched, watch } from "./pending.ts";
-import { SlowStore } from "./slow-store.ts";
+import { SlowStore } from "../../test/limiter/slow-store.ts";
+import { type Watched, watch } from "../../test/limiter/watched-promise.ts";
+import { type Decision, rateLimiter, slidingWindowLog } from "../index.ts";
+import { ManualClock } from "../testing/index.ts";
 
 const LIMIT = 4;
 const WINDOW_MS = 1_000;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type Answer, type ApplyOptions, gcra, type Limiter, leakyBucket, rateLimiter } from "../../src/index.ts";
-import { ManualClock, testLimiter } from "../../src/testing/index.ts";
-import { SlowStore } from "./slow-store.ts";
+import { SlowStore } from "../../test/limiter/slow-store.ts";
+import { type Answer, type ApplyOptions, gcra, type Limiter, leakyBucket, rateLimiter } from "../index.ts";
+import { ManualClock, testLimiter } from "../testing/index.ts";
 
 const rules = { api: gcra("10/h"), mail: leakyBucket("10/h") };
 const both = [

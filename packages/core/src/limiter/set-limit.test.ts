@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { gcra, leakyBucket, rateLimiter, slidingWindowLog } from "../../src/index.ts";
-import { ManualClock, testLimiter } from "../../src/testing/index.ts";
-import { kinds } from "./kinds.ts";
-import { watch } from "./pending.ts";
-import { SlowStore } from "./slow-store.ts";
+import { kinds } from "../../test/limiter/kinds.ts";
+import { SlowStore } from "../../test/limiter/slow-store.ts";
+import { watch } from "../../test/limiter/watched-promise.ts";
+import { gcra, leakyBucket, rateLimiter, slidingWindowLog } from "../index.ts";
+import { ManualClock, testLimiter } from "../testing/index.ts";
 
 describe.each(kinds)("setLimit on a %s", (_name, make) => {
   it("is in force from the next request on, and what was used stays used", () => {

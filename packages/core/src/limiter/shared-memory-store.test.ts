@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { fixedWindow, gcra, MemoryStore, rateLimiter } from "../../src/index.ts";
-import { ManualClock } from "../../src/testing/index.ts";
+import { fixedWindow, gcra, MemoryStore, rateLimiter } from "../index.ts";
+import { ManualClock } from "../testing/index.ts";
 
 describe("two limiters over one memory store", () => {
   it("share what was used under a rule of the same name", async () => {

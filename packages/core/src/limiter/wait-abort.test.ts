@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { gcra, leakyBucket, rateLimiter } from "../../src/index.ts";
-import { ManualClock, testLimiter } from "../../src/testing/index.ts";
-import { watch } from "./pending.ts";
-import { SlowStore } from "./slow-store.ts";
+import { SlowStore } from "../../test/limiter/slow-store.ts";
+import { watch } from "../../test/limiter/watched-promise.ts";
+import { gcra, leakyBucket, rateLimiter } from "../index.ts";
+import { ManualClock, testLimiter } from "../testing/index.ts";
 
 const reason = new Error("enough");
 

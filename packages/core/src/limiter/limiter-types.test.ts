@@ -14,8 +14,8 @@ import {
   slidingWindow,
   tokenBucket,
   type Verdict,
-} from "../../src/index.ts";
-import { testLimiter } from "../../src/testing/index.ts";
+} from "../index.ts";
+import { testLimiter } from "../testing/index.ts";
 
 const rules = { api: tokenBucket("100/m", { burst: 20 }), login: slidingWindow("5/m"), mail: leakyBucket("2/s") };
 const limiter = rateLimiter(rules);

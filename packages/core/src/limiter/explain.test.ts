@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { bucketedWindow, fixedWindow, gcra, leakyBucket, slidingWindow, tokenBucket } from "../../src/index.ts";
-import { testLimiter } from "../../src/testing/index.ts";
+import { bucketedWindow, fixedWindow, gcra, leakyBucket, slidingWindow, tokenBucket } from "../index.ts";
+import { testLimiter } from "../testing/index.ts";
 
 const rules = {
   api: gcra("10/s", { burst: 5 }),

@@ -1,10 +1,10 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
-import { gcra, leakyBucket, rateLimiter, slidingWindowLog, tokenBucket } from "../../src/index.ts";
-import { ManualClock, testLimiter } from "../../src/testing/index.ts";
-import { kinds } from "./kinds.ts";
-import { watch } from "./pending.ts";
-import { SlowStore } from "./slow-store.ts";
+import { kinds } from "../../test/limiter/kinds.ts";
+import { SlowStore } from "../../test/limiter/slow-store.ts";
+import { watch } from "../../test/limiter/watched-promise.ts";
+import { gcra, leakyBucket, rateLimiter, slidingWindowLog, tokenBucket } from "../index.ts";
+import { ManualClock, testLimiter } from "../testing/index.ts";
 
 // A time of today, not on a round millisecond: where milliseconds as doubles lose the microseconds.
 const TODAY_MS = 1_700_000_000_000.331;

@@ -1,15 +1,7 @@
 import { describe, expect, it } from "vitest";
-import {
-  type Check,
-  gcra,
-  HeadgateError,
-  type Limiter,
-  leakyBucket,
-  rateLimiter,
-  tokenBucket,
-} from "../../src/index.ts";
-import { ManualClock, testLimiter } from "../../src/testing/index.ts";
-import { SlowStore } from "./slow-store.ts";
+import { SlowStore } from "../../test/limiter/slow-store.ts";
+import { type Check, gcra, HeadgateError, type Limiter, leakyBucket, rateLimiter, tokenBucket } from "../index.ts";
+import { ManualClock, testLimiter } from "../testing/index.ts";
 
 const rules = { api: gcra("5/m"), mail: leakyBucket("5/m") };
 const badCosts = each([Number.NaN, -1, 1.5, 2 ** 53, Number.POSITIVE_INFINITY, "1", null, true, 1n, {}, []]);

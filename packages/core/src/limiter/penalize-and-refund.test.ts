@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { gcra, tokenBucket } from "../../src/index.ts";
-import { testLimiter } from "../../src/testing/index.ts";
-import { kinds } from "./kinds.ts";
+import { kinds } from "../../test/limiter/kinds.ts";
+import { gcra, tokenBucket } from "../index.ts";
+import { testLimiter } from "../testing/index.ts";
 
 describe.each(kinds)("under a %s", (_name, make) => {
   it("peek says what a check would, and takes nothing", () => {

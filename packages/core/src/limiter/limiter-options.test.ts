@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { bucketedWindow, fixedWindow, gcra, leakyBucket, MemoryStore, rateLimiter } from "../../src/index.ts";
-import { ManualClock, testLimiter } from "../../src/testing/index.ts";
+import { bucketedWindow, fixedWindow, gcra, leakyBucket, MemoryStore, rateLimiter } from "../index.ts";
+import { ManualClock, testLimiter } from "../testing/index.ts";
 
 const rules = { api: gcra("1/s"), mail: leakyBucket("1/s") };
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { fixedWindow, leakyBucket, rateLimiter, tokenBucket } from "../../src/index.ts";
-import { ManualClock, testLimiter } from "../../src/testing/index.ts";
-import { kinds } from "./kinds.ts";
-import { SlowStore } from "./slow-store.ts";
+import { kinds } from "../../test/limiter/kinds.ts";
+import { SlowStore } from "../../test/limiter/slow-store.ts";
+import { fixedWindow, leakyBucket, rateLimiter, tokenBucket } from "../index.ts";
+import { ManualClock, testLimiter } from "../testing/index.ts";
 
 describe.each(kinds)("a limit given with a check on a %s", (_name, make) => {
   const own = make("20/h");

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { fixedWindow, gcra, rateLimiter, slidingWindow, tokenBucket } from "../../src/index.ts";
-import { testLimiter } from "../../src/testing/index.ts";
-import { kinds } from "./kinds.ts";
+import { kinds } from "../../test/limiter/kinds.ts";
+import { fixedWindow, gcra, rateLimiter, slidingWindow, tokenBucket } from "../index.ts";
+import { testLimiter } from "../testing/index.ts";
 
 describe("check", () => {
   it("answers a decision with everything in it", async () => {

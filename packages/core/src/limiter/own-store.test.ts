@@ -1,14 +1,6 @@
 import { describe, expect, it } from "vitest";
-import {
-  type Action,
-  type Answer,
-  gcra,
-  leakyBucket,
-  type Operation,
-  rateLimiter,
-  type Store,
-} from "../../src/index.ts";
-import { ManualClock } from "../../src/testing/index.ts";
+import { type Action, type Answer, gcra, leakyBucket, type Operation, rateLimiter, type Store } from "../index.ts";
+import { ManualClock } from "../testing/index.ts";
 
 const full: Answer = {
   time: 1_700_000_000_000_000,
