@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { ann, now } from "../../test/middleware/gates.ts";
 import { face } from "../../test/middleware/request.ts";
+import { ann, now } from "../../test/middleware/test-middleware.ts";
 import {
   bucketedWindow,
   cached,

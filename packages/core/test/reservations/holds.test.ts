@@ -5,8 +5,8 @@ import { RateLimitMiddleware } from "../../src/middleware/middleware.ts";
 import type { MiddlewareOptions } from "../../src/middleware/middleware-options.ts";
 import type { Notice } from "../../src/middleware/notices.ts";
 import { ManualClock } from "../../src/testing/index.ts";
-import { ann, passed, refused } from "../middleware/gates.ts";
 import { face, type TestRequest } from "../middleware/request.ts";
+import { ann, passed, refused } from "../middleware/test-middleware.ts";
 import { SharedStore } from "./journal.ts";
 
 const rules = {

@@ -5,8 +5,8 @@ import { fixedWindow, rateLimiter, StoreError } from "../../../src/index.ts";
 import { RateLimitMiddleware } from "../../../src/middleware/middleware.ts";
 import { clusterOptions, RedisStore, type RedisStoreOptions } from "../../../src/redis.ts";
 import { ManualClock } from "../../../src/testing/index.ts";
-import { passed } from "../../middleware/gates.ts";
 import { face } from "../../middleware/request.ts";
+import { passed } from "../../middleware/test-middleware.ts";
 import { callsOf, PATIENCE_MS, useRedis } from "./redis.ts";
 
 const redis = useRedis();

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { type Answer, rateLimiter, type Store, StoreError } from "../../src/index.ts";
-import { RateLimitMiddleware } from "../../src/middleware/middleware.ts";
-import type { MiddlewareOptions } from "../../src/middleware/middleware-options.ts";
-import type { Notice } from "../../src/middleware/notices.ts";
-import { ManualClock } from "../../src/testing/index.ts";
-import { SlowStore } from "../limiter/slow-store.ts";
-import { ann, headersOf, passed, refused, rules } from "./gates.ts";
-import { face, type TestRequest } from "./request.ts";
+import { SlowStore } from "../../test/limiter/slow-store.ts";
+import { face, type TestRequest } from "../../test/middleware/request.ts";
+import { ann, headersOf, passed, refused, rules } from "../../test/middleware/test-middleware.ts";
+import { type Answer, rateLimiter, type Store, StoreError } from "../index.ts";
+import { ManualClock } from "../testing/index.ts";
+import { RateLimitMiddleware } from "./middleware.ts";
+import type { MiddlewareOptions } from "./middleware-options.ts";
+import type { Notice } from "./notices.ts";
 
 const gone = new StoreError("HG_STORE_UNREACHABLE", "refused the connection");
 

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { refusal } from "headgate-testkit/refusal";
 import { describe, expect, it } from "vitest";
-import { type AddressOptions, ClientAddress } from "../../src/middleware/address/client-address.ts";
-import { type Notice, Notices } from "../../src/middleware/notices.ts";
-import { face, type TestRequest } from "./request.ts";
+import { face, type TestRequest } from "../../../test/middleware/request.ts";
+import { type Notice, Notices } from "../notices.ts";
+import { type AddressOptions, ClientAddress } from "./client-address.ts";
 
 function finder(options: AddressOptions = {}): { of(request: TestRequest): string | undefined; notices: Notice[] } {
   const notices: Notice[] = [];

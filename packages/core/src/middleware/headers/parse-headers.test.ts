@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseRateLimitHeaders } from "../../src/middleware/headers/parse-headers.ts";
+import { parseRateLimitHeaders } from "./parse-headers.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 15, 12);
 

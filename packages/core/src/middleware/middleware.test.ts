@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { fixedWindow, type Limiter, type OnDecision, rateLimiter } from "../../src/index.ts";
-import { RateLimitMiddleware } from "../../src/middleware/middleware.ts";
-import type { MiddlewareOptions } from "../../src/middleware/middleware-options.ts";
-import { ManualClock, testLimiter } from "../../src/testing/index.ts";
-import { SlowStore } from "../limiter/slow-store.ts";
-import { SharedStore } from "../reservations/journal.ts";
-import { ann, bob, gateOf, headersOf, now, passed, refused, rules } from "./gates.ts";
-import { face, type TestRequest } from "./request.ts";
+import { SlowStore } from "../../test/limiter/slow-store.ts";
+import { face, type TestRequest } from "../../test/middleware/request.ts";
+import { ann, bob, gateOf, headersOf, now, passed, refused, rules } from "../../test/middleware/test-middleware.ts";
+import { SharedStore } from "../../test/reservations/journal.ts";
+import { fixedWindow, type Limiter, type OnDecision, rateLimiter } from "../index.ts";
+import { ManualClock, testLimiter } from "../testing/index.ts";
+import { RateLimitMiddleware } from "./middleware.ts";
+import type { MiddlewareOptions } from "./middleware-options.ts";
 
 describe("a gate over memory", () => {
   it("answers without a promise, and tells the limit", () => {

@@ -1,7 +1,7 @@
 import { refusal } from "headgate-testkit/refusal";
 import { describe, expect, it } from "vitest";
-import { parseAddress } from "../../src/middleware/address/ip-address.ts";
-import { requireTrust } from "../../src/middleware/address/trusted-proxies.ts";
+import { parseAddress } from "./ip-address.ts";
+import { requireTrust } from "./trusted-proxies.ts";
 
 function trusts(proxies: unknown, address: string | undefined, hop = 0): boolean {
   const parsed = address === undefined ? undefined : parseAddress(address);

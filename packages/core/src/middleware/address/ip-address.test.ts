@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { addressText, parseAddress } from "../../src/middleware/address/ip-address.ts";
+import { addressText, parseAddress } from "./ip-address.ts";
 
 function text(address: string, prefix = 64): string | undefined {
   const parsed = parseAddress(address);

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { fixedWindow, rateLimiter, StoreError, tokenBucket } from "../../src/index.ts";
-import type { Passed } from "../../src/middleware/admission.ts";
-import { RateLimitMiddleware } from "../../src/middleware/middleware.ts";
-import type { MiddlewareOptions } from "../../src/middleware/middleware-options.ts";
-import type { Notice } from "../../src/middleware/notices.ts";
-import type { Ending, RefundOn } from "../../src/middleware/refund-on.ts";
-import { ManualClock, testLimiter } from "../../src/testing/index.ts";
-import { SlowStore } from "../limiter/slow-store.ts";
-import { ann, gateOf, passed, rules } from "./gates.ts";
-import { face, type TestRequest } from "./request.ts";
+import { SlowStore } from "../../test/limiter/slow-store.ts";
+import { face, type TestRequest } from "../../test/middleware/request.ts";
+import { ann, gateOf, passed, rules } from "../../test/middleware/test-middleware.ts";
+import { fixedWindow, rateLimiter, StoreError, tokenBucket } from "../index.ts";
+import { ManualClock, testLimiter } from "../testing/index.ts";
+import type { Passed } from "./admission.ts";
+import { RateLimitMiddleware } from "./middleware.ts";
+import type { MiddlewareOptions } from "./middleware-options.ts";
+import type { Notice } from "./notices.ts";
+import type { Ending, RefundOn } from "./refund-on.ts";
 
 const key = "ip:1.2.3.4";
 const ok: Ending = { status: 200, aborted: false };

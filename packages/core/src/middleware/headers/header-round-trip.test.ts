@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { patience, runs } from "headgate-testkit/repeated";
 import { describe, expect, it } from "vitest";
-import type { Limit, Verdict } from "../../src/index.ts";
-import { parseRateLimitHeaders } from "../../src/middleware/headers/parse-headers.ts";
-import { Policy } from "../../src/middleware/headers/policy.ts";
-import { type Decided, type HeaderForm, HeaderWriter } from "../../src/middleware/headers/response-headers.ts";
-import { LARGEST_INTEGER } from "../../src/middleware/headers/structured-field.ts";
-import { testLimiter } from "../../src/testing/index.ts";
-import { variants } from "../algorithms/limits.ts";
+import { variants } from "../../../test/algorithms/limits.ts";
+import type { Limit, Verdict } from "../../index.ts";
+import { testLimiter } from "../../testing/index.ts";
+import { parseRateLimitHeaders } from "./parse-headers.ts";
+import { Policy } from "./policy.ts";
+import { type Decided, type HeaderForm, HeaderWriter } from "./response-headers.ts";
+import { LARGEST_INTEGER } from "./structured-field.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 15);
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { type NoticeCode, Notices, noticeCodes } from "../../src/middleware/notices.ts";
+import { type NoticeCode, Notices, noticeCodes } from "./notices.ts";
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -10,7 +10,7 @@ afterEach(() => {
 
 /** The notices of a process in which nothing was said yet. */
 async function freshNotices(): Promise<Notices> {
-  return (await import("../../src/middleware/notices.ts")).processNotices;
+  return (await import("./notices.ts")).processNotices;
 }
 
 describe("a notice", () => {

@@ -1,15 +1,9 @@
 import fc from "fast-check";
 import { refusal } from "headgate-testkit/refusal";
 import { describe, expect, it } from "vitest";
-import { gcra } from "../../src/index.ts";
-import { Policy } from "../../src/middleware/headers/policy.ts";
-import {
-  nextState,
-  requireThresholds,
-  stateHeader,
-  UsageStates,
-  type WarnOptions,
-} from "../../src/middleware/headers/usage-state.ts";
+import { gcra } from "../../index.ts";
+import { Policy } from "./policy.ts";
+import { nextState, requireThresholds, stateHeader, UsageStates, type WarnOptions } from "./usage-state.ts";
 
 const usual = requireThresholds();
 

@@ -1,10 +1,10 @@
 import { describe, expect, it, vi } from "vitest";
-import type { By } from "../../src/middleware/identity.ts";
-import { RateLimitMiddleware } from "../../src/middleware/middleware.ts";
-import type { Notice } from "../../src/middleware/notices.ts";
-import { testLimiter } from "../../src/testing/index.ts";
-import { gateOf, now, rules } from "./gates.ts";
-import { face, type TestRequest } from "./request.ts";
+import { face, type TestRequest } from "../../test/middleware/request.ts";
+import { gateOf, now, rules } from "../../test/middleware/test-middleware.ts";
+import { testLimiter } from "../testing/index.ts";
+import type { By } from "./identity.ts";
+import { RateLimitMiddleware } from "./middleware.ts";
+import type { Notice } from "./notices.ts";
 
 /** How much of ten is left for a key, after a request counted in this way. */
 async function left(by: By<TestRequest>, request: TestRequest, key: string): Promise<number> {

@@ -1,12 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  integerText,
-  parseDictionary,
-  parseList,
-  printable,
-  stringText,
-} from "../../src/middleware/headers/structured-field.ts";
+import { integerText, parseDictionary, parseList, printable, stringText } from "./structured-field.ts";
 
 describe("a structured string", () => {
   it.each([

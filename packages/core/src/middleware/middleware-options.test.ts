@@ -1,10 +1,10 @@
 import { refusal } from "headgate-testkit/refusal";
 import { describe, expect, it } from "vitest";
-import { RateLimitMiddleware } from "../../src/middleware/middleware.ts";
-import type { MiddlewareOptions } from "../../src/middleware/middleware-options.ts";
-import { testLimiter } from "../../src/testing/index.ts";
-import { rules } from "./gates.ts";
-import { face, type TestRequest } from "./request.ts";
+import { face, type TestRequest } from "../../test/middleware/request.ts";
+import { rules } from "../../test/middleware/test-middleware.ts";
+import { testLimiter } from "../testing/index.ts";
+import { RateLimitMiddleware } from "./middleware.ts";
+import type { MiddlewareOptions } from "./middleware-options.ts";
 
 function refusalOf(options: unknown, more?: readonly string[]): { code: string; field: string; message: string } {
   const { limiter } = testLimiter(rules);

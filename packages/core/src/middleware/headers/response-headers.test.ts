@@ -1,15 +1,9 @@
 import { refusal } from "headgate-testkit/refusal";
 import { describe, expect, it } from "vitest";
-import { fixedWindow, gcra, type Limit, limitFromSpec, tokenBucket } from "../../src/index.ts";
-import { Policy } from "../../src/middleware/headers/policy.ts";
-import {
-  type Decided,
-  type HeaderForm,
-  HeaderWriter,
-  requireForms,
-  type Standing,
-} from "../../src/middleware/headers/response-headers.ts";
-import { testLimiter } from "../../src/testing/index.ts";
+import { fixedWindow, gcra, type Limit, limitFromSpec, tokenBucket } from "../../index.ts";
+import { testLimiter } from "../../testing/index.ts";
+import { Policy } from "./policy.ts";
+import { type Decided, type HeaderForm, HeaderWriter, requireForms, type Standing } from "./response-headers.ts";
 
 const NOW_MS = 1_700_000_000_400;
 
