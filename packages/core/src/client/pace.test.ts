@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type FetchOptions, pacedFetch } from "../../src/client.ts";
-import { fixedWindow, gcra, type Limit, slidingWindow, tokenBucket } from "../../src/index.ts";
-import { RateLimitMiddleware } from "../../src/middleware/middleware.ts";
-import { ManualClock, testLimiter } from "../../src/testing/index.ts";
-import { watch } from "../limiter/watched-promise.ts";
-import { face } from "../middleware/request.ts";
-import { gatedServer, serverOf } from "./server.ts";
+import { gatedServer, serverOf } from "../../test/client/server.ts";
+import { watch } from "../../test/limiter/watched-promise.ts";
+import { face } from "../../test/middleware/request.ts";
+import { type FetchOptions, pacedFetch } from "../client.ts";
+import { fixedWindow, gcra, type Limit, slidingWindow, tokenBucket } from "../index.ts";
+import { RateLimitMiddleware } from "../middleware/middleware.ts";
+import { ManualClock, testLimiter } from "../testing/index.ts";
 
 const A = "https://a.example/";
 const B = "https://b.example/";

@@ -1,10 +1,10 @@
 import { refusal } from "headgate-testkit/refusal";
 import { describe, expect, it } from "vitest";
-import type { FetchOptions, Retry } from "../../src/client.ts";
-import { pacedFetch } from "../../src/client.ts";
-import { ManualClock } from "../../src/testing/index.ts";
-import { watch } from "../limiter/watched-promise.ts";
-import { serverOf } from "./server.ts";
+import { serverOf } from "../../test/client/server.ts";
+import { watch } from "../../test/limiter/watched-promise.ts";
+import type { FetchOptions, Retry } from "../client.ts";
+import { pacedFetch } from "../client.ts";
+import { ManualClock } from "../testing/index.ts";
 
 const URL_A = "https://a.example/items";
 
