@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { SlowStore } from "../../test/limiter/slow-store.ts";
 import { face, type TestRequest } from "../../test/middleware/request.ts";
 import { ann, bob, gateOf, headersOf, now, passed, refused, rules } from "../../test/middleware/test-middleware.ts";
-import { SharedStore } from "../../test/reservations/journal.ts";
+import { SharedStore } from "../../test/reservations/fake-journal.ts";
 import { fixedWindow, type Limiter, type OnDecision, rateLimiter } from "../index.ts";
 import { ManualClock, testLimiter } from "../testing/index.ts";
 import { RateLimitMiddleware } from "./middleware.ts";

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { cached, fixedWindow, type Limiter, rateLimiter, resilient, type Store, StoreError } from "../../src/index.ts";
-import { RateLimitMiddleware } from "../../src/middleware/middleware.ts";
-import type { MiddlewareOptions } from "../../src/middleware/middleware-options.ts";
-import type { Notice } from "../../src/middleware/notices.ts";
-import { ManualClock } from "../../src/testing/index.ts";
-import { face, type TestRequest } from "../middleware/request.ts";
-import { ann, passed, refused } from "../middleware/test-middleware.ts";
-import { SharedStore } from "./journal.ts";
+import { face, type TestRequest } from "../../test/middleware/request.ts";
+import { ann, passed, refused } from "../../test/middleware/test-middleware.ts";
+import { SharedStore } from "../../test/reservations/fake-journal.ts";
+import { cached, fixedWindow, type Limiter, rateLimiter, resilient, type Store, StoreError } from "../index.ts";
+import { RateLimitMiddleware } from "../middleware/middleware.ts";
+import type { MiddlewareOptions } from "../middleware/middleware-options.ts";
+import type { Notice } from "../middleware/notices.ts";
+import { ManualClock } from "../testing/index.ts";
 
 const rules = {
   tokens: fixedWindow("100/h"),
