@@ -1,8 +1,8 @@
 import { expect, it, vi } from "vitest";
-import { cached, fixedWindow, MemoryStore } from "../../../src/index.ts";
-import { ManualClock } from "../../../src/testing/index.ts";
-import { operation, remaining, rule } from "../../stores/conformance/context.ts";
-import { DistantStore, refused } from "./distant-store.ts";
+import { operation, remaining, rule } from "../../../test/stores/conformance/context.ts";
+import { DistantStore, refused } from "../../../test/wrappers/cached/distant-store.ts";
+import { cached, fixedWindow, MemoryStore } from "../../index.ts";
+import { ManualClock } from "../../testing/index.ts";
 
 const START_MS = 1_700_000_000_000;
 const ten = rule("ten", fixedWindow({ limit: 10, windowMs: 3_600_000 }));

@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from "vitest";
-import { cached, fixedWindow } from "../../../src/index.ts";
-import { ManualClock } from "../../../src/testing/index.ts";
-import { ask, operation, rule } from "../../stores/conformance/context.ts";
-import { DistantStore, unreachable } from "./distant-store.ts";
+import { ask, operation, rule } from "../../../test/stores/conformance/context.ts";
+import { DistantStore, unreachable } from "../../../test/wrappers/cached/distant-store.ts";
+import { cached, fixedWindow } from "../../index.ts";
+import { ManualClock } from "../../testing/index.ts";
 
 const START_MS = 1_700_000_000_000;
 vi.spyOn(process, "emitWarning").mockImplementation(() => {});

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { cached, fixedWindow, limitCheck, MemoryStore, slidingWindow } from "../../../src/index.ts";
-import { ManualClock } from "../../../src/testing/index.ts";
+import { cached, fixedWindow, limitCheck, MemoryStore, slidingWindow } from "../../index.ts";
+import { ManualClock } from "../../testing/index.ts";
 
 describe("limitCheck", () => {
   it("says whether to accept a key's request", async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from "vitest";
-import { cached, fixedWindow, HeadgateError, type Limit } from "../../../src/index.ts";
-import { ManualClock } from "../../../src/testing/index.ts";
-import { operation, remaining, rule } from "../../stores/conformance/context.ts";
-import { DistantStore, timedOut } from "./distant-store.ts";
+import { operation, remaining, rule } from "../../../test/stores/conformance/context.ts";
+import { DistantStore, timedOut } from "../../../test/wrappers/cached/distant-store.ts";
+import { cached, fixedWindow, HeadgateError, type Limit } from "../../index.ts";
+import { ManualClock } from "../../testing/index.ts";
 
 const START_MS = 1_700_000_000_000;
 vi.spyOn(process, "emitWarning").mockImplementation(() => {});

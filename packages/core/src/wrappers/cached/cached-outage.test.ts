@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { cached, fixedWindow, gcra, MemoryStore, resilient } from "../../../src/index.ts";
-import { ManualClock } from "../../../src/testing/index.ts";
-import { operation, remaining, rule } from "../../stores/conformance/context.ts";
-import { DistantStore, refused, timedOut, unreachable } from "./distant-store.ts";
+import { operation, remaining, rule } from "../../../test/stores/conformance/context.ts";
+import { DistantStore, refused, timedOut, unreachable } from "../../../test/wrappers/cached/distant-store.ts";
+import { cached, fixedWindow, gcra, MemoryStore, resilient } from "../../index.ts";
+import { ManualClock } from "../../testing/index.ts";
 
 const START_MS = 1_700_000_000_000;
 const hundred = rule("hundred", fixedWindow({ limit: 100, windowMs: 10_000 }));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type CachedOptions, cached, MemoryStore, SystemClock } from "../../../src/index.ts";
-import { ManualClock } from "../../../src/testing/index.ts";
+import { type CachedOptions, cached, MemoryStore, SystemClock } from "../../index.ts";
+import { ManualClock } from "../../testing/index.ts";
 
 describe("the options of a cached store", () => {
   it.each([

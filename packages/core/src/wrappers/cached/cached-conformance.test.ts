@@ -1,7 +1,7 @@
-import { type CachedOptions, cached, MemoryStore, type Store } from "../../../src/index.ts";
-import { ManualClock } from "../../../src/testing/index.ts";
-import type { StoreContext } from "../../stores/conformance/context.ts";
-import { storeConformance } from "../../stores/store-conformance.ts";
+import type { StoreContext } from "../../../test/stores/conformance/context.ts";
+import { storeConformance } from "../../../test/stores/store-conformance.ts";
+import { type CachedOptions, cached, MemoryStore, type Store } from "../../index.ts";
+import { ManualClock } from "../../testing/index.ts";
 
 // Not at the epoch: the times of today have 16 digits, which is where arithmetic slips.
 const TODAY_MS = 1_700_000_000_123.457;

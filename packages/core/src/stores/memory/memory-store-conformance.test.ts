@@ -1,6 +1,6 @@
-import { MemoryStore } from "../../src/index.ts";
-import { ManualClock } from "../../src/testing/index.ts";
-import { storeConformance } from "./store-conformance.ts";
+import { storeConformance } from "../../../test/stores/store-conformance.ts";
+import { MemoryStore } from "../../index.ts";
+import { ManualClock } from "../../testing/index.ts";
 
 // Not at the epoch: the times of today have 16 digits, which is where arithmetic slips.
 const TODAY_MS = 1_700_000_000_123.457;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { cached, fixedWindow, gcra, tokenBucket } from "../../../src/index.ts";
-import { ManualClock } from "../../../src/testing/index.ts";
-import { operation, rule } from "../../stores/conformance/context.ts";
-import { DistantStore } from "./distant-store.ts";
+import { operation, rule } from "../../../test/stores/conformance/context.ts";
+import { DistantStore } from "../../../test/wrappers/cached/distant-store.ts";
+import { cached, fixedWindow, gcra, tokenBucket } from "../../index.ts";
+import { ManualClock } from "../../testing/index.ts";
 
 const START_MS = 1_700_000_000_000;
 const ten = rule("ten", fixedWindow({ limit: 10, windowMs: 10_000 }));

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { cached, fixedWindow, MemoryStore } from "../../../src/index.ts";
-import { ManualClock } from "../../../src/testing/index.ts";
-import { ask, operation, rule } from "../../stores/conformance/context.ts";
-import { DistantStore, unreachable } from "./distant-store.ts";
+import { ask, operation, rule } from "../../../test/stores/conformance/context.ts";
+import { DistantStore, unreachable } from "../../../test/wrappers/cached/distant-store.ts";
+import { cached, fixedWindow, MemoryStore } from "../../index.ts";
+import { ManualClock } from "../../testing/index.ts";
 
 const ten = rule("ten", fixedWindow({ limit: 10, windowMs: 10_000 }));
 const once = { idempotencyKey: "once" };

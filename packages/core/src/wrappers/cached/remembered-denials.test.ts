@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { cached, fixedWindow, MemoryStore } from "../../../src/index.ts";
-import { ManualClock } from "../../../src/testing/index.ts";
-import { RememberedDenials } from "../../../src/wrappers/cached/remembered-denials.ts";
-import { operation, remaining, rule } from "../../stores/conformance/context.ts";
+import { operation, remaining, rule } from "../../../test/stores/conformance/context.ts";
+import { cached, fixedWindow, MemoryStore } from "../../index.ts";
+import { ManualClock } from "../../testing/index.ts";
+import { RememberedDenials } from "./remembered-denials.ts";
 
 const LIMIT = fixedWindow("1/m");
 

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { cached, fixedWindow } from "../../../src/index.ts";
-import { ManualClock } from "../../../src/testing/index.ts";
-import { operation, rule } from "../../stores/conformance/context.ts";
-import { DistantStore } from "./distant-store.ts";
-import { type Admission, byWindow, overAdmissionBound, unitsOf } from "./over-admission.ts";
+import { operation, rule } from "../../../test/stores/conformance/context.ts";
+import { DistantStore } from "../../../test/wrappers/cached/distant-store.ts";
+import { type Admission, byWindow, overAdmissionBound, unitsOf } from "../../../test/wrappers/cached/over-admission.ts";
+import { cached, fixedWindow } from "../../index.ts";
+import { ManualClock } from "../../testing/index.ts";
 
 const START_MS = 1_700_000_000_000;
 const WINDOW_MS = 1_000;

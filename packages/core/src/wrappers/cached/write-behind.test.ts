@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { cached, fixedWindow, gcra, type Limit, slidingWindow, slidingWindowLog } from "../../../src/index.ts";
-import { ManualClock } from "../../../src/testing/index.ts";
-import { ask, operation, remaining, rule } from "../../stores/conformance/context.ts";
-import { DistantStore } from "./distant-store.ts";
+import { ask, operation, remaining, rule } from "../../../test/stores/conformance/context.ts";
+import { DistantStore } from "../../../test/wrappers/cached/distant-store.ts";
+import { cached, fixedWindow, gcra, type Limit, slidingWindow, slidingWindowLog } from "../../index.ts";
+import { ManualClock } from "../../testing/index.ts";
 
 const START_MS = 1_700_000_000_000;
 const rate = { limit: 100, windowMs: 10_000 };

@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { operation, rule } from "../../../test/stores/conformance/context.ts";
+import { DistantStore, refused, unreachable } from "../../../test/wrappers/cached/distant-store.ts";
 import {
   type Answer,
   type CachedOptions,
@@ -7,10 +9,8 @@ import {
   resilient,
   StoreError,
   tokenBucket,
-} from "../../../src/index.ts";
-import { ManualClock } from "../../../src/testing/index.ts";
-import { operation, rule } from "../../stores/conformance/context.ts";
-import { DistantStore, refused, unreachable } from "./distant-store.ts";
+} from "../../index.ts";
+import { ManualClock } from "../../testing/index.ts";
 
 const START_MS = 1_700_000_000_000;
 const ROUND_TRIP_MS = 2;
