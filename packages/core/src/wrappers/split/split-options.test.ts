@@ -1,6 +1,6 @@
 import { refusal } from "headgate-testkit/refusal";
 import { describe, expect, it } from "vitest";
-import { type SplitOptions, split } from "../../../src/wrappers/split/split.ts";
+import { type SplitOptions, split } from "./split.ts";
 
 const silent = { eval: () => new Promise(() => {}), hdel: async () => 0 };
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { fixedWindow } from "../../../src/limits/builders.ts";
-import { limitText } from "../../../src/limits/limit.ts";
-import type { Rule } from "../../../src/stores/store.ts";
-import { KEY, LeasedNode } from "./leased-node.ts";
+import { KEY, LeasedNode } from "../../../test/wrappers/leased/leased-node.ts";
+import { fixedWindow } from "../../limits/builders.ts";
+import { limitText } from "../../limits/limit.ts";
+import type { Rule } from "../../stores/store.ts";
 
 const rule = { name: "api", limit: fixedWindow("100/m") };
 

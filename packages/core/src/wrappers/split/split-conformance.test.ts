@@ -1,8 +1,8 @@
 import { expect } from "vitest";
-import type { Store } from "../../../src/stores/store.ts";
-import { ManualClock } from "../../../src/testing/index.ts";
-import { type Split, split } from "../../../src/wrappers/split/split.ts";
-import { storeConformance } from "../../stores/store-conformance.ts";
+import { storeConformance } from "../../../test/stores/store-conformance.ts";
+import type { Store } from "../../stores/store.ts";
+import { ManualClock } from "../../testing/index.ts";
+import { type Split, split } from "./split.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { fixedWindow, slidingWindow } from "../../../src/limits/builders.ts";
-import type { Answer } from "../../../src/stores/store.ts";
-import { KEY, LeasedNode } from "./leased-node.ts";
+import { KEY, LeasedNode } from "../../../test/wrappers/leased/leased-node.ts";
+import { fixedWindow, slidingWindow } from "../../limits/builders.ts";
+import type { Answer } from "../../stores/store.ts";
 
 const minute = { name: "minute", limit: fixedWindow("100/m") };
 const hour = { name: "hour", limit: fixedWindow("150/h") };

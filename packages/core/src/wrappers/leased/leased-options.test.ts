@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { KEY, LeasedNode } from "../../../test/wrappers/leased/leased-node.ts";
 import {
   bucketedWindow,
   fixedWindow,
@@ -7,11 +8,10 @@ import {
   slidingWindow,
   slidingWindowLog,
   tokenBucket,
-} from "../../../src/limits/builders.ts";
-import { rateLimiter } from "../../../src/rate-limiter.ts";
-import { MemoryStore } from "../../../src/stores/memory/memory-store.ts";
-import { leased } from "../../../src/wrappers/leased/leased.ts";
-import { KEY, LeasedNode } from "./leased-node.ts";
+} from "../../limits/builders.ts";
+import { rateLimiter } from "../../rate-limiter.ts";
+import { MemoryStore } from "../../stores/memory/memory-store.ts";
+import { leased } from "./leased.ts";
 
 describe("the options of a leased store", () => {
   it.each([

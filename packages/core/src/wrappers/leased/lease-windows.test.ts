@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { fixedWindow } from "../../../src/limits/builders.ts";
-import { ManualClock } from "../../../src/testing/manual-clock.ts";
-import { KEY, LeasedNode, WatchedStore } from "./leased-node.ts";
+import { KEY, LeasedNode, WatchedStore } from "../../../test/wrappers/leased/leased-node.ts";
+import { fixedWindow } from "../../limits/builders.ts";
+import { ManualClock } from "../../testing/manual-clock.ts";
 
 const rule = { name: "api", limit: fixedWindow("100/m") };
 

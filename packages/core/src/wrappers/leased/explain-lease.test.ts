@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { fixedWindow } from "../../../src/limits/builders.ts";
-import { rateLimiter } from "../../../src/rate-limiter.ts";
-import { MemoryStore } from "../../../src/stores/memory/memory-store.ts";
-import { ManualClock } from "../../../src/testing/manual-clock.ts";
-import { leased } from "../../../src/wrappers/leased/leased.ts";
+import { fixedWindow } from "../../limits/builders.ts";
+import { rateLimiter } from "../../rate-limiter.ts";
+import { MemoryStore } from "../../stores/memory/memory-store.ts";
+import { ManualClock } from "../../testing/manual-clock.ts";
+import { leased } from "./leased.ts";
 
 describe("a decision by leased quota", () => {
   it("explains what is held, what the pool had, of which epoch and until when", async () => {

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { fixedWindow, gcra, leakyBucket, slidingWindow, tokenBucket } from "../../../src/limits/builders.ts";
-import { type AlgorithmName, type Limit, LONGEST_WINDOW, makeLimit } from "../../../src/limits/limit.ts";
-import { limitFromSpec } from "../../../src/limits/spec.ts";
-import { shareOf } from "../../../src/wrappers/split/replica-share.ts";
+import { fixedWindow, gcra, leakyBucket, slidingWindow, tokenBucket } from "../../limits/builders.ts";
+import { type AlgorithmName, type Limit, LONGEST_WINDOW, makeLimit } from "../../limits/limit.ts";
+import { limitFromSpec } from "../../limits/spec.ts";
+import { shareOf } from "./replica-share.ts";
 
 const meters: AlgorithmName[] = ["token_bucket", "leaky_bucket", "gcra"];
 const windows: AlgorithmName[] = ["fixed_window", "sliding_window_log", "sliding_window_counter", "bucketed_window"];

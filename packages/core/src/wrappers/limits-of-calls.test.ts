@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { LeasedNode } from "../../test/wrappers/leased/leased-node.ts";
 import {
   cached,
   fixedWindow,
@@ -10,9 +11,8 @@ import {
   resilient,
   type Store,
   StoreError,
-} from "../../src/index.ts";
-import { ManualClock } from "../../src/testing/index.ts";
-import { LeasedNode } from "./leased/leased-node.ts";
+} from "../index.ts";
+import { ManualClock } from "../testing/index.ts";
 
 const api: Rule = { name: "api", limit: fixedWindow("10/h") };
 const twenty = fixedWindow("20/h");

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { StoreError } from "../../../src/errors.ts";
-import { fixedWindow } from "../../../src/limits/builders.ts";
-import { ManualClock } from "../../../src/testing/manual-clock.ts";
-import { LeasedStore } from "../../../src/wrappers/leased/leased.ts";
-import { resilient } from "../../../src/wrappers/resilient/resilient.ts";
-import { KEY, LeasedNode, WatchedStore } from "./leased-node.ts";
+import { KEY, LeasedNode, WatchedStore } from "../../../test/wrappers/leased/leased-node.ts";
+import { StoreError } from "../../errors.ts";
+import { fixedWindow } from "../../limits/builders.ts";
+import { ManualClock } from "../../testing/manual-clock.ts";
+import { resilient } from "../resilient/resilient.ts";
+import { LeasedStore } from "./leased.ts";
 
 const rule = { name: "api", limit: fixedWindow("100/m") };
 const gone = (): Error => new StoreError("HG_STORE_UNREACHABLE", "is gone");
