@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { type ApplyOptions, resilient } from "../../../src/index.ts";
-import { ManualClock } from "../../../src/testing/index.ts";
-import { context, giveUp, operation, TODAY_MS, ten } from "./context.ts";
-import { FaultyStore } from "./faulty-store.ts";
+import { context, giveUp, operation, TODAY_MS, ten } from "../../../test/wrappers/resilient/context.ts";
+import { FaultyStore } from "../../../test/wrappers/resilient/faulty-store.ts";
+import { type ApplyOptions, resilient } from "../../index.ts";
+import { ManualClock } from "../../testing/index.ts";
 
 describe("what a resilient store asks the store inside", () => {
   it("is void from the deadline on, by the clock of that store", async () => {

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { resilient, StoreError } from "../../../src/index.ts";
-import { ManualClock } from "../../../src/testing/index.ts";
-import { context, giveUp, operation, rule, TODAY_MS, ten } from "./context.ts";
-import { FaultyStore } from "./faulty-store.ts";
+import { context, giveUp, operation, rule, TODAY_MS, ten } from "../../../test/wrappers/resilient/context.ts";
+import { FaultyStore } from "../../../test/wrappers/resilient/faulty-store.ts";
+import { resilient, StoreError } from "../../index.ts";
+import { ManualClock } from "../../testing/index.ts";
 
 afterEach(() => {
   vi.restoreAllMocks();

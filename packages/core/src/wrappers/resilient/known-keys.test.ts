@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Answer, Operation } from "../../../src/index.ts";
-import { ManualClock } from "../../../src/testing/index.ts";
-import { KnownKeys } from "../../../src/wrappers/resilient/known-keys.ts";
-import { operation, TODAY_MS, ten } from "./context.ts";
+import { operation, TODAY_MS, ten } from "../../../test/wrappers/resilient/context.ts";
+import type { Answer, Operation } from "../../index.ts";
+import { ManualClock } from "../../testing/index.ts";
+import { KnownKeys } from "./known-keys.ts";
 
 const SECOND = 1_000_000;
 const allowed: Answer = {

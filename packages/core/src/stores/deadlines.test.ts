@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { Deadlines, type Timed } from "../../../src/stores/deadlines.ts";
-import { ManualClock } from "../../../src/testing/index.ts";
+import { ManualClock } from "../testing/index.ts";
+import { Deadlines, type Timed } from "./deadlines.ts";
 
 function timed(clock: ManualClock, ended: string[], name: string): Timed {
   return { due: clock.now() + 10_000, before: undefined, after: undefined, expire: () => ended.push(name) };

@@ -1,5 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { subjects } from "../../../test/stores/conformance/subjects.ts";
+import { context, giveUp, operation, rule } from "../../../test/wrappers/resilient/context.ts";
 import {
   bucketedWindow,
   fixedWindow,
@@ -12,11 +14,9 @@ import {
   slidingWindow,
   slidingWindowLog,
   tokenBucket,
-} from "../../../src/index.ts";
-import { ManualClock } from "../../../src/testing/index.ts";
-import { shareOf } from "../../../src/wrappers/resilient/node-share.ts";
-import { subjects } from "../../stores/conformance/subjects.ts";
-import { context, giveUp, operation, rule } from "./context.ts";
+} from "../../index.ts";
+import { ManualClock } from "../../testing/index.ts";
+import { shareOf } from "./node-share.ts";
 
 const SECOND = 1_000_000;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Answer, resilient, type Store } from "../../../src/index.ts";
-import { operation } from "./context.ts";
+import { operation } from "../../../test/wrappers/resilient/context.ts";
+import { type Answer, resilient, type Store } from "../../index.ts";
 
 const answer: Answer = {
   time: 1_700_000_000_000_000,

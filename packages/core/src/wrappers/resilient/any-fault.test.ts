@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Answer, HeadgateError, StoreError } from "../../../src/index.ts";
-import { context, operation } from "./context.ts";
-import type { Mood } from "./faulty-store.ts";
+import { context, operation } from "../../../test/wrappers/resilient/context.ts";
+import type { Mood } from "../../../test/wrappers/resilient/faulty-store.ts";
+import { type Answer, HeadgateError, StoreError } from "../../index.ts";
 
 const DEADLINE_MS = 50;
 

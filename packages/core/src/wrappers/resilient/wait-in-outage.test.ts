@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { gcra, rateLimiter } from "../../../src/index.ts";
-import { watch } from "../../limiter/watched-promise.ts";
-import { type Context, context, giveUp, TODAY_MS } from "./context.ts";
+import { watch } from "../../../test/limiter/watched-promise.ts";
+import { type Context, context, giveUp, TODAY_MS } from "../../../test/wrappers/resilient/context.ts";
+import { gcra, rateLimiter } from "../../index.ts";
 
 function limiterOver({ store, clock }: Context) {
   return rateLimiter({ ten: gcra("10/10s") }, { store, clock });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Action, type Answer, gcra, type Policy, tokenBucket } from "../../../src/index.ts";
-import { type Context, context, giveUp, operation, rule, ten } from "./context.ts";
+import { type Context, context, giveUp, operation, rule, ten } from "../../../test/wrappers/resilient/context.ts";
+import { type Action, type Answer, gcra, type Policy, tokenBucket } from "../../index.ts";
 
 const ACTIONS: readonly Action[] = ["take", "peek", "penalize", "refund", "reset"];
 const FALLBACK = { source: "fallback", degraded: true };

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { HeadgateError, StoreError } from "../../../src/index.ts";
-import { ManualClock } from "../../../src/testing/index.ts";
-import { Breaker } from "../../../src/wrappers/resilient/breaker.ts";
-import { watch } from "../../limiter/watched-promise.ts";
-import { context, giveUp, operation } from "./context.ts";
+import { watch } from "../../../test/limiter/watched-promise.ts";
+import { context, giveUp, operation } from "../../../test/wrappers/resilient/context.ts";
+import { HeadgateError, StoreError } from "../../index.ts";
+import { ManualClock } from "../../testing/index.ts";
+import { Breaker } from "./breaker.ts";
 
 describe("the breaker of a resilient store", () => {
   it.each([1, 2, 5, 9])("opens after %d failures in a row, and then asks the store no more", async (failures) => {

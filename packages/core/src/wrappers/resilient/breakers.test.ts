@@ -10,8 +10,8 @@ import {
   StoreError,
   type StoreNodes,
   tokenBucket,
-} from "../../../src/index.ts";
-import { ManualClock } from "../../../src/testing/index.ts";
+} from "../../index.ts";
+import { ManualClock } from "../../testing/index.ts";
 
 const rule = { name: "r", limit: tokenBucket("1000/s") };
 

@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from "vitest";
-import { type Answer, type Clock, resilient } from "../../../src/index.ts";
-import { ManualClock } from "../../../src/testing/index.ts";
-import { type Watched, watch } from "../../limiter/watched-promise.ts";
-import { context, operation, TODAY_MS } from "./context.ts";
-import { FaultyStore } from "./faulty-store.ts";
+import { type Watched, watch } from "../../../test/limiter/watched-promise.ts";
+import { context, operation, TODAY_MS } from "../../../test/wrappers/resilient/context.ts";
+import { FaultyStore } from "../../../test/wrappers/resilient/faulty-store.ts";
+import { type Answer, type Clock, resilient } from "../../index.ts";
+import { ManualClock } from "../../testing/index.ts";
 
 describe("a call to a resilient store", () => {
   it("that is answered in time gets the answer of the store", async () => {

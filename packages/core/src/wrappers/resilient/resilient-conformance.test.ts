@@ -1,8 +1,8 @@
-import { MemoryStore, resilient } from "../../../src/index.ts";
-import { ManualClock } from "../../../src/testing/index.ts";
-import { storeConformance } from "../../stores/store-conformance.ts";
-import { TODAY_MS } from "./context.ts";
-import { FaultyStore } from "./faulty-store.ts";
+import { storeConformance } from "../../../test/stores/store-conformance.ts";
+import { TODAY_MS } from "../../../test/wrappers/resilient/context.ts";
+import { FaultyStore } from "../../../test/wrappers/resilient/faulty-store.ts";
+import { MemoryStore, resilient } from "../../index.ts";
+import { ManualClock } from "../../testing/index.ts";
 
 storeConformance("resilient over a store that answers at once", () => {
   const clock = new ManualClock(TODAY_MS);

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
-import { MemoryStore, resilient } from "../../../src/index.ts";
-import { watch } from "../../limiter/watched-promise.ts";
-import { context, operation, TODAY_MS } from "./context.ts";
+import { watch } from "../../../test/limiter/watched-promise.ts";
+import { context, operation, TODAY_MS } from "../../../test/wrappers/resilient/context.ts";
+import { MemoryStore, resilient } from "../../index.ts";
 
 describe("closing a resilient store", () => {
   it("closes the store inside, if that can be closed", async () => {

@@ -1,6 +1,6 @@
 import { refusal } from "headgate-testkit/refusal";
 import { describe, expect, it } from "vitest";
-import { MemoryStore, resilient } from "../../../src/index.ts";
+import { MemoryStore, resilient } from "../../index.ts";
 
 describe("the options of resilient", () => {
   it.each([

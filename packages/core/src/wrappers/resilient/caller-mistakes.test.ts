@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type ErrorCode, errorCodes, HeadgateError } from "../../../src/index.ts";
-import { context } from "./context.ts";
+import { context } from "../../../test/wrappers/resilient/context.ts";
+import { type ErrorCode, errorCodes, HeadgateError } from "../../index.ts";
 
 const codes = Object.keys(errorCodes) as ErrorCode[];
 const mistakes = codes.filter((code) => !code.startsWith("HG_STORE_"));

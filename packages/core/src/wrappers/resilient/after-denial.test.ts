@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type Answer, fixedWindow, gcra, type Policy, slidingWindow } from "../../../src/index.ts";
-import { subjects } from "../../stores/conformance/subjects.ts";
-import { type Context, context, giveUp, operation, rule, ten } from "./context.ts";
+import { subjects } from "../../../test/stores/conformance/subjects.ts";
+import { type Context, context, giveUp, operation, rule, ten } from "../../../test/wrappers/resilient/context.ts";
+import { type Answer, fixedWindow, gcra, type Policy, slidingWindow } from "../../index.ts";
 
 const FALLBACK = { source: "fallback", degraded: true };
 const SECOND = 1_000_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Answer, fixedWindow, rateLimiter, resilient, type Store, StoreError } from "../../../src/index.ts";
+import { type Answer, fixedWindow, rateLimiter, resilient, type Store, StoreError } from "../../index.ts";
 
 describe("a loop that awaits nothing but checks", () => {
   it("does not keep the event loop from turning while the store fails, and so finds it back", async () => {
