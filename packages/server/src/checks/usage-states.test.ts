@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
-import { KeyStates } from "../../src/checks/usage-states.ts";
-import { request, rule, world } from "./fixtures.ts";
+import { request, rule, world } from "../../test/checks/fixtures.ts";
+import { KeyStates } from "./usage-states.ts";
 
 describe("the state of a key", () => {
   it("is a warning above 80 %, until below 70 %", async () => {

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { DeniedTable } from "../../src/database/database.ts";
-import { DeniedOnAllNodes } from "../../src/metrics/denied-on-all-nodes.ts";
-import { TopDenied } from "../../src/metrics/top-denied.ts";
+import type { DeniedTable } from "../database/database.ts";
+import { DeniedOnAllNodes } from "./denied-on-all-nodes.ts";
+import { TopDenied } from "./top-denied.ts";
 
 const HOUR = 3_600_000;
 

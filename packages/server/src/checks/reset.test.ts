@@ -1,8 +1,8 @@
 import type { Rule, Store } from "headgate";
 import { describe, expect, it } from "vitest";
-import { openStores } from "../../src/checks/counter-stores.ts";
-import { Catalogue } from "../../src/rules/catalogue.ts";
-import { request, rule, world } from "./fixtures.ts";
+import { request, rule, world } from "../../test/checks/fixtures.ts";
+import { Catalogue } from "../rules/catalogue.ts";
+import { openStores } from "./counter-stores.ts";
 
 const ADMIN = { id: "key-1", name: "Ada" };
 const rules = [

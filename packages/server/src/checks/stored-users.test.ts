@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
-import { StoredUsers } from "../../src/checks/stored-users.ts";
-import { Standings } from "../../src/checks/user-data.ts";
-import { standing } from "./fixtures.ts";
+import { standing } from "../../test/checks/fixtures.ts";
+import { StoredUsers } from "./stored-users.ts";
+import { Standings } from "./user-data.ts";
 
 /** Users of whom something is stored, in a database that may be gone, or slow. */
 class Users {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { request, rule, world } from "./fixtures.ts";
+import { request, rule, world } from "../../test/checks/fixtures.ts";
 
 const shadow = rule({ rule_id: "shadow", mode: "shadow", endpoint_pattern: "/api/**", limit: 2 });
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { AuditEvent } from "../../src/audit/audit.ts";
-import { AuditTrail } from "../../src/checks/audit-trail.ts";
+import type { AuditEvent } from "../audit/audit.ts";
+import { AuditTrail } from "./audit-trail.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { Catalogue } from "../../../src/rules/catalogue.ts";
-import { atOnce } from "../../../src/rules/cooperative-work.ts";
-import type { RateLimitRule } from "../../../src/rules/rule.ts";
-import { checkImport } from "../../../src/transports/rest/import-users.ts";
-import { sampleRule } from "../../rules/sample-rule.ts";
+import { sampleRule } from "../../../test/rules/sample-rule.ts";
+import { Catalogue } from "../../rules/catalogue.ts";
+import { atOnce } from "../../rules/cooperative-work.ts";
+import type { RateLimitRule } from "../../rules/rule.ts";
+import { checkImport } from "./import-users.ts";
 
 describe("an import of users", () => {
   it("does not go through all rules to find the names in it", () => {

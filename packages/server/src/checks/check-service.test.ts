@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Override } from "../../src/rules/user-limits.ts";
-import { request, rule, standing, world } from "./fixtures.ts";
+import { request, rule, standing, world } from "../../test/checks/fixtures.ts";
+import type { Override } from "../rules/user-limits.ts";
 
 describe("a check", () => {
   it("is allowed until the limit is used up, then denied until the window ends", async () => {

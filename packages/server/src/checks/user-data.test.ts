@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
-import { Standings } from "../../src/checks/user-data.ts";
-import type { Standing } from "../../src/rules/user-limits.ts";
-import { standing } from "./fixtures.ts";
+import { standing } from "../../test/checks/fixtures.ts";
+import type { Standing } from "../rules/user-limits.ts";
+import { Standings } from "./user-data.ts";
 
 /** A table of users that answers when it is told to, if it is there. */
 class Users {

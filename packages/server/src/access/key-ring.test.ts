@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type ApiKeyRecord, ROLES } from "../../src/access/api-key.ts";
-import { KeyRing, type KeyStore } from "../../src/access/key-ring.ts";
-import { hashOf, makeKey } from "../../src/access/secret.ts";
-import type { Change } from "../../src/database/database.ts";
+import type { Change } from "../database/database.ts";
+import { type ApiKeyRecord, ROLES } from "./api-key.ts";
+import { KeyRing, type KeyStore } from "./key-ring.ts";
+import { hashOf, makeKey } from "./secret.ts";
 
 /** The keys of a database, and its change feed. */
 class Keys implements KeyStore {

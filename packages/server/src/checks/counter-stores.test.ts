@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { request, rule, standing, world } from "./fixtures.ts";
+import { request, rule, standing, world } from "../../test/checks/fixtures.ts";
 
 describe("what a user of a small tier has used", () => {
   it("is not forgotten because others of the family refill a thousand times as fast", async () => {

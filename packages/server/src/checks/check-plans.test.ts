@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Plan, Plans } from "../../src/checks/check-plans.ts";
-import { type PlannedLimit, plannedLimit } from "../../src/checks/planned-limit.ts";
-import { KeyStates } from "../../src/checks/usage-states.ts";
-import { Catalogue } from "../../src/rules/catalogue.ts";
-import { DIMENSIONS } from "../../src/rules/rule.ts";
-import type { Standing } from "../../src/rules/user-limits.ts";
-import { rule, standing } from "./fixtures.ts";
+import { rule, standing } from "../../test/checks/fixtures.ts";
+import { Catalogue } from "../rules/catalogue.ts";
+import { DIMENSIONS } from "../rules/rule.ts";
+import type { Standing } from "../rules/user-limits.ts";
+import { type Plan, Plans } from "./check-plans.ts";
+import { type PlannedLimit, plannedLimit } from "./planned-limit.ts";
+import { KeyStates } from "./usage-states.ts";
 
 const catalogues = [
   Catalogue.of([
