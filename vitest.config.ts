@@ -14,10 +14,9 @@ const { HEADGATE_RUNS = "1" } = process.env;
  */
 const together = [
   "packages/*/src/**/*.test.ts",
-  "packages/core/test/{algorithms,client,middleware,limiter}/**/*.test.ts",
+  "packages/core/test/middleware/**/*.test.ts",
   "packages/core/test/wrappers/{cached,resilient}/**/*.test.ts",
-  "packages/core/test/wrappers/*.test.ts",
-  "packages/server/test/{access,checks,metrics,runtime,rules,transports}/**/*.test.ts",
+  "packages/server/test/{access,checks,runtime,transports}/**/*.test.ts",
   "bench/src/**/*.test.ts",
 ];
 
