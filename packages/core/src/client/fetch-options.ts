@@ -1,7 +1,14 @@
 import { type Clock, requireClock } from "../clock/clock.ts";
 import { SystemClock } from "../clock/system-clock.ts";
-import { HeadgateError, shown } from "../errors.ts";
-import { type Complete, requireOptions } from "../options.ts";
+import {
+  aFunction,
+  type Complete,
+  must,
+  type Requirements,
+  readOptions,
+  trueOrFalse,
+  wholeNumber,
+} from "../options.ts";
 
 /** Options of `pacedFetch`. */
 export interface FetchOptions {
@@ -34,56 +41,25 @@ export interface Retry {
   readonly waitMs: number;
 }
 
-const OPTIONS: ReadonlySet<string> = new Set<keyof FetchOptions>([
-  "fetch",
-  "maxRetries",
-  "maxWaitMs",
-  "pace",
-  "groupOf",
-  "onRetry",
-  "clock",
-  "random",
-]);
+const REQUIREMENTS: Requirements<FetchOptions> = {
+  fetch: aFunction,
+  maxRetries: wholeNumber(0),
+  maxWaitMs: must("a number of milliseconds of at least 0", (ms) => typeof ms === "number" && ms >= 0),
+  pace: trueOrFalse,
+  groupOf: aFunction,
+  onRetry: aFunction,
+  clock: requireClock,
+  random: aFunction,
+};
 
-export function readOptions(options: FetchOptions): Complete<FetchOptions> {
-  requireOptions(options, OPTIONS);
-  const { maxRetries = 3, maxWaitMs = 60_000, pace = true, clock = new SystemClock() } = options;
-  if (!Number.isSafeInteger(maxRetries) || maxRetries < 0) {
-    throw new HeadgateError(
-      "HG_BAD_OPTION",
-      "maxRetries",
-      `must be a whole number of at least 0, got ${shown(maxRetries)}`,
-    );
-  }
-  if (typeof maxWaitMs !== "number" || !(maxWaitMs >= 0)) {
-    throw new HeadgateError(
-      "HG_BAD_OPTION",
-      "maxWaitMs",
-      `must be a number of milliseconds of at least 0, got ${shown(maxWaitMs)}`,
-    );
-  }
-  if (typeof pace !== "boolean") {
-    throw new HeadgateError("HG_BAD_OPTION", "pace", `must be true or false, got ${shown(pace)}`);
-  }
-  requireClock(clock);
-  return {
-    maxRetries,
-    maxWaitMs,
-    pace,
-    clock,
-    // Looked up at each call, because a test or a tracer may replace the global.
-    fetch: functionIn(options, "fetch") ?? ((input, init) => globalThis.fetch(input, init)),
-    groupOf: functionIn(options, "groupOf") ?? originOf,
-    onRetry: functionIn(options, "onRetry") ?? (() => {}),
-    random: functionIn(options, "random") ?? Math.random,
-  };
+export function readFetchOptions(options: FetchOptions): Complete<FetchOptions> {
+  const { fetch = globalFetch, maxRetries = 3, maxWaitMs = 60_000, pace = true } = readOptions(options, REQUIREMENTS);
+  const { groupOf = originOf, onRetry = () => {}, clock = new SystemClock(), random = Math.random } = options;
+  return { fetch, maxRetries, maxWaitMs, pace, groupOf, onRetry, clock, random };
 }
 
-function functionIn<Name extends keyof FetchOptions>(options: FetchOptions, name: Name): FetchOptions[Name] {
-  const value = options[name];
-  if (value === undefined || typeof value === "function") return value;
-  throw new HeadgateError("HG_BAD_OPTION", name, `must be a function, got ${shown(value)}`);
-}
+/** Looked up at each call, because a test or a tracer may replace the global. */
+const globalFetch: typeof fetch = (input, init) => globalThis.fetch(input, init);
 
 /** Relative URLs share the origin of the page. */
 function originOf(url: string): string {

@@ -1,5 +1,5 @@
 import { parseRateLimitHeaders, type RateLimitInfo } from "../middleware/headers/parse-headers.ts";
-import { type FetchOptions, readOptions } from "./fetch-options.ts";
+import { type FetchOptions, readFetchOptions } from "./fetch-options.ts";
 import { Pace } from "./pace.ts";
 import { isRefusal, maySendAgain, Outgoing, waitBefore } from "./retry.ts";
 
@@ -12,7 +12,16 @@ const MOST_GROUPS = 1_000;
  * response is returned; it never throws because of a limit.
  */
 export function pacedFetch(options: FetchOptions = {}): typeof fetch {
-  const { fetch: send, maxRetries, maxWaitMs, pace: paces, groupOf, onRetry, clock, random } = readOptions(options);
+  const {
+    fetch: send,
+    maxRetries,
+    maxWaitMs,
+    pace: paces,
+    groupOf,
+    onRetry,
+    clock,
+    random,
+  } = readFetchOptions(options);
   const groups = new Map<string, Pace>();
 
   const paceOf = (url: string): Pace => {

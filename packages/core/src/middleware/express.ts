@@ -8,7 +8,7 @@ import { type AddressOptions, clientAddressOf } from "./address/client-address.t
 import type { Admission, Passed, Refused } from "./admission.ts";
 import { asExpressSees, asItCame } from "./express/express-adapter.ts";
 import { RateLimitMiddleware } from "./middleware.ts";
-import { type Asked, type MiddlewareOptions, requireFunction, requireMiddlewareOptions } from "./middleware-options.ts";
+import { type Asked, type MiddlewareOptions, requireMiddlewareOptions } from "./middleware-options.ts";
 import { isAbandoned, setHeaders, tellEnd } from "./shared/node-response.ts";
 import { errorOf } from "./thrown-error.ts";
 
@@ -60,7 +60,6 @@ export function rateLimit<
 >(limiter: Limiter<R> | MemoryLimiter<R>, asked: Asked<NoInfer<RuleName<R>>, Req, Own<Req, Res>>): Middleware {
   const options = requireMiddlewareOptions<RuleName<R>, Req, Own<Req, Res>>(asked, OWN);
   const { onDenied } = options;
-  requireFunction(onDenied, "onDenied");
   const gate = new RateLimitMiddleware<R, Req>(
     limiter,
     options,

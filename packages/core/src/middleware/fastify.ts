@@ -8,7 +8,7 @@ import type { Admission, Passed, Refused } from "./admission.ts";
 import { asFastifySees, asItCame } from "./fastify/fastify-adapter.ts";
 import type { HeaderField } from "./headers/response-headers.ts";
 import { RateLimitMiddleware } from "./middleware.ts";
-import { type Asked, type MiddlewareOptions, requireFunction, requireMiddlewareOptions } from "./middleware-options.ts";
+import { type Asked, type MiddlewareOptions, requireMiddlewareOptions } from "./middleware-options.ts";
 import { isAbandoned, tellEnd } from "./shared/node-response.ts";
 import { errorOf } from "./thrown-error.ts";
 
@@ -70,7 +70,6 @@ export function rateLimit<R extends Rules>(
 ): RateLimitHook {
   const options = requireMiddlewareOptions<RuleName<R>, FastifyRequest, Own>(asked, OWN);
   const { onDenied } = options;
-  requireFunction(onDenied, "onDenied");
   const face = options.proxies === undefined ? asFastifySees : asItCame;
   const gate = new RateLimitMiddleware<R, FastifyRequest>(limiter, options, face, OWN);
 

@@ -5,7 +5,7 @@ import type { MemoryLimiter } from "../limiter/memory-limiter.ts";
 import type { RuleName, Rules } from "../limiter/rules.ts";
 import type { Passed, Refused } from "./admission.ts";
 import { RateLimitMiddleware } from "./middleware.ts";
-import { type Asked, type MiddlewareOptions, requireFunction, requireMiddlewareOptions } from "./middleware-options.ts";
+import { type Asked, type MiddlewareOptions, requireMiddlewareOptions } from "./middleware-options.ts";
 import type { RequestAdapter } from "./request-adapter.ts";
 import { userId } from "./shared/authenticated-user.ts";
 import { answerToNobody, besideBody, headersOf, withHeaders } from "./shared/fetch-response.ts";
@@ -43,8 +43,6 @@ export function rateLimit<R extends Rules>(
 ): MiddlewareHandler {
   const options = requireMiddlewareOptions<RuleName<R>, Context, Own>(asked, OWN);
   const { peer = (c: Context) => platformPeer(c.req.raw, c.env), onDenied } = options;
-  requireFunction(peer, "peer");
-  requireFunction(onDenied, "onDenied");
   const face: RequestAdapter<Context> = {
     peer: (c) => peer(c) ?? undefined,
     header: (c, name) => c.req.header(name),

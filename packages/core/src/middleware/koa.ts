@@ -6,7 +6,7 @@ import type { RuleName, Rules } from "../limiter/rules.ts";
 import { type AddressOptions, clientAddressOf } from "./address/client-address.ts";
 import type { Passed, Refused } from "./admission.ts";
 import { RateLimitMiddleware } from "./middleware.ts";
-import { type Asked, type MiddlewareOptions, requireFunction, requireMiddlewareOptions } from "./middleware-options.ts";
+import { type Asked, type MiddlewareOptions, requireMiddlewareOptions } from "./middleware-options.ts";
 import type { RequestAdapter } from "./request-adapter.ts";
 import { userId } from "./shared/authenticated-user.ts";
 import { isAbandoned, setHeaders, tellEnd } from "./shared/node-response.ts";
@@ -60,7 +60,6 @@ export function rateLimit<R extends Rules>(
 ): (ctx: Context, next: Next) => Promise<unknown> {
   const options = requireMiddlewareOptions<RuleName<R>, Context, Own>(asked, OWN);
   const { onDenied } = options;
-  requireFunction(onDenied, "onDenied");
   const gate = new RateLimitMiddleware<R, Context>(limiter, options, face, OWN);
 
   const pass = (admission: Passed, ctx: Context, next: Next): Promise<unknown> => {

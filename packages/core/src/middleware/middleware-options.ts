@@ -1,10 +1,18 @@
-import type { Clock } from "../clock/clock.ts";
+import { type Clock, requireClock } from "../clock/clock.ts";
 import { HeadgateError, shown } from "../errors.ts";
 import { isCost } from "../limiter/check-options.ts";
 import { after, type MaybePromise } from "../limiter/maybe-promise.ts";
 import type { Limit } from "../limits/limit.ts";
-import { requireOptions } from "../options.ts";
-import type { AddressOptions } from "./address/client-address.ts";
+import {
+  aFunction,
+  anything,
+  milliseconds,
+  oneOf,
+  type Requirements,
+  readOptions,
+  requireOptions,
+} from "../options.ts";
+import { type AddressOptions, addressRequirements } from "./address/client-address.ts";
 import type { HeaderForm } from "./headers/response-headers.ts";
 import type { WarnOptions } from "./headers/usage-state.ts";
 import type { By } from "./identity.ts";
@@ -63,32 +71,30 @@ export type Asked<Name extends string, Request, Own extends object = object> =
   | readonly Name[]
   | (MiddlewareOptions<Name, Request> & Own);
 
-const OPTIONS = [
-  "rules",
-  "by",
-  "cost",
-  "skip",
-  "headers",
-  "warn",
-  "refundOn",
-  "reserveForMs",
-  "onStoreFailure",
-  "onNotice",
-  "clock",
-  "proxies",
-  "forwardedHeader",
-  "ipv6Prefix",
-] as const satisfies readonly (keyof MiddlewareOptions<string, unknown>)[];
+const REQUIREMENTS: Requirements<MiddlewareOptions<string, unknown>> = {
+  ...addressRequirements,
+  rules: anything,
+  by: anything,
+  cost: anything,
+  skip: aFunction,
+  headers: anything,
+  warn: anything,
+  refundOn: anything,
+  reserveForMs: milliseconds(1_000, 600_000),
+  onStoreFailure: oneOf("allow", "deny"),
+  onNotice: aFunction,
+  clock: requireClock,
+};
 
 const LIMIT_OPTIONS: ReadonlySet<string> = new Set(["rule", "by", "cost", "reserve"]);
 
-/** Validates the options of a middleware. `more` names the options that the framework adds. */
+/** Validates the options of a middleware. `more` names the functions that the framework adds. */
 export function requireMiddlewareOptions<Name extends string, Request, Own extends object>(
   asked: Asked<Name, Request, Own>,
   more: readonly string[],
 ): MiddlewareOptions<Name, Request> & Partial<Own> {
   const options = typeof asked === "string" || Array.isArray(asked) ? { rules: asked } : asked;
-  requireOptions(options, new Set<string>([...OPTIONS, ...more]));
+  readOptions<object>(options, { ...Object.fromEntries(more.map((name) => [name, aFunction])), ...REQUIREMENTS });
   return options as MiddlewareOptions<Name, Request> & Partial<Own>;
 }
 
@@ -158,25 +164,5 @@ export function requireAttainable(cost: unknown, { burst }: Limit, rule: string,
       field,
       `must be at most ${burst}, which is all that the rule ${shown(rule)} holds, got ${cost}: no request would pass`,
     );
-  }
-}
-
-const SHORTEST_HOLD_MS = 1_000;
-const LONGEST_HOLD_MS = 600_000;
-
-export function requireHoldMs(ms: unknown): asserts ms is number {
-  if (typeof ms !== "number" || !(ms >= SHORTEST_HOLD_MS && ms <= LONGEST_HOLD_MS)) {
-    throw new HeadgateError(
-      "HG_BAD_OPTION",
-      "reserveForMs",
-      `must be a number of milliseconds from ${SHORTEST_HOLD_MS} to ${LONGEST_HOLD_MS}, got ${shown(ms)}`,
-    );
-  }
-}
-
-/** Throws unless the value is a function or undefined. */
-export function requireFunction(value: unknown, field: string): void {
-  if (value !== undefined && typeof value !== "function") {
-    throw new HeadgateError("HG_BAD_OPTION", field, `must be a function, got ${shown(value)}`);
   }
 }

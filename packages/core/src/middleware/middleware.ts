@@ -1,4 +1,3 @@
-import { requireClock } from "../clock/clock.ts";
 import { SystemClock } from "../clock/system-clock.ts";
 import { HeadgateError, shown } from "../errors.ts";
 import type { Limiter } from "../limiter/limiter.ts";
@@ -21,8 +20,6 @@ import {
   type GateLimit,
   requireAttainable,
   requireCostOf,
-  requireFunction,
-  requireHoldMs,
   requireLimits,
   requireMiddlewareOptions,
 } from "./middleware-options.ts";
@@ -79,7 +76,7 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
   /** The version of the store for which the texts were built. */
   private version = -1;
 
-  /** `more` names the options that the framework reads itself. */
+  /** `more` names the functions that the framework reads itself. */
   constructor(
     limiter: Limiter<R> | MemoryLimiter<R>,
     asked: Asked<NoInfer<RuleName<R>>, Request>,
@@ -92,17 +89,6 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
     const options = requireMiddlewareOptions<RuleName<R>, Request, object>(asked, more);
     const { by = "ip", cost = 1, skip, warn, refundOn, onStoreFailure = "allow", onNotice } = options;
     const { clock = new SystemClock(), reserveForMs = 60_000 } = options;
-    requireClock(clock);
-    requireHoldMs(reserveForMs);
-    requireFunction(skip, "skip");
-    requireFunction(onNotice, "onNotice");
-    if (onStoreFailure !== "allow" && onStoreFailure !== "deny") {
-      throw new HeadgateError(
-        "HG_BAD_OPTION",
-        "onStoreFailure",
-        `must be "allow" or "deny", got ${shown(onStoreFailure)}`,
-      );
-    }
     const notices = onNotice === undefined ? processNotices : new Notices(onNotice);
     const address = new ClientAddress(face, options, notices);
     const thresholds = warn === false ? undefined : requireThresholds(warn);

@@ -4,7 +4,7 @@ import type { MemoryLimiter } from "../limiter/memory-limiter.ts";
 import type { RuleName, Rules } from "../limiter/rules.ts";
 import type { Passed, Refused } from "./admission.ts";
 import { RateLimitMiddleware } from "./middleware.ts";
-import { type Asked, type MiddlewareOptions, requireFunction, requireMiddlewareOptions } from "./middleware-options.ts";
+import { type Asked, type MiddlewareOptions, requireMiddlewareOptions } from "./middleware-options.ts";
 import type { RequestAdapter } from "./request-adapter.ts";
 import { answerToNobody, besideBody, headersOf, withHeaders } from "./shared/fetch-response.ts";
 import { FetchEnd } from "./shared/fetch-response-end.ts";
@@ -50,8 +50,6 @@ export function rateLimit<R extends Rules, Req extends Request = Request>(
 ): Limit<Req> {
   const options = requireMiddlewareOptions<RuleName<R>, Req, Own<Req>>(asked, OWN);
   const { peer, onDenied } = options;
-  requireFunction(peer, "peer");
-  requireFunction(onDenied, "onDenied");
   const face: RequestAdapter<Req> = {
     peer(request) {
       const platform = platforms.get(request) ?? [];

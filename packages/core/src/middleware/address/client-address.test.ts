@@ -2,8 +2,9 @@ import fc from "fast-check";
 import { refusal } from "headgate-testkit/refusal";
 import { describe, expect, it } from "vitest";
 import { face, type TestRequest } from "../../../test/middleware/request.ts";
+import { gateOf } from "../../../test/middleware/test-middleware.ts";
 import { type Notice, Notices } from "../notices.ts";
-import { type AddressOptions, ClientAddress } from "./client-address.ts";
+import { type AddressOptions, ClientAddress, clientAddressOf } from "./client-address.ts";
 
 function finder(options: AddressOptions = {}): { of(request: TestRequest): string | undefined; notices: Notice[] } {
   const notices: Notice[] = [];
@@ -256,6 +257,9 @@ describe("the options of the address", () => {
     [{ ipv6Prefix: "64" }, "ipv6Prefix"],
     [{ forwardedHeader: "x-real-ip" }, "forwardedHeader"],
   ])("refuse %j", (options, field) => {
-    expect(refusal(() => finder(options as AddressOptions))).toMatchObject({ code: "HG_BAD_OPTION", field });
+    const given = options as AddressOptions;
+    const addressOf = clientAddressOf(() => face);
+    expect(refusal(() => addressOf({ peer: "1.2.3.4" }, given))).toMatchObject({ code: "HG_BAD_OPTION", field });
+    expect(refusal(() => gateOf({ rules: "api", ...given }))).toMatchObject({ code: "HG_BAD_OPTION", field });
   });
 });

@@ -1,5 +1,4 @@
-import { HeadgateError, shown } from "../../errors.ts";
-import { requireOptions } from "../../options.ts";
+import { anything, must, type Requirements, readOptions, wholeNumber } from "../../options.ts";
 import { type Notices, processNotices } from "../notices.ts";
 import type { RequestAdapter } from "../request-adapter.ts";
 import { type ForwardedHeader, hops, parseNode } from "./forwarded.ts";
@@ -51,20 +50,6 @@ export class ClientAddress<Request> {
 
   constructor(face: RequestAdapter<Request>, options: AddressOptions, notices: Notices) {
     const { proxies, forwardedHeader = "x-forwarded-for", ipv6Prefix = 64 } = options;
-    if (!FORWARDED_HEADERS.includes(forwardedHeader)) {
-      throw new HeadgateError(
-        "HG_BAD_OPTION",
-        "forwardedHeader",
-        `must be one of ${FORWARDED_HEADERS.join(", ")}, got ${shown(forwardedHeader)}`,
-      );
-    }
-    if (!Number.isSafeInteger(ipv6Prefix) || ipv6Prefix < 1 || ipv6Prefix > 128) {
-      throw new HeadgateError(
-        "HG_BAD_OPTION",
-        "ipv6Prefix",
-        `must be a whole number from 1 to 128, got ${shown(ipv6Prefix)}`,
-      );
-    }
     this.face = face;
     this.trust = proxies === undefined ? undefined : requireTrust(proxies);
     this.header = forwardedHeader;
@@ -144,11 +129,14 @@ export class ClientAddress<Request> {
   }
 }
 
-const ADDRESS_OPTIONS: ReadonlySet<string> = new Set<keyof AddressOptions>([
-  "proxies",
-  "forwardedHeader",
-  "ipv6Prefix",
-]);
+/** What the options of addresses must be. */
+export const addressRequirements: Requirements<AddressOptions> = {
+  proxies: anything,
+  forwardedHeader: must(`one of ${FORWARDED_HEADERS.join(", ")}`, (name) =>
+    FORWARDED_HEADERS.some((known) => known === name),
+  ),
+  ipv6Prefix: wholeNumber(1, 128),
+};
 const NONE: AddressOptions = Object.freeze({});
 
 /** Creates the `clientAddress` function of a framework, which returns the address that the middleware would use. */
@@ -159,7 +147,7 @@ export function clientAddressOf<Request>(
   return (request, options = NONE) => {
     let address = known.get(options);
     if (address === undefined) {
-      requireOptions(options, ADDRESS_OPTIONS);
+      readOptions(options, addressRequirements);
       address = new ClientAddress(faceFor(options), options, processNotices);
       known.set(options, address);
     }

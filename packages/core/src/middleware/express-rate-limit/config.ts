@@ -1,7 +1,6 @@
 import type { Request, Response } from "express";
 import { HeadgateError, shown } from "../../errors.ts";
-import { requireOptions, stated } from "../../options.ts";
-import { requireFunction } from "../middleware-options.ts";
+import { aFunction, requireOptions, stated } from "../../options.ts";
 import { defaultIdentifier } from "./headers.ts";
 import { DEFAULT_SUBNET, ipKeyGenerator } from "./ip-key.ts";
 import { DEFAULT_NAME, DEFAULT_WINDOW_MS, MemoryStore } from "./memory-store.ts";
@@ -125,7 +124,7 @@ function requireValid(config: Options): void {
   if (typeof logger?.error !== "function" || typeof logger.warn !== "function") {
     refuse("logger", "an object with the methods error and warn", logger);
   }
-  for (const field of FUNCTIONS) requireFunction(config[field], field);
+  for (const field of FUNCTIONS) aFunction(config[field], field);
 }
 
 function draftOf(standardHeaders: unknown): DraftHeadersVersion | false {

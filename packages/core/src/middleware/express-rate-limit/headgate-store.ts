@@ -1,5 +1,5 @@
 import { HeadgateError, shown } from "../../errors.ts";
-import { requireOptions } from "../../options.ts";
+import { aName, readOptions } from "../../options.ts";
 import { MemoryStore } from "../../stores/memory/memory-store.ts";
 import type { Store as Wrapped } from "../../stores/store.ts";
 import { isHeadgateStore, WindowCounter } from "./counter.ts";
@@ -12,8 +12,6 @@ export interface HeadgateStoreOptions {
    */
   readonly prefix?: string | undefined;
 }
-
-const OPTIONS: ReadonlySet<string> = new Set(["prefix"]);
 
 /**
  * A store for the express-rate-limit package that counts in a Headgate store. As that package requires, denied requests
@@ -33,11 +31,7 @@ export class HeadgateStore implements Store {
         `must be a store such as new RedisStore(…), got ${shown(store)}`,
       );
     }
-    requireOptions(options, OPTIONS);
-    const { prefix = DEFAULT_NAME } = options;
-    if (typeof prefix !== "string" || prefix === "") {
-      throw new HeadgateError("HG_BAD_OPTION", "prefix", `must be a string and not empty, got ${shown(prefix)}`);
-    }
+    const { prefix = DEFAULT_NAME } = readOptions(options, { prefix: aName });
     this.prefix = prefix;
     this.localKeys = store instanceof MemoryStore;
     this.#store = store;

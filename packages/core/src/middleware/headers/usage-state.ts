@@ -1,5 +1,5 @@
-import { HeadgateError, shown } from "../../errors.ts";
-import { requireOptions } from "../../options.ts";
+import { HeadgateError } from "../../errors.ts";
+import { must, type Requirements, readOptions } from "../../options.ts";
 import type { Policy } from "./policy.ts";
 import { type HeaderField, listField } from "./response-headers.ts";
 
@@ -19,23 +19,15 @@ export interface Thresholds {
   readonly below: number;
 }
 
-const OPTIONS: ReadonlySet<string> = new Set(["above", "below"]);
+const share = must("a share from 0 to 1", (value) => typeof value === "number" && value >= 0 && value <= 1);
+const REQUIREMENTS: Requirements<WarnOptions> = { above: share, below: share };
 
 export function requireThresholds(options: WarnOptions = {}): Thresholds {
-  requireOptions(options, OPTIONS, { at: "warn." });
-  const { above = 0.8, below = Math.min(0.7, above) } = options;
-  requireShare(above, "warn.above");
-  requireShare(below, "warn.below");
+  const { above = 0.8, below = Math.min(0.7, above) } = readOptions(options, REQUIREMENTS, { at: "warn." });
   if (below > above) {
     throw new HeadgateError("HG_BAD_OPTION", "warn.below", `must not be over warn.above (${above}), got ${below}`);
   }
   return { above, below };
-}
-
-function requireShare(share: unknown, field: string): asserts share is number {
-  if (typeof share !== "number" || !(share >= 0 && share <= 1)) {
-    throw new HeadgateError("HG_BAD_OPTION", field, `must be a share from 0 to 1, got ${shown(share)}`);
-  }
 }
 
 /**

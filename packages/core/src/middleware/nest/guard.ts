@@ -5,7 +5,7 @@ import { after, type MaybePromise } from "../../limiter/maybe-promise.ts";
 import type { Rules } from "../../limiter/rules.ts";
 import type { Admission, Passed, Refused } from "../admission.ts";
 import { RateLimitMiddleware } from "../middleware.ts";
-import { type MiddlewareOptions, requireFunction } from "../middleware-options.ts";
+import type { MiddlewareOptions } from "../middleware-options.ts";
 import { besideBody } from "../shared/fetch-response.ts";
 import { isAbandoned, setHeaders, tellEnd } from "../shared/node-response.ts";
 import { RateLimitException } from "./denied-exception.ts";
@@ -38,7 +38,6 @@ export class GateGuard<Request extends NestRequest> implements CanActivate {
   readonly #onDenied: RateLimitOptions<Request>["onDenied"];
 
   constructor(limiter: Limiter, rules: GuardRules<Request>, options: RateLimitOptions<Request>) {
-    requireFunction(options.onDenied, "onDenied");
     this.#gate = new RateLimitMiddleware(limiter, { ...options, rules }, faceOf(options.proxies), ["onDenied"]);
     this.#onDenied = options.onDenied;
   }

@@ -1,9 +1,9 @@
 import { Outcome } from "../../algorithms/algorithm.ts";
 import { type Clock, requireClock } from "../../clock/clock.ts";
 import { SystemClock } from "../../clock/system-clock.ts";
-import { HeadgateError, StoreError, shown } from "../../errors.ts";
+import { HeadgateError, StoreError } from "../../errors.ts";
 import { type Limit, sameLimit } from "../../limits/limit.ts";
-import { requireOptions } from "../../options.ts";
+import { type Requirements, readOptions, trueOrFalse, wholeNumber } from "../../options.ts";
 import { fingerprint, IDEMPOTENCY_WINDOW } from "../idempotency.ts";
 import {
   type Action,
@@ -44,7 +44,12 @@ export interface MemoryStoreOptions {
   readonly sweep?: boolean | undefined;
 }
 
-const OPTIONS: ReadonlySet<string> = new Set(["maxKeys", "maxIdempotencyKeys", "clock", "sweep"]);
+const REQUIREMENTS: Requirements<MemoryStoreOptions> = {
+  maxKeys: wholeNumber(1),
+  maxIdempotencyKeys: wholeNumber(1),
+  clock: requireClock,
+  sweep: trueOrFalse,
+};
 
 /** Keeps counters in the memory of the process. Answers synchronously. */
 export class MemoryStore implements Store {
@@ -62,17 +67,8 @@ export class MemoryStore implements Store {
   version = 0;
 
   constructor(options: MemoryStoreOptions = {}) {
-    requireOptions(options, OPTIONS);
-    const { clock = new SystemClock(), sweep = true } = options;
+    const { clock = new SystemClock(), sweep = true } = readOptions(options, REQUIREMENTS);
     const { maxKeys = DEFAULT_MAX_KEYS, maxIdempotencyKeys = DEFAULT_MAX_IDEMPOTENCY_KEYS } = options;
-    for (const [name, bound] of Object.entries({ maxKeys, maxIdempotencyKeys })) {
-      if (Number.isSafeInteger(bound) && bound >= 1) continue;
-      throw new HeadgateError("HG_BAD_OPTION", name, `must be a whole number of at least 1, got ${shown(bound)}`);
-    }
-    if (typeof sweep !== "boolean") {
-      throw new HeadgateError("HG_BAD_OPTION", "sweep", `must be true or false, got ${shown(sweep)}`);
-    }
-    requireClock(clock);
     this.clock = clock;
     this.maxKeys = maxKeys;
     this.sweep = sweep;

@@ -1,6 +1,6 @@
 import { type Clock, requireClock } from "../../clock/clock.ts";
 import { HeadgateError, StoreError, shown } from "../../errors.ts";
-import { requireOptions } from "../../options.ts";
+import { LONGEST_TIMER_MS, must, type Requirements, readOptions, wholeNumber } from "../../options.ts";
 import type { ReservationJournal } from "../../reservations/journal.ts";
 import { Deadlines, type Timed } from "../deadlines.ts";
 import { localClock, localTime, type ServerClock } from "../server-clock.ts";
@@ -31,7 +31,12 @@ export interface RedisStoreOptions {
 /** How long to wait before a cluster that is down is asked again. */
 const RETRY_MS = 50;
 
-const OPTIONS: ReadonlySet<string> = new Set(["prefix", "maxBatch", "timeoutMs", "clock"]);
+const REQUIREMENTS: Requirements<RedisStoreOptions> = {
+  prefix: must("a string without braces", (prefix) => typeof prefix === "string" && !/[{}]/.test(prefix)),
+  maxBatch: wholeNumber(1, 1_000),
+  timeoutMs: wholeNumber(1, LONGEST_TIMER_MS),
+  clock: requireClock,
+};
 
 /**
  * Keeps counters in Redis, Valkey or a Redis Cluster, shared by any number of processes. Each request is atomic,
@@ -55,12 +60,7 @@ export class RedisStore implements Store {
    * `redis+sentinel://host:26379,host:26379/master`. With TLS: `rediss`, `rediss+cluster`, `rediss+sentinel`.
    */
   constructor(server: string | RedisClient, options: RedisStoreOptions = {}) {
-    requireOptions(options, OPTIONS);
-    const { prefix = "rl", maxBatch = 64, timeoutMs = 1_000, clock } = options;
-    requirePrefix(prefix);
-    requireWhole(maxBatch, "maxBatch", 1_000);
-    requireWhole(timeoutMs, "timeoutMs", 2 ** 31 - 1);
-    if (clock !== undefined) requireClock(clock);
+    const { prefix = "rl", maxBatch = 64, timeoutMs = 1_000, clock } = readOptions(options, REQUIREMENTS);
     if (typeof server !== "string") {
       requireClient(server);
       if (isCluster(server)) requireNoKeyPrefix(server.options.keyPrefix);
@@ -312,18 +312,6 @@ async function run(
   } catch (error) {
     if (!isScriptMissing(error)) throw error;
     return command(server, "eval", [script.text, ...rest]);
-  }
-}
-
-function requirePrefix(prefix: unknown): asserts prefix is string {
-  if (typeof prefix !== "string" || /[{}]/.test(prefix)) {
-    throw new HeadgateError("HG_BAD_OPTION", "prefix", `must be a string without braces, got ${shown(prefix)}`);
-  }
-}
-
-function requireWhole(value: unknown, field: string, most: number): asserts value is number {
-  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 1 || value > most) {
-    throw new HeadgateError("HG_BAD_OPTION", field, `must be a whole number from 1 to ${most}, got ${shown(value)}`);
   }
 }
 

@@ -1,6 +1,6 @@
 import { type Clock, requireClock } from "../../clock/clock.ts";
 import { HeadgateError, shown } from "../../errors.ts";
-import { requireOptions } from "../../options.ts";
+import { must, type Requirements, readOptions, wholeMilliseconds } from "../../options.ts";
 
 /** Options of `ZooKeeperStore`. */
 export interface ZooKeeperStoreOptions {
@@ -32,38 +32,30 @@ export interface Settings {
   readonly clock: Clock | undefined;
 }
 
-const OPTIONS: ReadonlySet<string> = new Set([
-  "root",
-  "timeoutMs",
-  "sessionTimeoutMs",
-  "purgeEveryMs",
-  "auth",
-  "clock",
-]);
+const REQUIREMENTS: Requirements<ZooKeeperStoreOptions> = {
+  root: must(
+    'the path of a znode like "/headgate" or "/apps/shop"',
+    (root) => typeof root === "string" && /^(\/[\w-][\w.:-]*)+$/.test(root),
+  ),
+  timeoutMs: wholeMilliseconds(1),
+  sessionTimeoutMs: wholeMilliseconds(100),
+  purgeEveryMs: wholeMilliseconds(0),
+  auth: requireAuth,
+  clock: requireClock,
+};
 
-const LONGEST_MS = 2 ** 31 - 1;
 const DEFAULT_PORT = 2181;
 
-export function readOptions(servers: unknown, options: ZooKeeperStoreOptions): Settings {
-  requireOptions(options, OPTIONS);
-  const {
-    root = "/headgate",
-    timeoutMs = 1_000,
-    sessionTimeoutMs = 10_000,
-    purgeEveryMs = 60_000,
-    auth,
-    clock,
-  } = options;
-  requireRoot(root);
-  requireMilliseconds(timeoutMs, "timeoutMs", 1);
-  requireMilliseconds(sessionTimeoutMs, "sessionTimeoutMs", 100);
-  requireMilliseconds(purgeEveryMs, "purgeEveryMs", 0);
-  if (auth !== undefined && (typeof auth !== "string" || !/^[^:]+:/.test(auth))) {
-    // The value is not shown, because it contains a password.
-    throw new HeadgateError("HG_BAD_OPTION", "auth", "must be a user and a password separated by a colon");
-  }
-  if (clock !== undefined) requireClock(clock);
+export function readZooKeeperOptions(servers: unknown, options: ZooKeeperStoreOptions): Settings {
+  const { root = "/headgate", timeoutMs = 1_000, sessionTimeoutMs = 10_000 } = readOptions(options, REQUIREMENTS);
+  const { purgeEveryMs = 60_000, auth, clock } = options;
   return { servers: serversIn(servers), root, timeoutMs, sessionTimeoutMs, purgeEveryMs, auth, clock };
+}
+
+/** The value is not shown, because it contains a password. */
+function requireAuth(auth: unknown, field: string): void {
+  if (typeof auth === "string" && /^[^:]+:/.test(auth)) return;
+  throw new HeadgateError("HG_BAD_OPTION", field, "must be a user and a password separated by a colon");
 }
 
 /** Parses `zk1:2181,zk2:2181` or an array of addresses. */
@@ -83,22 +75,4 @@ function serversIn(servers: unknown): string[] {
 function isAddress(address: string): boolean {
   const [, port = DEFAULT_PORT] = /^[\w.-]+(?::(\d{1,5}))?$/.exec(address) ?? [undefined, 0];
   return Number(port) >= 1 && Number(port) <= 65_535;
-}
-
-function requireRoot(root: unknown): asserts root is string {
-  if (typeof root === "string" && /^(\/[\w-][\w.:-]*)+$/.test(root)) return;
-  throw new HeadgateError(
-    "HG_BAD_OPTION",
-    "root",
-    `must be the path of a znode like "/headgate" or "/apps/shop", got ${shown(root)}`,
-  );
-}
-
-function requireMilliseconds(value: unknown, field: string, least: number): asserts value is number {
-  if (typeof value === "number" && Number.isSafeInteger(value) && value >= least && value <= LONGEST_MS) return;
-  throw new HeadgateError(
-    "HG_BAD_OPTION",
-    field,
-    `must be a whole number of milliseconds from ${least} to ${LONGEST_MS}, got ${shown(value)}`,
-  );
 }

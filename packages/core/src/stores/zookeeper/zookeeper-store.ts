@@ -23,7 +23,7 @@ import { Sweeper } from "./znode-sweeper.ts";
 import { ANY_VERSION, Connection } from "./zookeeper-connection.ts";
 import { closed, isMissing, storeError } from "./zookeeper-errors.ts";
 import { ZooKeeperNotifications } from "./zookeeper-notifications.ts";
-import { readOptions, type Settings, type ZooKeeperStoreOptions } from "./zookeeper-options.ts";
+import { readZooKeeperOptions, type Settings, type ZooKeeperStoreOptions } from "./zookeeper-options.ts";
 
 /** How long a server may take to respond, unless requests have more time. */
 const SILENCE_MS = 1_000;
@@ -66,7 +66,7 @@ export class ZooKeeperStore implements Store {
 
   /** `servers` is `zk1:2181,zk2:2181,zk3:2181`, or an array of addresses. */
   constructor(servers: string | readonly string[], options: ZooKeeperStoreOptions = {}) {
-    const settings = readOptions(servers, options);
+    const settings = readZooKeeperOptions(servers, options);
     this.#settings = settings;
     const { root, timeoutMs, sessionTimeoutMs, auth, purgeEveryMs } = settings;
     this.time = new LeaderClock(settings.clock);

@@ -1,6 +1,12 @@
 import { type Clock, requireClock } from "../../clock/clock.ts";
-import { HeadgateError, shown } from "../../errors.ts";
-import { type Complete, requireOptions } from "../../options.ts";
+import {
+  type Complete,
+  milliseconds,
+  type Requirements,
+  readOptions,
+  trueOrFalse,
+  wholeNumber,
+} from "../../options.ts";
 
 /** Options of `cached`. */
 export interface CachedOptions {
@@ -36,50 +42,21 @@ export interface CachedOptions {
   readonly clock?: Clock | undefined;
 }
 
-const OPTIONS: ReadonlySet<string> = new Set([
-  "flushMs",
-  "refreshMs",
-  "confirm",
-  "maxPending",
-  "maxKeys",
-  "read",
-  "clock",
-]);
-
-/** A longer `setTimeout` fires immediately. */
-const LONGEST_MS = 2 ** 31 - 1;
+const REQUIREMENTS: Requirements<CachedOptions> = {
+  flushMs: milliseconds(0),
+  refreshMs: milliseconds(0),
+  confirm: trueOrFalse,
+  maxPending: wholeNumber(1),
+  maxKeys: wholeNumber(1),
+  read: trueOrFalse,
+  clock: requireClock,
+};
 
 type Settings = Complete<Omit<CachedOptions, "clock">> & Pick<CachedOptions, "clock">;
 
 /** Validates the options and fills in the defaults. */
 export function readCachedOptions(options: CachedOptions): Settings {
-  requireOptions(options, OPTIONS);
-  const { flushMs = 10, refreshMs = 1000, maxPending = 10_000, maxKeys = 100_000, clock } = options;
-  const { confirm = true, read = false } = options;
-  requireDuration(flushMs, "flushMs");
-  requireDuration(refreshMs, "refreshMs");
-  requireCount(maxPending, "maxPending");
-  requireCount(maxKeys, "maxKeys");
-  for (const [name, flag] of Object.entries({ confirm, read })) {
-    if (typeof flag === "boolean") continue;
-    throw new HeadgateError("HG_BAD_OPTION", name, `must be true or false, got ${shown(flag)}`);
-  }
-  if (clock !== undefined) requireClock(clock);
+  const { flushMs = 10, refreshMs = 1000, confirm = true, read = false, clock } = readOptions(options, REQUIREMENTS);
+  const { maxPending = 10_000, maxKeys = 100_000 } = options;
   return { flushMs, refreshMs, confirm, maxPending, maxKeys, read, ...(clock && { clock }) };
-}
-
-function requireDuration(value: unknown, field: string): void {
-  if (typeof value !== "number" || !(value >= 0 && value <= LONGEST_MS)) {
-    throw new HeadgateError(
-      "HG_BAD_OPTION",
-      field,
-      `must be a number of milliseconds from 0 to ${LONGEST_MS}, got ${shown(value)}`,
-    );
-  }
-}
-
-function requireCount(value: unknown, field: string): void {
-  if (!Number.isSafeInteger(value) || Number(value) < 1) {
-    throw new HeadgateError("HG_BAD_OPTION", field, `must be a whole number of at least 1, got ${shown(value)}`);
-  }
 }

@@ -1,7 +1,7 @@
 import { type Clock, requireClock } from "../../clock/clock.ts";
 import { MonotonicClock } from "../../clock/monotonic-clock.ts";
-import { HeadgateError, shown } from "../../errors.ts";
-import { requireOptions } from "../../options.ts";
+import { HeadgateError } from "../../errors.ts";
+import { milliseconds, must, type Requirements, readOptions, trueOrFalse, wholeNumber } from "../../options.ts";
 
 /** Options of `leased`. */
 export interface LeasedOptions {
@@ -40,20 +40,23 @@ export interface LeasedOptions {
   readonly clock?: Clock | undefined;
 }
 
-const OPTIONS: ReadonlySet<string> = new Set([
-  "rules",
-  "nodes",
-  "base",
-  "prefetchAt",
-  "promoteAfter",
-  "idleMs",
-  "giveBackEveryMs",
-  "leaseMs",
-  "admitWhileAsking",
-  "overProvision",
-  "maxLeases",
-  "clock",
-]);
+const REQUIREMENTS: Requirements<LeasedOptions> = {
+  rules: must(
+    "an array of rule names",
+    (rules) => Array.isArray(rules) && rules.every((name) => typeof name === "string"),
+  ),
+  nodes: wholeNumber(1),
+  base: wholeNumber(1),
+  prefetchAt: must("at least 0 and below 1", (share) => typeof share === "number" && share >= 0 && share < 1),
+  promoteAfter: wholeNumber(1),
+  idleMs: milliseconds(1),
+  giveBackEveryMs: milliseconds(1),
+  leaseMs: milliseconds(1),
+  admitWhileAsking: wholeNumber(0),
+  overProvision: trueOrFalse,
+  maxLeases: wholeNumber(1),
+  clock: requireClock,
+};
 
 /** The validated options with defaults; times in microseconds. */
 export interface Settings {
@@ -72,24 +75,9 @@ export interface Settings {
 }
 
 export function readLeasedOptions(options: LeasedOptions): Settings {
-  requireOptions(options, OPTIONS);
-  const { rules, nodes = 8, base, prefetchAt = 0.2, promoteAfter = 8, idleMs = 1_000 } = options;
-  const { giveBackEveryMs = 15_000, leaseMs = 10_000, admitWhileAsking = 0, overProvision = false } = options;
-  const { maxLeases = 100_000, clock = new MonotonicClock() } = options;
-  if (rules !== undefined && !(Array.isArray(rules) && rules.every((name) => typeof name === "string"))) {
-    throw new HeadgateError("HG_BAD_OPTION", "rules", `must be an array of rule names, got ${shown(rules)}`);
-  }
-  requireWhole(nodes, "nodes", 1);
-  if (base !== undefined) requireWhole(base, "base", 1);
-  requireWhole(promoteAfter, "promoteAfter", 1);
-  requireWhole(admitWhileAsking, "admitWhileAsking", 0);
-  requireWhole(maxLeases, "maxLeases", 1);
-  if (typeof prefetchAt !== "number" || !(prefetchAt >= 0 && prefetchAt < 1)) {
-    throw new HeadgateError("HG_BAD_OPTION", "prefetchAt", `must be at least 0 and below 1, got ${shown(prefetchAt)}`);
-  }
-  if (typeof overProvision !== "boolean") {
-    throw new HeadgateError("HG_BAD_OPTION", "overProvision", `must be true or false, got ${shown(overProvision)}`);
-  }
+  const { rules, nodes = 8, base, prefetchAt = 0.2, promoteAfter = 8 } = readOptions(options, REQUIREMENTS);
+  const { idleMs = 1_000, giveBackEveryMs = 15_000, leaseMs = 10_000, admitWhileAsking = 0 } = options;
+  const { overProvision = false, maxLeases = 100_000, clock = new MonotonicClock() } = options;
   if (overProvision && base === undefined) {
     throw new HeadgateError(
       "HG_BAD_OPTION",
@@ -97,39 +85,18 @@ export function readLeasedOptions(options: LeasedOptions): Settings {
       "must be given with overProvision: the pool holds nodes × base more",
     );
   }
-  requireClock(clock);
   return {
     rules: rules && new Set(rules),
     nodes,
     base,
     prefetchAt,
     promoteAfter,
-    idle: microseconds(idleMs, "idleMs"),
-    giveBackEvery: microseconds(giveBackEveryMs, "giveBackEveryMs"),
-    leaseTime: microseconds(leaseMs, "leaseMs"),
+    idle: Math.ceil(idleMs * 1_000),
+    giveBackEvery: Math.ceil(giveBackEveryMs * 1_000),
+    leaseTime: Math.ceil(leaseMs * 1_000),
     admitWhileAsking,
     overProvision,
     maxLeases,
     clock,
   };
-}
-
-function requireWhole(value: unknown, field: string, least: number): void {
-  if (!Number.isSafeInteger(value) || Number(value) < least) {
-    throw new HeadgateError("HG_BAD_OPTION", field, `must be a whole number of at least ${least}, got ${shown(value)}`);
-  }
-}
-
-/** A longer `setTimeout` fires immediately. */
-const LONGEST_MS = 2 ** 31 - 1;
-
-function microseconds(ms: unknown, field: string): number {
-  if (typeof ms !== "number" || !(ms >= 1 && ms <= LONGEST_MS)) {
-    throw new HeadgateError(
-      "HG_BAD_OPTION",
-      field,
-      `must be a number of milliseconds from 1 to ${LONGEST_MS}, got ${shown(ms)}`,
-    );
-  }
-  return Math.ceil(ms * 1_000);
 }

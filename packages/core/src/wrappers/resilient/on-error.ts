@@ -1,5 +1,4 @@
-import { HeadgateError, shown } from "../../errors.ts";
-import { requireOptions } from "../../options.ts";
+import { must, oneOf, readOptions } from "../../options.ts";
 import type { Operation, Rule } from "../../stores/store.ts";
 
 /**
@@ -18,7 +17,12 @@ export type OnError =
 
 /** From lenient to strict. */
 const LADDER: readonly Policy[] = ["allow", "local", "deny"];
-const FIELDS: ReadonlySet<string> = new Set(["default", "rules"]);
+
+const requirePolicy = oneOf("local", "allow", "deny");
+const requirePolicies = must(
+  "an object of policies by rule name",
+  (rules) => typeof rules === "object" && rules !== null && !Array.isArray(rules),
+);
 
 /** Determines the policy of a request. */
 export class Policies {
@@ -38,16 +42,8 @@ export class Policies {
       this.of = () => onError;
       return;
     }
-    requireOptions(onError, FIELDS, { at: "onError." });
-    const { default: fallback = "local", rules = {} } = onError;
-    requirePolicy(fallback, "onError.default");
-    if (typeof rules !== "object" || rules === null || Array.isArray(rules)) {
-      throw new HeadgateError(
-        "HG_BAD_OPTION",
-        "onError.rules",
-        `must be an object of policies by rule name, got ${shown(rules)}`,
-      );
-    }
+    const requirements = { default: requirePolicy, rules: requirePolicies };
+    const { default: fallback = "local", rules = {} } = readOptions(onError, requirements, { at: "onError." });
     for (const [name, policy] of Object.entries(rules)) requirePolicy(policy, `onError.rules.${name}`);
     const byName = new Map(Object.entries(rules));
     this.of = ({ name }) => byName.get(name) ?? fallback;
@@ -57,11 +53,5 @@ export class Policies {
   strictest(operations: readonly Operation[]): Policy {
     const rungs = operations.map(({ rule }) => LADDER.indexOf(rule.onError ?? this.of(rule)));
     return LADDER[Math.max(...rungs, 0)];
-  }
-}
-
-function requirePolicy(policy: unknown, field: string): asserts policy is Policy {
-  if (!LADDER.some((known) => known === policy)) {
-    throw new HeadgateError("HG_BAD_OPTION", field, `must be "local", "allow" or "deny", got ${shown(policy)}`);
   }
 }

@@ -1,7 +1,7 @@
 import { type Clock, requireClock } from "../../clock/clock.ts";
 import { SystemClock } from "../../clock/system-clock.ts";
-import { HeadgateError, shown } from "../../errors.ts";
-import { requireOptions } from "../../options.ts";
+import { shown } from "../../errors.ts";
+import { aFunction, anything, must, type Requirements, readOptions, wholeNumber } from "../../options.ts";
 import type { DegradedChange } from "./breaker.ts";
 import { type OnError, Policies } from "./on-error.ts";
 import type { Failure } from "./store-failure.ts";
@@ -42,17 +42,23 @@ export interface BreakerOptions {
   readonly retryMs?: number | undefined;
 }
 
-const OPTIONS: ReadonlySet<string> = new Set([
-  "deadlineMs",
-  "onError",
-  "nodes",
-  "maxKeys",
-  "breaker",
-  "onDegraded",
-  "onFailure",
-  "clock",
-]);
-const BREAKER_OPTIONS: ReadonlySet<string> = new Set(["failures", "retryMs"]);
+const positiveMs = must(
+  "a number of milliseconds above 0",
+  (ms) => typeof ms === "number" && ms > 0 && Number.isSafeInteger(Math.ceil(ms * 1000)),
+);
+
+const REQUIREMENTS: Requirements<ResilientOptions> = {
+  deadlineMs: positiveMs,
+  onError: anything,
+  nodes: wholeNumber(1),
+  maxKeys: wholeNumber(1),
+  breaker: anything,
+  onDegraded: aFunction,
+  onFailure: aFunction,
+  clock: requireClock,
+};
+
+const BREAKER_REQUIREMENTS: Requirements<BreakerOptions> = { failures: wholeNumber(1), retryMs: positiveMs };
 
 /** The validated options with defaults; times in microseconds. */
 export interface Settings {
@@ -67,45 +73,21 @@ export interface Settings {
   readonly clock: Clock;
 }
 
-export function readOptions(options: ResilientOptions): Settings {
-  requireOptions(options, OPTIONS);
-  const { deadlineMs = 250, onError = "local", nodes = 1, maxKeys = 100_000 } = options;
+export function readResilientOptions(options: ResilientOptions): Settings {
+  const { deadlineMs = 250, onError = "local", nodes = 1, maxKeys = 100_000 } = readOptions(options, REQUIREMENTS);
   const { breaker = {}, onDegraded = warn, onFailure = () => {}, clock = new SystemClock() } = options;
-  requireOptions(breaker, BREAKER_OPTIONS, { at: "breaker." });
-  const { failures = 5, retryMs = 250 } = breaker;
-  requireCount(nodes, "nodes");
-  requireCount(maxKeys, "maxKeys");
-  requireCount(failures, "breaker.failures");
-  for (const [name, listener] of Object.entries({ onDegraded, onFailure })) {
-    if (typeof listener === "function") continue;
-    throw new HeadgateError("HG_BAD_OPTION", name, `must be a function, got ${shown(listener)}`);
-  }
-  requireClock(clock);
+  const { failures = 5, retryMs = 250 } = readOptions(breaker, BREAKER_REQUIREMENTS, { at: "breaker." });
   return {
-    deadline: microseconds(deadlineMs, "deadlineMs"),
+    deadline: Math.ceil(deadlineMs * 1000),
     policies: new Policies(onError),
     nodes,
     maxKeys,
     failures,
-    retry: microseconds(retryMs, "breaker.retryMs"),
+    retry: Math.ceil(retryMs * 1000),
     onDegraded,
     onFailure,
     clock,
   };
-}
-
-function microseconds(ms: unknown, field: string): number {
-  const time = typeof ms === "number" ? Math.ceil(ms * 1000) : Number.NaN;
-  if (!Number.isSafeInteger(time) || time < 1) {
-    throw new HeadgateError("HG_BAD_OPTION", field, `must be a number of milliseconds above 0, got ${shown(ms)}`);
-  }
-  return time;
-}
-
-function requireCount(count: unknown, field: string): asserts count is number {
-  if (typeof count !== "number" || !Number.isSafeInteger(count) || count < 1) {
-    throw new HeadgateError("HG_BAD_OPTION", field, `must be a whole number of at least 1, got ${shown(count)}`);
-  }
 }
 
 /** The default for `onDegraded`: a fallback is never silent. */

@@ -9,7 +9,7 @@ import { Breakers } from "./breakers.ts";
 import { EventLoopTurns } from "./event-loop-turns.ts";
 import { Fallback } from "./fallback.ts";
 import type { Policies } from "./on-error.ts";
-import { type ResilientOptions, readOptions } from "./resilient-options.ts";
+import { type ResilientOptions, readResilientOptions } from "./resilient-options.ts";
 import { Counters, type ResilientStats } from "./resilient-stats.ts";
 import { type Failure, failureOf } from "./store-failure.ts";
 
@@ -56,7 +56,7 @@ export class ResilientStore implements Store {
     if (typeof store?.apply !== "function") {
       throw new HeadgateError("HG_BAD_OPTION", "store", `must be a store, got ${shown(store)}`);
     }
-    const settings = readOptions(options);
+    const settings = readResilientOptions(options);
     const { deadline, retry, failures, policies, onDegraded, onFailure, clock } = settings;
     this.store = store;
     if (store.clock !== undefined) this.clock = store.clock;

@@ -1,8 +1,8 @@
 import { type Clock, requireClock } from "../../clock/clock.ts";
 import { SystemClock } from "../../clock/system-clock.ts";
-import { HeadgateError, shown } from "../../errors.ts";
+import { HeadgateError } from "../../errors.ts";
 import type { Limit } from "../../limits/limit.ts";
-import { requireOptions } from "../../options.ts";
+import { aName, must, type Requirements, readOptions, wholeMilliseconds, wholeNumber } from "../../options.ts";
 import { MemoryStore } from "../../stores/memory/memory-store.ts";
 import {
   type Action,
@@ -46,9 +46,17 @@ export interface SplitStats {
   readonly lapses: number;
 }
 
-const OPTIONS: ReadonlySet<string> = new Set(["group", "id", "beatMs", "leaseMs", "maxKeys", "clock"]);
 const LONGEST_MS = 86_400_000;
 const FEWEST_BEATS = 3;
+
+const REQUIREMENTS: Requirements<SplitOptions> = {
+  group: aName,
+  id: aName,
+  beatMs: wholeMilliseconds(1, LONGEST_MS),
+  leaseMs: wholeMilliseconds(1, LONGEST_MS),
+  maxKeys: wholeNumber(1),
+  clock: requireClock,
+};
 
 /**
  * A store that enforces this replica's share of each limit in memory, for evenly distributed traffic. The shares follow
@@ -69,18 +77,14 @@ export class Split implements Store {
   readonly #lease: number;
 
   constructor(client: SplitClient, options: SplitOptions) {
-    requireOptions(options, OPTIONS);
-    requireClient(client);
-    const { group, id = crypto.randomUUID(), beatMs = 150, leaseMs = 600, clock = new SystemClock() } = options;
-    requireName(group, "group");
-    requireName(id, "id");
-    requireMilliseconds(beatMs, "beatMs");
-    requireMilliseconds(leaseMs, "leaseMs");
+    const { group, id = crypto.randomUUID(), beatMs = 150, leaseMs = 600 } = readOptions(options, REQUIREMENTS);
+    const { clock = new SystemClock() } = options;
+    requireClient(client, "client");
+    aName(group, "group");
     if (leaseMs < FEWEST_BEATS * beatMs) {
       const problem = `must be at least ${FEWEST_BEATS} times beatMs (${beatMs}), got ${leaseMs}: one beat may be late`;
       throw new HeadgateError("HG_BAD_OPTION", "leaseMs", problem);
     }
-    requireClock(clock);
     this.clock = clock;
     this.#lease = leaseMs * 1000;
     this.#memory = new MemoryStore({ clock, ...("maxKeys" in options && { maxKeys: options.maxKeys }) });
@@ -163,31 +167,7 @@ function inForce(whole: Limit, place: Place | undefined): { limit: number; burst
   return { limit, burst };
 }
 
-function requireClient(client: unknown): asserts client is SplitClient {
-  const isClient =
-    typeof client === "object" &&
-    client !== null &&
-    "eval" in client &&
-    typeof client.eval === "function" &&
-    "hdel" in client &&
-    typeof client.hdel === "function";
-  if (!isClient) {
-    throw new HeadgateError("HG_BAD_OPTION", "client", `must be a Redis or a Cluster of ioredis, got ${shown(client)}`);
-  }
-}
-
-function requireName(name: unknown, field: string): asserts name is string {
-  if (typeof name !== "string" || name === "") {
-    throw new HeadgateError("HG_BAD_OPTION", field, `must be a string that is not empty, got ${shown(name)}`);
-  }
-}
-
-function requireMilliseconds(value: unknown, field: string): asserts value is number {
-  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 1 || value > LONGEST_MS) {
-    throw new HeadgateError(
-      "HG_BAD_OPTION",
-      field,
-      `must be a whole number of milliseconds from 1 to ${LONGEST_MS}, got ${shown(value)}`,
-    );
-  }
-}
+const requireClient = must("a Redis or a Cluster of ioredis", (client) => {
+  if (typeof client !== "object" || client === null) return false;
+  return "eval" in client && typeof client.eval === "function" && "hdel" in client && typeof client.hdel === "function";
+});
