@@ -26,7 +26,7 @@ import {
 import { Notices, processNotices } from "./notices.ts";
 import { type Ending, requireRefundOn } from "./refund-on.ts";
 import type { RequestAdapter } from "./request-adapter.ts";
-import { isSync, take } from "./run-checks.ts";
+import { take } from "./run-checks.ts";
 import { forgetReserved, type Settle, settleEarlier, settleNothing, settleWithEarlier } from "./settle.ts";
 import { errorOf } from "./thrown-error.ts";
 
@@ -71,10 +71,6 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
   private readonly forms: readonly HeaderForm[];
   private readonly nowMs: () => number;
   private texts: Texts;
-  /** The limiter, if it decides a single limit in memory and nothing needs to be corrected afterwards. */
-  private readonly memory: MemoryLimiter<R> | undefined;
-  /** The version of the store for which the texts were built. */
-  private version = -1;
 
   /** `more` names the functions that the framework reads itself. */
   constructor(
@@ -122,7 +118,6 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
     this.forms = requireForms(options.headers);
     this.nowMs = () => clock.now() / 1000;
     this.texts = this.write();
-    if (this.limits.length === 1 && this.till === undefined && isSync(limiter)) this.memory = limiter;
   }
 
   /** Decides a request, and charges it if it is admitted. Throws, or rejects, only with an Error. */
@@ -141,38 +136,8 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
   }
 
   private decide(request: Request): MaybePromise<Admission> {
-    if (this.memory !== undefined) return this.decideAtOnce(this.memory, this.limits[0], request);
-    return after(this.checksOf(request), (checks) => this.ask(request, checks));
-  }
-
-  /**
-   * The fast path for the most common kind of request: one limit, kept in memory, and nothing to correct afterwards. It
-   * allocates no lists or closures, and returns the same result as `ask`.
-   */
-  private decideAtOnce(
-    limiter: MemoryLimiter<R>,
-    { rule, identify, cost, states }: Ready<RuleName<R>, Request>,
-    request: Request,
-  ): MaybePromise<Admission> {
-    const key = identify(request);
-    const units = unitsOf(cost, request, key);
-    if (isPromise(key) || isPromise(units)) {
-      return Promise.all([key, units]).then(([key, cost]) => this.ask(request, [{ rule, key, cost }]));
-    }
-    const outcome = units === 1 ? limiter.checkSync(rule, key) : limiter.checkSync(rule, key, { cost: units });
-    if (limiter.store.version !== this.version) {
-      this.version = limiter.store.version;
-      this.current();
-    }
-    const [policy] = this.texts.policies;
-    const headers = this.texts.writer.write(outcome);
-    const state = states?.after(key, outcome, policy.limit.burst, this.nowMs);
-    if (state !== undefined && state !== "normal") headers.push(stateHeader([{ policy, state }]));
-    return outcome.allowed ? passed(headers, outcome, settleEarlier(request)) : this.refused(outcome, headers);
-  }
-
-  private checksOf(request: Request): MaybePromise<readonly Check<RuleName<R>>[]> {
-    return each(this.limits, (limit) => checkOf(limit, request));
+    const checks = each(this.limits, (limit) => checkOf(limit, request));
+    return after(checks, (checks) => this.ask(request, checks));
   }
 
   private ask(request: Request, checks: readonly Check<RuleName<R>>[]): MaybePromise<Admission> {

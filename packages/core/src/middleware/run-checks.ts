@@ -10,22 +10,13 @@ export function take<R extends Rules>(
   limiter: Limiter<R>,
   checks: readonly Check<RuleName<R>>[],
 ): MaybePromise<Outcome> {
-  return isSync(limiter) ? takeSync(limiter, checks) : takeSoon(limiter, checks);
+  const [{ rule, key, cost = 1 }] = checks;
+  if (isSync(limiter)) {
+    return checks.length > 1 ? limiter.checkAllSync(checks) : limiter.checkSync(rule, key, { cost });
+  }
+  return checks.length > 1 ? limiter.checkAll(checks) : limiter.check(rule, key, { cost });
 }
 
-/** Whether the limiter works entirely in this process. */
-export function isSync<R extends Rules>(limiter: Limiter<R>): limiter is MemoryLimiter<R> {
+function isSync<R extends Rules>(limiter: Limiter<R>): limiter is MemoryLimiter<R> {
   return "checkSync" in limiter;
-}
-
-function takeSync<R extends Rules>(limiter: MemoryLimiter<R>, checks: readonly Check<RuleName<R>>[]): Outcome {
-  if (checks.length > 1) return limiter.checkAllSync(checks);
-  const { rule, key, cost = 1 } = checks[0];
-  return cost === 1 ? limiter.checkSync(rule, key) : limiter.checkSync(rule, key, { cost });
-}
-
-function takeSoon<R extends Rules>(limiter: Limiter<R>, checks: readonly Check<RuleName<R>>[]): Promise<Outcome> {
-  if (checks.length > 1) return limiter.checkAll(checks);
-  const { rule, key, cost = 1 } = checks[0];
-  return limiter.check(rule, key, { cost });
 }
