@@ -5,8 +5,8 @@ import { ANCHORS, DIMENSIONS, dimensionOf } from "../../rules/rule.ts";
 import { burstUnits, customLimits, limitUnits, tierName, userInput } from "../../rules/user-input.ts";
 import { PROBLEM_TYPE, PROBLEMS, type ProblemCode } from "./problem.ts";
 
-export const LONGEST_IDENTIFIER = 1_024;
-export const LONGEST_ENDPOINT = 8_192;
+const LONGEST_IDENTIFIER = 1_024;
+const LONGEST_ENDPOINT = 8_192;
 
 const id = z.string().min(1).max(LONGEST_ID);
 const count = z.number().int().min(0);

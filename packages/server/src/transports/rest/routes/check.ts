@@ -3,7 +3,6 @@ import type { CheckResult } from "../../../checks/check.ts";
 import type { App } from "../app.ts";
 import { principalOf, requireRoom } from "../authorize.ts";
 import { answerText, denialCode, denialText } from "../check-answer.ts";
-import { checkValidator } from "../check-body.ts";
 import { CheckHeaders } from "../check-headers.ts";
 import { idempotencyKeyOf } from "../idempotency.ts";
 import { PROBLEM_TYPE, PROBLEMS } from "../problem.ts";
@@ -36,7 +35,6 @@ export function checkRoutes(app: App, { service, selfLimits }: WholeParts, calls
     "/check",
     {
       config: { countsItself: true },
-      validatorCompiler: checkValidator,
       schema: {
         tags: ["checks"],
         summary: "Check a request and charge it if it is allowed",
