@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Passed } from "../../../../src/middleware/admission.ts";
 
 /** How a handler settles what it streams. */
-export const patterns = ["after a loop", "in flush", "with each chunk"] as const;
+export const patterns = ["after a loop", "in finally", "in flush", "with each chunk"] as const;
 
 export type Pattern = (typeof patterns)[number];
 
@@ -31,12 +31,16 @@ export async function answer({ upstream, pattern, admission, signal }: Job): Pro
     return body.pipeThrough(counter);
   }
   async function* counted(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    for await (const chunk of chunks) {
-      used += chunk.length;
-      if (pattern === "with each chunk") await admission?.settle(used);
-      yield chunk;
+    try {
+      for await (const chunk of chunks) {
+        used += chunk.length;
+        if (pattern === "with each chunk") await admission?.settle(used);
+        yield chunk;
+      }
+      if (pattern === "after a loop") await admission?.settle(used);
+    } finally {
+      if (pattern === "in finally") await admission?.settle(used);
     }
-    await admission?.settle(used);
   }
   return ReadableStream.from(counted(body)) as ReadableStream<Uint8Array>;
 }
