@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Argument, Command } from "commander";
+import { algorithms } from "headgate";
 import type { ListOptions, VerifyOptions } from "./audit/audit.ts";
 import type { CheckOptions } from "./check/check.ts";
 import { type ExitCode, InvalidInput, told } from "./failure.ts";
@@ -22,6 +23,10 @@ Each setting can also come from the environment (HEADGATE_HTTP and so on; HEADGA
 or from the file given with --config (http: 127.0.0.1:8080). Flags take precedence over the environment, and the
 environment over the file.
 `;
+
+const NAMES = Object.keys(algorithms);
+const ALGORITHMS = `Algorithms: ${NAMES[0]} (the default), ${NAMES.slice(1).join(", ")};
+all but the first as {"algorithm", "limit", "window", ...}.`;
 
 /**
  * Builds the command tree. The code of a command is loaded when the command runs, to keep start-up fast. `finish`
@@ -97,8 +102,7 @@ A scenario:
   {"config": {"default": {"capacity": 5, "refill_rate": 1.0}, "users": {}},
    "requests": [{"user": "alice", "time": 0.0}, {"user": "bob", "time": 0.5, "cost": 2}]}
 
-Algorithms: token_bucket (the default), leaky_bucket, gcra, fixed_window, sliding_window_log,
-sliding_window_counter, bucketed_window; all but the first as {"algorithm", "limit", "window", ...}.
+${ALGORITHMS}
 
 Requests are streamed in constant memory. On standard input, put config first: requests
 before it are buffered until it is found.

@@ -1,3 +1,4 @@
+export * from "./algorithms/registry.ts";
 export type { Clock } from "./clock/clock.ts";
 export { timeFromSeconds } from "./clock/microseconds.ts";
 export { SystemClock } from "./clock/system-clock.ts";
@@ -15,19 +16,7 @@ export type { QueueName, RuleName, Rules } from "./limiter/rules.ts";
 export type { Scheduled, ScheduleOptions } from "./limiter/schedule.ts";
 export type { Verdict } from "./limiter/verdict.ts";
 export type { WaitOptions } from "./limiter/wait.ts";
-export {
-  type BucketedWindowOptions,
-  type BurstOptions,
-  bucketedWindow,
-  type FixedWindowOptions,
-  fixedWindow,
-  gcra,
-  leakyBucket,
-  slidingWindow,
-  slidingWindowLog,
-  tokenBucket,
-} from "./limits/builders.ts";
-export type { AlgorithmName, Anchor, Limit } from "./limits/limit.ts";
+export type { Anchor, Limit } from "./limits/limit.ts";
 export type { Rate } from "./limits/rate.ts";
 export { limitFromSpec } from "./limits/spec.ts";
 export { rateLimiter, type SharedOptions } from "./rate-limiter.ts";
@@ -52,7 +41,6 @@ export type { DroppedUnits } from "./wrappers/cached/write-behind.ts";
 export { type LeasedStore, leased } from "./wrappers/leased/leased.ts";
 export type { LeasedOptions } from "./wrappers/leased/leased-options.ts";
 export type { LeasedStats } from "./wrappers/leased/leased-stats.ts";
-export { isLeasable } from "./wrappers/leased/pool.ts";
 export type { DegradedChange } from "./wrappers/resilient/breaker.ts";
 export type { OnError, Policy } from "./wrappers/resilient/on-error.ts";
 export { type ResilientStore, resilient } from "./wrappers/resilient/resilient.ts";

@@ -1,4 +1,7 @@
-import type { AlgorithmName, Limit } from "../limits/limit.ts";
+import type { Limit } from "../limits/limit.ts";
+import type { Rate } from "../limits/rate.ts";
+import type { AlgorithmName } from "./registry.ts";
+import type { Fields, StatedLimit } from "./stated-limit.ts";
 
 /**
  * What a transition answers, in units and microseconds. One object is filled again and again,
@@ -26,11 +29,10 @@ export class Outcome {
  * `now` may lie before the time that a row holds; the later of the two counts.
  */
 export interface Algorithm {
-  readonly name: AlgorithmName;
   /** The row of a key that nobody has used. Its length is the row's length, unless `resize` is there. */
   readonly blank: readonly number[];
   /** What of a limit it decides by, in the order in which its twin in Lua reads it. */
-  readonly fields: readonly (keyof Limit)[];
+  readonly luaFields: readonly (keyof Limit)[];
 
   /** Decides without changing the row. `out.remaining` and `out.resetAfter` count the request in if it is allowed. */
   evaluate(limit: Limit, cells: Float64Array, at: number, now: number, cost: number, out: Outcome): void;
@@ -49,6 +51,37 @@ export interface Algorithm {
 
   /** What takes over for coarse limits, on the same rows, if the algorithm itself cannot count so many parts. */
   readonly coarse?: Algorithm;
+}
+
+/** All that the rest of Headgate knows about an algorithm. Code elsewhere asks for a trait, never for a name. */
+export interface AlgorithmDefinition<
+  Name extends string = AlgorithmName,
+  Own extends Traits = Traits,
+  OwnFields extends Fields = Fields,
+> extends Algorithm {
+  /** As used in files, APIs and databases. */
+  readonly name: Name;
+  /** Other names that the service accepts. */
+  readonly aliases?: readonly string[];
+  /** The fields of a specification besides `limit` and `window`. */
+  readonly fields: OwnFields;
+  readonly traits: Own & Traits;
+  /** Makes a limit of what a specification or the options of the builder state. */
+  limitFrom(stated: StatedLimit): Limit<Name & AlgorithmName>;
+  /** The function that users call. */
+  build(rate: Rate, options?: object): Limit<Name & AlgorithmName>;
+}
+
+/** What sets algorithms apart for other code. */
+export interface Traits {
+  /** It admits up to `burst` units at once and regains them at a constant rate. Others count `limit` units in a window. */
+  readonly burst?: true;
+  /** Admitted requests leave one after the other: a decision has a position in the queue and a delay. */
+  readonly queue?: true;
+  /** A unit that was taken early and is used later counts the same, so a process can hold some in reserve. */
+  readonly leasable?: true;
+  /** Windows start at multiples of their length, unless the limit's anchor says otherwise. */
+  readonly alignedWindow?: true;
 }
 
 export interface Resize {

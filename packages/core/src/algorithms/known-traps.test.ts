@@ -8,7 +8,7 @@ import {
   slidingWindow,
   slidingWindowLog,
   tokenBucket,
-} from "../limits/builders.ts";
+} from "../algorithms/registry.ts";
 import type { Limit } from "../limits/limit.ts";
 import type { Rate } from "../limits/rate.ts";
 

@@ -1,6 +1,17 @@
-import type { AlgorithmName, Limit } from "../limits/limit.ts";
+import type { Limit } from "../limits/limit.ts";
 import type { Algorithm } from "./algorithm.ts";
 import { coarseMeter } from "./coarse-meter.ts";
+import type { Fields } from "./stated-limit.ts";
+
+/** Options of `tokenBucket`, `gcra` and `leakyBucket`. */
+export interface BurstOptions {
+  /** Units that can be used at once; for a leaky bucket, the length of its queue. Default: the limit. */
+  readonly burst?: number | undefined;
+}
+
+export const burstField = {
+  burst: { type: "units", about: "Units that can be used at once. Default: the limit" },
+} as const satisfies Fields;
 
 /**
  * What token bucket, leaky bucket and GCRA have in common: a level that rises with each admitted
@@ -18,11 +29,10 @@ const LATEST = 0;
 const USED = 1;
 
 /** The meter of every limit that is not coarse. `shown` is how what remains is told: as it is, or in whole units. */
-export function meter(name: AlgorithmName, shown: (units: number) => number): Algorithm {
+export function meter(shown: (units: number) => number): Algorithm {
   const fine: Algorithm = {
-    name,
     blank: [Number.NEGATIVE_INFINITY, 0],
-    fields: ["window", "unit", "drain", "capacity"],
+    luaFields: ["window", "unit", "drain", "capacity"],
 
     evaluate(limit, cells, at, now, cost, out) {
       const { unit, drain, capacity } = limit;

@@ -22,11 +22,9 @@ const FIRST_CAPACITY = 2;
 /** Totals start over before they leave the exact integers. */
 const LARGEST_TOTAL = Number.MAX_SAFE_INTEGER;
 
-type Queue = Omit<Algorithm, "name"> & { readonly resize: Resize };
-
-export const queue: Queue = {
+export const queue: Algorithm & { readonly resize: Resize } = {
   blank: [FIRST_CAPACITY, Number.NEGATIVE_INFINITY, 0, 0, 0, ...new Array<number>(2 * FIRST_CAPACITY).fill(0)],
-  fields: ["window", "limit", "bucketWidth"],
+  luaFields: ["window", "limit", "bucketWidth"],
 
   evaluate(limit, cells, at, now, cost, out) {
     const { window } = limit;

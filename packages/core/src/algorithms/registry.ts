@@ -1,14 +1,22 @@
-import type { AlgorithmName, Limit } from "../limits/limit.ts";
-import type { Algorithm } from "./algorithm.ts";
-import { bucketedWindow } from "./bucketed-window/bucketed-window.ts";
-import { fixedWindow } from "./fixed-window/fixed-window.ts";
-import { gcra } from "./gcra/gcra.ts";
-import { leakyBucket } from "./leaky-bucket/leaky-bucket.ts";
-import { slidingWindowCounter } from "./sliding-window-counter/sliding-window-counter.ts";
-import { slidingWindowLog } from "./sliding-window-log/sliding-window-log.ts";
-import { tokenBucket } from "./token-bucket/token-bucket.ts";
+import { definition as bucketedWindow } from "./bucketed-window/index.ts";
+import { definition as fixedWindow } from "./fixed-window/index.ts";
+import { definition as gcra } from "./gcra/index.ts";
+import { definition as leakyBucket } from "./leaky-bucket/index.ts";
+import { definition as slidingWindowCounter } from "./sliding-window-counter/index.ts";
+import { definition as slidingWindowLog } from "./sliding-window-log/index.ts";
+import { definition as tokenBucket } from "./token-bucket/index.ts";
 
-export const algorithms: Readonly<Record<AlgorithmName, Algorithm>> = {
+export { type BucketedWindowOptions, bucketedWindow } from "./bucketed-window/index.ts";
+export { type FixedWindowOptions, fixedWindow } from "./fixed-window/index.ts";
+export { gcra } from "./gcra/index.ts";
+export { leakyBucket } from "./leaky-bucket/index.ts";
+export type { BurstOptions } from "./meter.ts";
+export { slidingWindow } from "./sliding-window-counter/index.ts";
+export { slidingWindowLog } from "./sliding-window-log/index.ts";
+export { tokenBucket } from "./token-bucket/index.ts";
+
+/** Every algorithm by its name, with its fields and traits. The first is the default of specifications. */
+export const algorithms = {
   token_bucket: tokenBucket,
   leaky_bucket: leakyBucket,
   gcra,
@@ -16,10 +24,7 @@ export const algorithms: Readonly<Record<AlgorithmName, Algorithm>> = {
   sliding_window_log: slidingWindowLog,
   sliding_window_counter: slidingWindowCounter,
   bucketed_window: bucketedWindow,
-};
+} as const;
 
-/** What decides by a limit. */
-export function algorithmOf(limit: Limit): Algorithm {
-  const algorithm = algorithms[limit.algorithm];
-  return limit.coarse ? (algorithm.coarse ?? algorithm) : algorithm;
-}
+/** The name of an algorithm, as used in files, APIs and databases. */
+export type AlgorithmName = keyof typeof algorithms;

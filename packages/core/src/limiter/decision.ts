@@ -1,3 +1,4 @@
+import { traitsOf } from "../algorithms/lookup.ts";
 import type { Limit } from "../limits/limit.ts";
 import type { Answer, Rule, Source } from "../stores/store.ts";
 import { type Explanation, explain, withLease } from "./explain.ts";
@@ -79,8 +80,7 @@ export class Decision<Name extends string = string> {
 
   /** Leaky bucket: units in the queue, including this request. Otherwise 0. */
   get queuePosition(): number {
-    const { algorithm, burst } = this.#limit;
-    return this.allowed && algorithm === "leaky_bucket" ? burst - this.remaining : 0;
+    return this.allowed && traitsOf(this.#limit).queue ? this.#limit.burst - this.remaining : 0;
   }
 
   /** Leaky bucket: milliseconds to delay this request so that traffic leaves at a constant rate. Otherwise 0. */

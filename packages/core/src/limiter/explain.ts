@@ -1,4 +1,5 @@
-import type { AlgorithmName, Limit } from "../limits/limit.ts";
+import type { AlgorithmName } from "../algorithms/registry.ts";
+import type { Limit } from "../limits/limit.ts";
 import type { LeaseView } from "../stores/store.ts";
 
 /** Why a request was allowed or denied. Converted to a string, it is a sentence. */

@@ -1,3 +1,4 @@
+import { traitsOf } from "../algorithms/lookup.ts";
 import type { Clock } from "../clock/clock.ts";
 import { HeadgateError, shown } from "../errors.ts";
 import type { Limit } from "../limits/limit.ts";
@@ -105,12 +106,12 @@ export class Limiter<R extends Rules = Rules> {
     task: () => Value | Promise<Value>,
     options: ScheduleOptions = {},
   ): Promise<Scheduled<Value, Name>> {
-    const { algorithm } = this.rule(rule).limit;
-    if (algorithm !== "leaky_bucket") {
+    const { limit } = this.rule(rule);
+    if (!traitsOf(limit).queue) {
       throw new HeadgateError(
         "HG_NOT_A_QUEUE",
         "rule",
-        `${rule} is a ${algorithm}; schedule needs a leakyBucket, use wait instead`,
+        `${rule} is a ${limit.algorithm}; schedule needs a leakyBucket, use wait instead`,
       );
     }
     if (typeof task !== "function") {

@@ -1,3 +1,4 @@
+import type { AlgorithmWith } from "../algorithms/lookup.ts";
 import { HeadgateError, shown } from "../errors.ts";
 import { isLimit, type Limit } from "../limits/limit.ts";
 import type { RuleWithNames } from "./decision.ts";
@@ -10,7 +11,7 @@ export type RuleName<R extends Rules> = keyof R & string;
 
 /** The names of the rules that can be used with `schedule`: those with a leaky bucket. */
 export type QueueName<R extends Rules> = {
-  [Name in RuleName<R>]: R[Name]["algorithm"] extends "leaky_bucket" ? Name : never;
+  [Name in RuleName<R>]: R[Name]["algorithm"] extends AlgorithmWith<"queue"> ? Name : never;
 }[RuleName<R>] &
   RuleName<R>;
 

@@ -1,3 +1,4 @@
+import { traitsOf } from "../algorithms/lookup.ts";
 import type { Clock } from "../clock/clock.ts";
 import { HeadgateError, shown } from "../errors.ts";
 import { limitOf, type Operation } from "../stores/store.ts";
@@ -135,8 +136,9 @@ async function stepOut<Name extends string>(
   waiter: Waiter<Name>,
   elapsed: number,
 ): Promise<Decision<Name>> {
-  const { algorithm, burst, drain, unit } = limitOf(waiter);
-  if (algorithm !== "leaky_bucket") return waiter.giveBack();
+  const limit = limitOf(waiter);
+  const { burst, drain, unit } = limit;
+  if (!traitsOf(limit).queue) return waiter.giveBack();
   const stands = await waiter.peek();
   const expected = Math.min(burst, decision.remaining + (elapsed * drain) / unit);
   // Whoever came later has taken at least one whole unit.

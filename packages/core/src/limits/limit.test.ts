@@ -2,7 +2,12 @@ import * as fc from "fast-check";
 import { patience, runs } from "headgate-testkit/repeated";
 import { describe, expect, it } from "vitest";
 import { Row } from "../../test/algorithms/row.ts";
-import { type Limit, makeCapacityLimit, makeLimit } from "./limit.ts";
+import { type Limit, makeLimit } from "./limit.ts";
+import { limitFromSpec } from "./spec.ts";
+
+function ofCapacity(capacity: number, refill_rate: number): Limit {
+  return limitFromSpec({ capacity, refill_rate });
+}
 
 /** How long one token takes to come back to an empty bucket, in microseconds. */
 function oneToken(limit: Limit): number {
@@ -29,11 +34,11 @@ describe("the rate of a limit", patience, () => {
     [1 / 3, 3_000_000],
     [2 / 3, 1_500_000],
   ])("of %d tokens each second brings one in %d microseconds", (refillRate, wait) => {
-    expect(oneToken(makeCapacityLimit(5, refillRate))).toBe(wait);
+    expect(oneToken(ofCapacity(5, refillRate))).toBe(wait);
   });
 
   it("is kept to the last microsecond over a thousand refills", () => {
-    const row = new Row(makeCapacityLimit(1, 100 / 60));
+    const row = new Row(ofCapacity(1, 100 / 60));
     for (let i = 0; i < 1_000; i += 1) {
       if (i > 0) expect(row.ask(i * 600_000 - 1, 1).allowed).toBe(false);
       expect(row.take(i * 600_000, 1).allowed).toBe(true);
@@ -50,7 +55,7 @@ describe("the rate of a limit", patience, () => {
   });
 
   it("holds decimals of a capacity without a slip of binary", () => {
-    expect(makeCapacityLimit(4.35, 10_000)).toMatchObject({ unit: 100, capacity: 435 });
+    expect(ofCapacity(4.35, 10_000)).toMatchObject({ unit: 100, capacity: 435 });
   });
 
   it("is never more than stated, and less by nothing that shows, where a burst is too large for exact parts", () => {
@@ -80,7 +85,7 @@ describe("a limit", () => {
     const shapes = [
       makeLimit({ algorithm: "gcra", limit: 3, window: 1 }),
       makeLimit({ algorithm: "fixed_window", limit: 3, window: 1, anchor: "request" }),
-      makeCapacityLimit(1.5, 0.1),
+      ofCapacity(1.5, 0.1),
     ].map((limit) => Object.keys(limit));
     expect(shapes[1]).toEqual(shapes[0]);
     expect(shapes[2]).toEqual(shapes[0]);

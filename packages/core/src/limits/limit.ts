@@ -1,14 +1,5 @@
+import type { AlgorithmName } from "../algorithms/registry.ts";
 import { HeadgateError, shown } from "../errors.ts";
-
-/** The name of an algorithm, as used in files, APIs and databases. */
-export type AlgorithmName =
-  | "token_bucket"
-  | "leaky_bucket"
-  | "gcra"
-  | "fixed_window"
-  | "sliding_window_log"
-  | "sliding_window_counter"
-  | "bucketed_window";
 
 /**
  * An algorithm with its parameters. Create one with `tokenBucket`, `fixedWindow` and so on, or with `limitFromSpec`.
@@ -41,7 +32,8 @@ export interface Limit<Name extends AlgorithmName = AlgorithmName> {
 }
 
 /** When the windows of a `fixedWindow` start: at fixed times of the clock, or with the first admitted request. */
-export type Anchor = "clock" | "request";
+export const ANCHORS = ["clock", "request"] as const;
+export type Anchor = (typeof ANCHORS)[number];
 
 /** With windows up to this, no time that Headgate computes (two windows from now) leaves the exact integers. */
 export const LONGEST_WINDOW = 2 ** 51;
@@ -55,42 +47,60 @@ const ROUNDED_DOWN = 1 - 2 ** -50;
 export interface LimitFields<Name extends AlgorithmName> {
   readonly algorithm: Name;
   readonly limit: unknown;
-  /** In microseconds, from `microseconds()`. */
-  readonly window: number;
+  /** In microseconds, from `microseconds()`; undefined if it was not stated. */
+  readonly window: number | undefined;
   readonly burst?: unknown;
   readonly anchor?: unknown;
-  /** In microseconds, from `bucketWidth()`. */
+  /** In microseconds. */
   readonly bucketWidth?: number;
 }
 
-/** Builds a limit of `limit` units each `window`; `at` names the object that the fields came from. */
-export function makeLimit<Name extends AlgorithmName>(fields: LimitFields<Name>, at = ""): Limit<Name> {
+/** A field as the user wrote it. */
+type Named = (field: string) => string;
+const asIs: Named = (field) => field;
+
+/** Builds a limit of `limit` units each `window`. */
+export function makeLimit<Name extends AlgorithmName>(fields: LimitFields<Name>, named: Named = asIs): Limit<Name> {
   const { algorithm, limit, window, burst = limit, anchor = "clock", bucketWidth = 1 } = fields;
-  requireUnits(limit, `${at}limit`);
-  requireUnits(burst, `${at}burst`);
+  requirePositive(window, named("window"));
+  requireUnits(limit, named("limit"));
+  requireUnits(burst, named("burst"));
   if (anchor !== "clock" && anchor !== "request") {
-    throw new HeadgateError("HG_BAD_LIMIT", `${at}anchor`, `must be "clock" or "request", got ${shown(anchor)}`);
+    throw new HeadgateError("HG_BAD_LIMIT", named("anchor"), `must be "clock" or "request", got ${shown(anchor)}`);
   }
   if ((burst / limit) * window > LONGEST_WINDOW) {
-    throw new HeadgateError("HG_BAD_LIMIT", `${at}burst`, `is too large: it would take over 71 years to be full again`);
+    throw new HeadgateError(
+      "HG_BAD_LIMIT",
+      named("burst"),
+      "is too large: it would take over 71 years to be full again",
+    );
   }
   return withRate({ algorithm, limit, window, burst, anchor, bucketWidth }, BigInt(limit), BigInt(window));
 }
 
-/** A token bucket stated by what it holds and how fast it fills. The rate is what was meant: 0.1 is one token in ten seconds. */
-export function makeCapacityLimit(capacity: unknown, refillRate: unknown, at = ""): Limit<"token_bucket"> {
-  requirePositive(capacity, `${at}capacity`);
+/** A bucket stated by what it holds and how fast it fills. The rate is what was meant: 0.1 is one unit in ten seconds. */
+export function makeCapacityLimit<Name extends AlgorithmName>(
+  algorithm: Name,
+  capacity: unknown,
+  refillRate: unknown,
+  named: Named,
+): Limit<Name> {
+  requirePositive(capacity, named("capacity"));
   if (capacity > Number.MAX_SAFE_INTEGER) {
-    throw new HeadgateError("HG_BAD_LIMIT", `${at}capacity`, `must be at most 2^53 - 1, got ${shown(capacity)}`);
+    throw new HeadgateError("HG_BAD_LIMIT", named("capacity"), `must be at most 2^53 - 1, got ${shown(capacity)}`);
   }
-  requirePositive(refillRate, `${at}refill_rate`);
+  requirePositive(refillRate, named("refill_rate"));
   const window = Math.max(1, Math.ceil((capacity / refillRate) * 1_000_000));
   if (window > LONGEST_WINDOW) {
-    throw new HeadgateError("HG_BAD_LIMIT", `${at}refill_rate`, "is too slow: a full refill would take over 71 years");
+    throw new HeadgateError(
+      "HG_BAD_LIMIT",
+      named("refill_rate"),
+      "is too slow: a full refill would take over 71 years",
+    );
   }
   const [tokens, seconds] = simplestFraction(refillRate);
   const fields = { limit: capacity, window, burst: capacity, anchor: "clock", bucketWidth: 1 } as const;
-  return withRate({ algorithm: "token_bucket", ...fields }, tokens, seconds * 1_000_000n);
+  return withRate({ algorithm, ...fields }, tokens, seconds * 1_000_000n);
 }
 
 /** The same rate with another burst, not larger than it was. */
@@ -130,25 +140,6 @@ export function microseconds(value: unknown, microsecondsEach: number, field: st
     throw new HeadgateError("HG_BAD_LIMIT", field, `must be from one microsecond to 71 years, got ${shown(value)}`);
   }
   return duration;
-}
-
-const DEFAULT_BUCKET = 100_000;
-
-/** Exact mode is a bucketed window whose buckets are single microseconds. `names` are the fields as the caller wrote them. */
-export function bucketWidth(
-  window: number,
-  width: number | undefined,
-  exact: unknown,
-  names: { readonly width: string; readonly exact: string },
-): number {
-  if (exact !== undefined && typeof exact !== "boolean") {
-    throw new HeadgateError("HG_BAD_LIMIT", names.exact, `must be true or false, got ${shown(exact)}`);
-  }
-  if (width !== undefined && width > window) {
-    throw new HeadgateError("HG_BAD_LIMIT", names.width, "must not be longer than the window");
-  }
-  if (exact) return 1;
-  return width ?? Math.max(1, Math.min(DEFAULT_BUCKET, Math.round(window / 10)));
 }
 
 function requireUnits(value: unknown, field: string): asserts value is number {

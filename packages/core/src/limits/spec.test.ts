@@ -1,5 +1,6 @@
 import { refusal } from "headgate-testkit/refusal";
 import { describe, expect, it } from "vitest";
+import { algorithmNames } from "../algorithms/lookup.ts";
 import { limitFromSpec } from "./spec.ts";
 
 const NOT_POSITIVE = [
@@ -14,17 +15,8 @@ const NOT_POSITIVE = [
   {},
   true,
 ];
-const ALGORITHMS = [
-  "token_bucket",
-  "leaky_bucket",
-  "gcra",
-  "fixed_window",
-  "sliding_window_log",
-  "sliding_window_counter",
-  "bucketed_window",
-] as const;
 
-describe.each(ALGORITHMS)("a %s in a file", (algorithm) => {
+describe.each(algorithmNames)("a %s in a file", (algorithm) => {
   const spec = { algorithm, limit: 10, window: 60 };
 
   it("is read in seconds", () => {

@@ -1,4 +1,4 @@
-import { algorithms } from "../algorithms/registry.ts";
+import { isAlgorithmName } from "../algorithms/lookup.ts";
 import type { Limit } from "../limits/limit.ts";
 import type { Operation, Rule } from "../stores/store.ts";
 
@@ -51,8 +51,7 @@ const NUMBERS = ["limit", "window", "burst", "bucketWidth", "unit", "drain", "pe
 function isLimit(value: unknown): value is Limit {
   if (!hasNumbers(value, NUMBERS) || !("algorithm" in value && "anchor" in value && "coarse" in value)) return false;
   const { algorithm, anchor, coarse } = value;
-  const isKnown = typeof algorithm === "string" && Object.hasOwn(algorithms, algorithm);
-  return isKnown && (anchor === "clock" || anchor === "request") && typeof coarse === "boolean";
+  return isAlgorithmName(algorithm) && (anchor === "clock" || anchor === "request") && typeof coarse === "boolean";
 }
 
 function hasNumbers(value: unknown, names: readonly string[]): value is object {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { gcra } from "../limits/builders.ts";
+import { gcra } from "../algorithms/registry.ts";
 import { fingerprint } from "./idempotency.ts";
 import type { Action, Operation } from "./store.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { gcra } from "../limits/builders.ts";
+import { gcra } from "../algorithms/registry.ts";
 import { testLimiter } from "./index.ts";
 
 describe("a limiter for tests", () => {

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
-import type { AlgorithmName, Anchor, Limit } from "../../src/limits/limit.ts";
+import type { AlgorithmName } from "../../src/algorithms/registry.ts";
+import type { Anchor, Limit } from "../../src/limits/limit.ts";
 import { makeLimit } from "../../src/limits/limit.ts";
 import { limitFromSpec } from "../../src/limits/spec.ts";
 

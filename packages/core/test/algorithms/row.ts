@@ -1,5 +1,5 @@
 import { type Algorithm, Outcome } from "../../src/algorithms/algorithm.ts";
-import { algorithmOf } from "../../src/algorithms/registry.ts";
+import { algorithmOf } from "../../src/algorithms/lookup.ts";
 import type { Limit } from "../../src/limits/limit.ts";
 
 export interface Answer {

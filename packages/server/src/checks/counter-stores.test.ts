@@ -3,7 +3,7 @@ import { request, rule, standing, world } from "../../test/checks/fixtures.ts";
 
 describe("what a user of a small tier has used", () => {
   it("is not forgotten because others of the family refill a thousand times as fast", async () => {
-    const hour = { algorithm: "token_bucket", window_seconds: 3_600 };
+    const hour = { algorithm: "token_bucket" as const, window_seconds: 3_600 };
     const { service, users, clock } = await world([
       rule({ ...hour, limit: 10 }),
       rule({ ...hour, rule_id: "premium", tier: "premium", limit: 1_000_000 }),

@@ -1,4 +1,4 @@
-import { isLeasable, type Operation } from "headgate";
+import { algorithms, type Operation } from "headgate";
 import type { Applied } from "../rules/family.ts";
 import type { Consistency } from "../rules/rule.ts";
 import type { KeyStates } from "./usage-states.ts";
@@ -13,7 +13,7 @@ export interface PlannedLimit extends Applied {
 
 export function plannedLimit(applied: Applied, states: KeyStates): PlannedLimit {
   const { consistency } = applied.definition;
-  const isLeased = consistency === "leased" && !isLeasable(applied.limit);
+  const isLeased = consistency === "leased" && !algorithms[applied.limit.algorithm].traits.leasable;
   return Object.freeze({ ...applied, consistency: isLeased ? "strict" : consistency, states });
 }
 

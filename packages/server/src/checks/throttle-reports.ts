@@ -1,5 +1,4 @@
-import type { Clock, Operation, Rule, Store } from "headgate";
-import { limitOf } from "../rules/family.ts";
+import { type Clock, type Operation, type Rule, type Store, tokenBucket } from "headgate";
 import type { PlannedLimit } from "./planned-limit.ts";
 
 /** Turns that are reset in one step. */
@@ -77,8 +76,7 @@ export class FirstToTell {
     let rule = this.turns.get(limited.rule);
     if (rule === undefined) {
       const { rule_id } = limited.definition;
-      const interval = { algorithm: "token_bucket", window_seconds: this.everyMs / 1000 } as const;
-      rule = { name: `throttled:${rule_id}`, limit: limitOf(interval, 1, null) };
+      rule = { name: `throttled:${rule_id}`, limit: tokenBucket({ limit: 1, windowMs: this.everyMs }) };
       this.turns.set(limited.rule, rule);
     }
     return { rule, key, cost: 1 };

@@ -1,72 +1,26 @@
 import { createHash } from "node:crypto";
 import { HeadgateError } from "headgate";
+import { limitFields } from "../rules/limit-fields.ts";
 import type { RateLimitRule, RuleInput } from "../rules/rule.ts";
 import { requireStorable } from "./storable-text.ts";
 import type { RuleRow } from "./tables.ts";
 
-export function ruleOf(row: RuleRow): RateLimitRule {
-  const exact = row.exact === null ? null : row.exact !== 0;
-  return kept(
-    { ...row, exact },
-    new Date(row.created_at).toISOString(),
-    new Date(row.updated_at).toISOString(),
-    row.version,
-  );
-}
+/** The columns of booleans. */
+const FLAGS = limitFields.flatMap(({ name, type }) => (type === "boolean" ? name : []));
 
-/** A rule with only the known fields of the input, copied one by one because that is by far the fastest way. */
-export function kept(rule: RuleInput, created_at: string, updated_at: string, version: number): RateLimitRule {
-  return {
-    rule_id: rule.rule_id,
-    name: rule.name,
-    dimension: rule.dimension,
-    endpoint_pattern: rule.endpoint_pattern,
-    limit: rule.limit,
-    window_seconds: rule.window_seconds,
-    algorithm: rule.algorithm,
-    burst: rule.burst,
-    anchor: rule.anchor,
-    bucket_width: rule.bucket_width,
-    exact: rule.exact,
-    tier: rule.tier,
-    mode: rule.mode,
-    on_error: rule.on_error,
-    consistency: rule.consistency,
-    created_at,
-    updated_at,
-    version,
+export function ruleOf({ place, ...row }: RuleRow): RateLimitRule {
+  const times = {
+    created_at: new Date(row.created_at).toISOString(),
+    updated_at: new Date(row.updated_at).toISOString(),
   };
+  const flags = FLAGS.map((name) => [name, row[name] === null ? null : Boolean(row[name])]);
+  return { ...row, ...times, ...Object.fromEntries(flags) };
 }
 
 export function rowOf(rule: RateLimitRule): RuleRow {
-  const { created_at, updated_at } = rule;
-  return {
-    ...rule,
-    exact: rule.exact === null ? null : Number(rule.exact),
-    created_at: Date.parse(created_at),
-    updated_at: Date.parse(updated_at),
-    place: placeOfRule(rule),
-  };
-}
-
-export function isSameInput(a: RuleInput, b: RuleInput): boolean {
-  return (
-    a.rule_id === b.rule_id &&
-    a.name === b.name &&
-    a.dimension === b.dimension &&
-    a.endpoint_pattern === b.endpoint_pattern &&
-    a.limit === b.limit &&
-    a.window_seconds === b.window_seconds &&
-    a.algorithm === b.algorithm &&
-    a.burst === b.burst &&
-    a.anchor === b.anchor &&
-    a.bucket_width === b.bucket_width &&
-    a.exact === b.exact &&
-    a.tier === b.tier &&
-    a.mode === b.mode &&
-    a.on_error === b.on_error &&
-    a.consistency === b.consistency
-  );
+  const times = { created_at: Date.parse(rule.created_at), updated_at: Date.parse(rule.updated_at) };
+  const flags = FLAGS.map((name) => [name, rule[name] === null ? null : Number(rule[name])]);
+  return { ...rule, ...times, place: placeOfRule(rule), ...Object.fromEntries(flags) };
 }
 
 /**

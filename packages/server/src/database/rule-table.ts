@@ -1,10 +1,10 @@
 import type { Kysely } from "kysely";
-import type { RateLimitRule, RuleInput } from "../rules/rule.ts";
+import { isSameInput, type RateLimitRule, type RuleInput } from "../rules/rule.ts";
 import { type Entry, inParts, type Ledger } from "./audited-writes.ts";
 import { cursorAt, placeOf } from "./cursor.ts";
 import type { Actor, Conflict, Page, Paged, Replaced, RuleTable } from "./database.ts";
 import { forgetRules } from "./remove-rule-data.ts";
-import { isSameInput, kept, placeOfRule, requireDistinct, rowOf, ruleOf } from "./rule-row.ts";
+import { placeOfRule, requireDistinct, rowOf, ruleOf } from "./rule-row.ts";
 import { canBeId, requireStorable } from "./storable-text.ts";
 import type { Tables } from "./tables.ts";
 
@@ -173,12 +173,12 @@ async function ruleById(db: Kysely<Tables>, id: string): Promise<RateLimitRule |
 
 function newRule(input: RuleInput, { at }: Entry): RateLimitRule {
   const now = new Date(at).toISOString();
-  return kept(input, now, now, 1);
+  return { ...input, created_at: now, updated_at: now, version: 1 };
 }
 
 function changedRule(before: RateLimitRule, input: RuleInput, { at }: Entry): RateLimitRule {
   const { created_at, version } = before;
-  return kept(input, created_at, new Date(at).toISOString(), version + 1);
+  return { ...input, created_at, updated_at: new Date(at).toISOString(), version: version + 1 };
 }
 
 function note(entry: Entry, actor: Actor, before: RateLimitRule | undefined, after: RateLimitRule | undefined): void {

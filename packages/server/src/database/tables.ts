@@ -18,10 +18,15 @@ export interface Tables {
   readonly headgate_top_denied: TopDeniedRow;
 }
 
-/** The fields of a rule, with times and booleans as numbers, and `place`. */
-export interface RuleRow extends Omit<RuleInput, "exact"> {
-  /** 1 for true, 0 for false. */
-  readonly exact: number | null;
+/** The fields of a rule as columns: 1 for true and 0 for false. */
+type RuleColumns = {
+  readonly [Name in keyof RuleInput]:
+    | Exclude<RuleInput[Name], boolean>
+    | (boolean extends RuleInput[Name] ? number : never);
+};
+
+/** The fields of a rule, with times as numbers, and `place`. */
+export interface RuleRow extends RuleColumns {
   readonly created_at: number;
   readonly updated_at: number;
   readonly version: number;

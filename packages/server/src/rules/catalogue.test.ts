@@ -76,7 +76,7 @@ describe("a catalogue", () => {
   });
 
   it("names the rule and the field that cannot be used", () => {
-    expect(refusal(() => Catalogue.of([rule({ algorithm: "magic" })])).message).toMatch(
+    expect(refusal(() => Catalogue.of([rule({ algorithm: "magic" as never })])).message).toMatch(
       /^rules\["orders"\]\.algorithm: must be one of token_bucket, /,
     );
     expect(refusal(() => Catalogue.of([rule({ endpoint_pattern: "orders" })])).message).toMatch(

@@ -1,7 +1,8 @@
-import { HeadgateError, type Limit } from "headgate";
+import { algorithms, HeadgateError, type Limit } from "headgate";
 import { atOnce, inTurns, type Work } from "./cooperative-work.ts";
 import { piecesOf, plainParts } from "./endpoint.ts";
 import { type Applied, counterName, Family, limitOf } from "./family.ts";
+import { limitFields } from "./limit-fields.ts";
 import { countUpTo, sortedById } from "./merge-sort.ts";
 import { overlaps, type Warning } from "./overlaps.ts";
 import { matchEveryReading } from "./path-readings.ts";
@@ -17,9 +18,6 @@ export interface LimitsRequest {
 }
 
 type Tries = Readonly<Record<Dimension, PatternTrie<Family>>>;
-
-/** With the others a burst means nothing. One that goes for all rules of a user is left out there. */
-const WITH_BURST: ReadonlySet<string> = new Set(["token_bucket", "leaky_bucket", "gcra"]);
 
 /** So many limits of single users are kept, over all rules. */
 const MOST_CUSTOM = 10_000;
@@ -74,10 +72,9 @@ export class Catalogue {
           families.set(key, family);
           tries[rule.dimension].add(family.pattern, family);
         }
-        const { limit, burst } = rule;
-        const { algorithm, window_seconds, anchor, bucket_width, exact } = rule;
-        const units = `${algorithm} ${limit} ${burst} ${window_seconds} ${anchor} ${bucket_width} ${exact}`;
-        const made = limits.get(units) ?? limitOf(rule, limit, burst);
+        const { algorithm, limit, window_seconds } = rule;
+        const units = `${algorithm} ${limit} ${window_seconds} ${limitFields.map(({ name }) => rule[name])}`;
+        const made = limits.get(units) ?? limitOf(rule);
         limits.set(units, made);
         family.add(rule, made);
         if (rule.tier !== null) tiers.add(rule.tier);
@@ -183,7 +180,9 @@ function applied(
   from: Applied["from"],
 ): Applied | undefined {
   try {
-    const made = limitOf(definition, limit, WITH_BURST.has(definition.algorithm) ? burst : null);
+    // A burst that goes for all rules of a user is left out where it means nothing.
+    const { burst: hasBurst } = algorithms[definition.algorithm].traits;
+    const made = limitOf({ ...definition, limit, burst: hasBurst ? burst : null });
     return Object.freeze({ definition, rule, limit: made, from });
   } catch {
     return undefined;

@@ -1,6 +1,7 @@
 import { HeadgateError, type Limit, limitFromSpec, type Rule } from "headgate";
+import { type LimitFieldValues, limitFields } from "./limit-fields.ts";
 import { type Pattern, readPattern } from "./pattern.ts";
-import type { Dimension, RateLimitRule } from "./rule.ts";
+import type { Dimension, RateLimitRule, RuleInput } from "./rule.ts";
 
 /** A limit that applies to a request. */
 export interface Applied {
@@ -72,20 +73,9 @@ export function counterName({ window_seconds, endpoint_pattern }: RateLimitRule)
   return `${window_seconds}:${endpoint_pattern}`;
 }
 
-/** What of a rule makes its limit, beside the units. */
-type LimitFields = Pick<RateLimitRule, "algorithm" | "window_seconds"> &
-  Partial<Pick<RateLimitRule, "anchor" | "bucket_width" | "exact">>;
-
-/** A rule's limit, with these units in the place of its own. */
-export function limitOf(rule: LimitFields, limit: number, burst: number | null): Limit {
-  const { algorithm, window_seconds: window, anchor = null, bucket_width = null, exact = null } = rule;
-  return limitFromSpec({
-    algorithm,
-    limit,
-    window,
-    ...(burst !== null && { burst }),
-    ...(anchor !== null && { anchor }),
-    ...(bucket_width !== null && { bucket_width }),
-    ...(exact !== null && { exact }),
-  });
+/** The limit of a rule, or of one with other units. */
+export function limitOf(rule: Pick<RuleInput, "algorithm" | "limit" | "window_seconds"> & LimitFieldValues): Limit {
+  const { algorithm, limit, window_seconds: window } = rule;
+  const stated = limitFields.flatMap(({ name }) => (rule[name] === null ? [] : [[name, rule[name]] as const]));
+  return limitFromSpec({ algorithm, limit, window, ...Object.fromEntries(stated) });
 }

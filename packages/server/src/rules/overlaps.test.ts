@@ -52,7 +52,7 @@ describe("rules in each other's way", () => {
   it.each([
     ["a broader pattern with a looser limit", { ...narrow, limit: 100 }, { ...broad, limit: 1000 }],
     ["another window", narrow, { ...broad, window_seconds: 3600 }],
-    ["another algorithm", narrow, { ...broad, algorithm: "fixed_window" }],
+    ["another algorithm", narrow, { ...broad, algorithm: "fixed_window" as const }],
     ["another dimension", narrow, { ...broad, dimension: "ip" as const }],
     ["a rule that refuses nothing", narrow, { ...broad, mode: "shadow" as const }],
     ["patterns that only meet", { endpoint_pattern: "/:a/orders" }, { endpoint_pattern: "/api/:b" }],
@@ -63,7 +63,7 @@ describe("rules in each other's way", () => {
   });
 
   it("are found by rate and burst where there is a burst", () => {
-    const bucket = { ...narrow, algorithm: "token_bucket", limit: 60, window_seconds: 60, burst: 10 };
+    const bucket = { ...narrow, algorithm: "token_bucket" as const, limit: 60, window_seconds: 60, burst: 10 };
     const over = (fields: Partial<RateLimitRule>) => warned(bucket, { ...bucket, ...broad, ...fields });
     expect(over({ limit: 1800, window_seconds: 3600 })).toEqual(["r0 r1 idle"]);
     expect(over({ limit: 3600, window_seconds: 3600, burst: 10 })).toEqual(["r0 r1 idle"]);
@@ -72,7 +72,7 @@ describe("rules in each other's way", () => {
   });
 
   it("are told of once if they match and allow the same", () => {
-    const bucket = { algorithm: "gcra", burst: 10, limit: 60, window_seconds: 60 };
+    const bucket = { algorithm: "gcra" as const, burst: 10, limit: 60, window_seconds: 60 };
     expect(warned(bucket, { ...bucket, limit: 120, window_seconds: 120 })).toEqual(["r1 r0 idle"]);
   });
 

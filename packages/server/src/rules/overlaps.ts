@@ -1,3 +1,4 @@
+import { algorithms } from "headgate";
 import type { Work } from "./cooperative-work.ts";
 import type { Applied, Family } from "./family.ts";
 import type { Dimension } from "./rule.ts";
@@ -62,12 +63,10 @@ function isEven(member: Applied, other: Family): boolean {
   return against !== undefined && isAsStrict(member, against);
 }
 
-const METERED: ReadonlySet<string> = new Set(["token_bucket", "leaky_bucket", "gcra"]);
-
 /** Whether a lets nothing pass that b refuses, if all that b counts is counted by a too. */
 function isAsStrict({ limit: a }: Applied, { limit: b }: Applied): boolean {
   if (a.algorithm !== b.algorithm) return false;
-  if (METERED.has(a.algorithm)) return a.burst <= b.burst && a.limit * b.window <= b.limit * a.window;
+  if (algorithms[a.algorithm].traits.burst) return a.burst <= b.burst && a.limit * b.window <= b.limit * a.window;
   return a.window === b.window && a.limit <= b.limit;
 }
 

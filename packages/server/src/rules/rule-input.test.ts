@@ -109,7 +109,7 @@ describe("a rule that is given", () => {
     "is refused if quota of a %s is to be leased",
     (algorithm) => {
       expect(problems({ ...least, algorithm, consistency: "leased" })).toEqual([
-        `consistency: a ${algorithm} cannot be leased: use fixed_window, token_bucket or gcra, or consistency strict`,
+        `consistency: a ${algorithm} cannot be leased: use one of token_bucket, gcra, fixed_window, or consistency strict`,
       ]);
       expect(problems({ ...least, algorithm: "fixed_window", consistency: "leased" })).toEqual([]);
     },

@@ -1,21 +1,14 @@
-import { type AlgorithmName, HeadgateError, isLeasable } from "headgate";
+import { type AlgorithmName, algorithms, HeadgateError } from "headgate";
 import { z } from "zod";
 import { limitOf } from "./family.ts";
+import { type LimitFieldValues, limitFields } from "./limit-fields.ts";
 import { readPattern } from "./pattern.ts";
-import { ANCHORS, CONSISTENCIES, DIMENSIONS, dimensionOf, MODES, ON_ERRORS, type RuleInput } from "./rule.ts";
+import { CONSISTENCIES, DIMENSIONS, dimensionOf, MODES, ON_ERRORS, type RuleInput } from "./rule.ts";
 
-const ALGORITHMS = [
-  "token_bucket",
-  "leaky_bucket",
-  "gcra",
-  "fixed_window",
-  "sliding_window_log",
-  "sliding_window_counter",
-  "bucketed_window",
-] as const satisfies readonly AlgorithmName[];
-
-/** The name that the library's builder has for the counter that it recommends. */
-const SLIDING_WINDOW = "sliding_window";
+const definitions = Object.values(algorithms);
+const NAMES = definitions.map(({ name }) => name);
+const ALIASES = new Map(definitions.flatMap(({ name, aliases = [] }) => aliases.map((alias) => [alias, name])));
+const LEASABLE = definitions.flatMap(({ name, traits }) => (traits.leasable ? name : []));
 
 /** The longest window of the core, in whole seconds. */
 const LONGEST_WINDOW = Math.floor(2 ** 51 / 1_000_000);
@@ -50,30 +43,11 @@ const shape = {
     .max(LONGEST_WINDOW, { error: told("at most 2251799813 (71 years)"), abort: true })
     .describe("Length of the window in seconds")
     .meta({ examples: [60] }),
-  algorithm: oneOf([...ALGORITHMS, SLIDING_WINDOW])
-    .default("token_bucket")
-    .describe(`${SLIDING_WINDOW} is accepted for sliding_window_counter`)
-    .transform((name) => (name === SLIDING_WINDOW ? "sliding_window_counter" : name)),
-  burst: whole("1 to 2^53 - 1, or null")
-    .nullable()
-    .default(null)
-    .describe("Units that can be used at once, for token_bucket, leaky_bucket and gcra; null: equal to limit"),
-  anchor: oneOf(ANCHORS)
-    .nullable()
-    .default(null)
-    .describe(
-      "For fixed_window: whether windows start at multiples of their length or at the first request; null: clock",
-    ),
-  bucket_width: z
-    .number({ error: told("a number of seconds above 0, or null") })
-    .nullable()
-    .default(null)
-    .describe("For bucketed_window: length of a bucket in seconds; null: a tenth of the window, at most 0.1"),
-  exact: z
-    .boolean({ error: told("true, false or null") })
-    .nullable()
-    .default(null)
-    .describe("For bucketed_window: whether to count to the microsecond; null: false"),
+  algorithm: oneOf([...NAMES, ...ALIASES.keys()])
+    .default(NAMES[0])
+    .describe([...ALIASES].map(([alias, name]) => `${alias} is accepted for ${name}`).join("; "))
+    .transform((name) => ALIASES.get(name) ?? (name as AlgorithmName)),
+  ...limitShape(),
   tier: text(TIER, "letters, digits, . _ and -, at most 64 of them, or null")
     .nullable()
     .default(null)
@@ -87,7 +61,8 @@ const shape = {
     .describe("Where decisions are made: by the store, by a local cache of it, or from leased quota"),
 };
 
-const fields = z.strictObject(shape, {
+/** The fields of a rule. Types, API and database follow them. */
+export const ruleFields = z.strictObject(shape, {
   error: (issue) =>
     issue.code === "unrecognized_keys"
       ? `has no field ${issue.keys.join(", ")} (known: ${Object.keys(shape).join(", ")})`
@@ -95,7 +70,7 @@ const fields = z.strictObject(shape, {
 });
 
 /** A rule as users write it. Everything it accepts has a valid pattern and a limit that some request can pass. */
-export const ruleInput = fields
+export const ruleInput = ruleFields
   .superRefine((rule, { addIssue }) => {
     const refuse = (field: string, problem: string) => addIssue({ code: "custom", path: [field], message: problem });
     if (idOf(rule) === "")
@@ -105,16 +80,16 @@ export const ruleInput = fields
     }
     attempt(() => readPattern(rule.endpoint_pattern), refuse);
     attempt(() => {
-      const limit = limitOf(rule, rule.limit, rule.burst);
-      if (rule.consistency === "leased" && !isLeasable(limit)) {
+      const { algorithm } = limitOf(rule);
+      if (rule.consistency === "leased" && !algorithms[algorithm].traits.leasable) {
         refuse(
           "consistency",
-          `a ${rule.algorithm} cannot be leased: use fixed_window, token_bucket or gcra, or consistency strict`,
+          `a ${algorithm} cannot be leased: use one of ${LEASABLE.join(", ")}, or consistency strict`,
         );
       }
     }, refuse);
   })
-  .transform((rule): RuleInput => ({ ...rule, rule_id: idOf(rule) }));
+  .transform(({ rule_id, ...rule }): RuleInput => ({ rule_id: idOf({ rule_id, name: rule.name }), ...rule }));
 
 /** A pattern as people write it. `*` alone would match every path of one segment, which is never intended. */
 function patternOf(text: string): string {
@@ -139,6 +114,28 @@ function attempt(make: () => unknown, refuse: (field: string, problem: string) =
     // The core would name the fields of its own limits, and rules have others.
     refuse(error.field, problem.replace(/^is not a field of (\w+) .*$/, "does not apply to $1: remove it"));
   }
+}
+
+type LimitShape = {
+  readonly [Name in keyof LimitFieldValues]: z.ZodDefault<z.ZodType<LimitFieldValues[Name]>>;
+};
+
+function limitShape(): LimitShape {
+  const shape = limitFields.map(({ name, type, about, of }) => [
+    name,
+    zodOf(type)
+      .nullable()
+      .default(null)
+      .describe(`Only for ${of.join(", ")}. ${about}`),
+  ]);
+  return Object.fromEntries(shape);
+}
+
+function zodOf(type: (typeof limitFields)[number]["type"]): z.ZodType {
+  if (type === "units") return whole("1 to 2^53 - 1, or null");
+  if (type === "boolean") return z.boolean({ error: told("true, false or null") });
+  if (type === "number" || type === "seconds") return z.number({ error: told("a number of seconds above 0, or null") });
+  return oneOf(type);
 }
 
 function text(form: RegExp, what: string) {

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { limitFields } from "./limit-fields.ts";
 import type { RuleInput } from "./rule.ts";
 import { ruleInput } from "./rule-input.ts";
 
@@ -15,8 +16,8 @@ const STAND_INS: Readonly<Record<string, unknown>> = {
 
 /** Fields whose meaning depends on another: while that one is wrong, nothing can be said about them. */
 const DEPENDENTS: Readonly<Record<string, readonly string[]>> = {
-  algorithm: ["burst", "anchor", "bucket_width", "exact", "consistency"],
-  window_seconds: ["bucket_width"],
+  algorithm: [...limitFields.map(({ name }) => name), "consistency"],
+  window_seconds: limitFields.flatMap(({ name, type }) => (type === "seconds" ? name : [])),
   dimension: ["tier"],
 };
 

@@ -1,6 +1,6 @@
 import type { AuditEvent } from "../audit/audit.ts";
 import { atOnce, type Work } from "../rules/cooperative-work.ts";
-import type { RateLimitRule, RuleInput } from "../rules/rule.ts";
+import { isSameInput, type RateLimitRule, type RuleInput } from "../rules/rule.ts";
 
 /** Maximum number of changed rules to write out in an audit entry; beyond it, only their ids. */
 const MOST_SHOWN = 50;
@@ -44,7 +44,7 @@ export function* readingOf(
   for (const input of inputs) {
     const there = known.get(input.rule_id);
     known.delete(input.rule_id);
-    if (there !== undefined && isSame(there, input)) rules.push(there);
+    if (there !== undefined && isSameInput(there, input)) rules.push(there);
     else {
       const rule =
         there === undefined
@@ -61,10 +61,6 @@ export function* readingOf(
     yield;
   }
   return { before, rules, gone, come };
-}
-
-function isSame(rule: RuleInput, input: RuleInput): boolean {
-  return (Object.keys(input) as (keyof RuleInput)[]).every((field) => rule[field] === input[field]);
 }
 
 /** The audit entry for a file that was read or has changed. */

@@ -92,7 +92,7 @@ describe("the rules of the database", () => {
     await rules.refresh();
     expect([rules.catalogue, rules.isStale]).toEqual([before, true]);
     database.isGone = false;
-    database.stored = [sampleRule({ algorithm: "magic" })];
+    database.stored = [sampleRule({ algorithm: "magic" as never })];
     await rules.refresh();
     expect([rules.catalogue, rules.isStale]).toEqual([before, true]);
     expect(lines.map(({ level }) => level)).toEqual(["error"]);
@@ -126,7 +126,7 @@ describe("the rules of the database", () => {
     expect(limits()).toEqual([2]);
     expect(turns).toBeGreaterThan(1);
     // The last of them is found to be bad when all the others have been put together.
-    database.stored = many(3, { algorithm: "magic" });
+    database.stored = many(3, { algorithm: "magic" as never });
     await rules.refresh();
     expect([limits(), rules.isStale]).toEqual([[2], true]);
     // What is changed while they are read is read next.

@@ -8,7 +8,7 @@ import { BucketedWindowModel } from "../../../test/algorithms/models/bucketed-wi
 import { SlidingWindowLogModel } from "../../../test/algorithms/models/sliding-window-log.ts";
 import { Row } from "../../../test/algorithms/row.ts";
 import { dealings, manyRequests, play } from "../../../test/algorithms/traffic.ts";
-import { bucketedWindow } from "../../limits/builders.ts";
+import { bucketedWindow } from "../../algorithms/registry.ts";
 import { makeLimit } from "../../limits/limit.ts";
 
 describe("bucketed_window", patience, () => {

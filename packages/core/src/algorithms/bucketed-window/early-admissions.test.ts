@@ -2,7 +2,7 @@ import { documented, percent, tableRows } from "headgate-testkit/docs-pages";
 import { describe, expect, it } from "vitest";
 import { poisson } from "../../../test/algorithms/poisson.ts";
 import { Row } from "../../../test/algorithms/row.ts";
-import { bucketedWindow } from "../../limits/builders.ts";
+import { bucketedWindow } from "../../algorithms/registry.ts";
 
 const WINDOW = 1_000_000;
 const REQUESTS = 300_000;

@@ -7,7 +7,7 @@ import { windowLimits } from "../../../test/algorithms/limits.ts";
 import { FixedWindowModel } from "../../../test/algorithms/models/fixed-window.ts";
 import { Row } from "../../../test/algorithms/row.ts";
 import { manyRequests } from "../../../test/algorithms/traffic.ts";
-import { fixedWindow } from "../../limits/builders.ts";
+import { fixedWindow } from "../../algorithms/registry.ts";
 
 describe.each(["clock", "request"] as const)("fixed_window by %s", patience, (anchor) => {
   const limits = windowLimits("fixed_window", anchor);

@@ -1,5 +1,25 @@
-import type { Limit } from "../../limits/limit.ts";
-import type { Algorithm } from "../algorithm.ts";
+import { ANCHORS, type Anchor, type Limit, makeLimit } from "../../limits/limit.ts";
+import type { Rate } from "../../limits/rate.ts";
+import type { AlgorithmDefinition } from "../algorithm.ts";
+import { buildLimit, type Fields } from "../stated-limit.ts";
+
+const name = "fixed_window";
+
+const fields = {
+  anchor: {
+    type: ANCHORS,
+    about: "Whether windows start at multiples of their length or at the first request. Default: clock",
+  },
+} as const satisfies Fields;
+
+/** Options of `fixedWindow`. */
+export interface FixedWindowOptions {
+  /**
+   * `"clock"` (default) starts windows at multiples of their length since the epoch, in UTC; `"request"` starts a
+   * window with the first admitted request.
+   */
+  readonly anchor?: Anchor | undefined;
+}
 
 /**
  * A row is [known, count]: a time in the window of the latest charge, and the units admitted in it. By the
@@ -8,10 +28,16 @@ import type { Algorithm } from "../algorithm.ts";
 const KNOWN = 0;
 const COUNT = 1;
 
-export const fixedWindow: Algorithm = {
-  name: "fixed_window",
+export const definition: AlgorithmDefinition<typeof name, { leasable: true; alignedWindow: true }, typeof fields> = {
+  name,
+  fields,
+  traits: { leasable: true, alignedWindow: true },
+  build: fixedWindow,
+  limitFrom: ({ limit, window, value, named }) =>
+    makeLimit({ algorithm: name, limit, window, anchor: value("anchor") }, named),
+
   blank: [Number.NEGATIVE_INFINITY, 0],
-  fields: ["window", "limit", "anchor"],
+  luaFields: ["window", "limit", "anchor"],
 
   evaluate(limit, cells, at, now, cost, out) {
     const known = cells[at + KNOWN];
@@ -45,6 +71,14 @@ export const fixedWindow: Algorithm = {
     return windowAt(limit, known, known) + limit.window;
   },
 };
+
+/**
+ * A fixed window: counts units in consecutive windows. Cheap, but admits up to twice the limit around a window
+ * boundary.
+ */
+export function fixedWindow(rate: Rate, options: FixedWindowOptions = {}): Limit<typeof name> {
+  return buildLimit(definition, rate, options);
+}
 
 /** When the window that counts at `time` began; `time` is not before `known`. */
 function windowAt(limit: Limit, known: number, time: number): number {

@@ -7,7 +7,7 @@ import { burstAndRate, keepsMeterBound } from "../../../test/algorithms/meters.t
 import { GcraModel } from "../../../test/algorithms/models/gcra.ts";
 import { Row } from "../../../test/algorithms/row.ts";
 import { dealings, play } from "../../../test/algorithms/traffic.ts";
-import { gcra } from "../../limits/builders.ts";
+import { gcra } from "../../algorithms/registry.ts";
 import { makeLimit } from "../../limits/limit.ts";
 
 describe("gcra", patience, () => {

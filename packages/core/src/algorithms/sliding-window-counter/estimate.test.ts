@@ -2,7 +2,7 @@ import { documented, percent, tableRows } from "headgate-testkit/docs-pages";
 import { describe, expect, it } from "vitest";
 import { poisson } from "../../../test/algorithms/poisson.ts";
 import { Row } from "../../../test/algorithms/row.ts";
-import { slidingWindow, slidingWindowLog } from "../../limits/builders.ts";
+import { slidingWindow, slidingWindowLog } from "../../algorithms/registry.ts";
 
 const WINDOW = 1_000_000;
 const REQUESTS = 200_000;

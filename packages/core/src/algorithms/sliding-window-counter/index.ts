@@ -1,6 +1,10 @@
-import type { Limit } from "../../limits/limit.ts";
-import type { Algorithm } from "../algorithm.ts";
+import { type Limit, makeLimit } from "../../limits/limit.ts";
+import type { Rate } from "../../limits/rate.ts";
+import type { AlgorithmDefinition } from "../algorithm.ts";
+import { buildLimit, type NoFields } from "../stated-limit.ts";
 import { compareProducts } from "./products.ts";
+
+const name = "sliding_window_counter";
 
 /** A row is [latest, previous, current]: the time of the latest charge, and the units of the window before it and of its own. */
 const LATEST = 0;
@@ -11,10 +15,16 @@ const CURRENT = 2;
  * The estimate is `previous × (window − elapsed) / window + current`, compared without dividing,
  * so that it is exact at every microsecond.
  */
-export const slidingWindowCounter: Algorithm = {
-  name: "sliding_window_counter",
+export const definition: AlgorithmDefinition<typeof name, { alignedWindow: true }, NoFields> = {
+  name,
+  aliases: ["sliding_window"],
+  fields: {},
+  traits: { alignedWindow: true },
+  build: slidingWindow,
+  limitFrom: ({ limit, window, named }) => makeLimit({ algorithm: name, limit, window }, named),
+
   blank: [Number.NEGATIVE_INFINITY, 0, 0],
-  fields: ["window", "limit"],
+  luaFields: ["window", "limit"],
 
   evaluate(limit, cells, at, now, cost, out) {
     const { window } = limit;
@@ -56,6 +66,11 @@ export const slidingWindowCounter: Algorithm = {
     return windowStart(limit, cells[at + LATEST]) + 2 * limit.window;
   },
 };
+
+/** A sliding window counter: estimates a sliding window from two counters. Small and smooth, but not exact. */
+export function slidingWindow(rate: Rate, options: Record<string, never> = {}): Limit<typeof name> {
+  return buildLimit(definition, rate, options);
+}
 
 function windowStart(limit: Limit, time: number): number {
   return Math.floor(time / limit.window) * limit.window;

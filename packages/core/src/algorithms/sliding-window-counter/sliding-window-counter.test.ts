@@ -7,7 +7,7 @@ import { windowLimits } from "../../../test/algorithms/limits.ts";
 import { SlidingWindowCounterModel } from "../../../test/algorithms/models/sliding-window-counter.ts";
 import { Row } from "../../../test/algorithms/row.ts";
 import { manyRequests } from "../../../test/algorithms/traffic.ts";
-import { slidingWindow } from "../../limits/builders.ts";
+import { slidingWindow } from "../../algorithms/registry.ts";
 
 describe("sliding_window_counter", patience, () => {
   const limits = windowLimits("sliding_window_counter");

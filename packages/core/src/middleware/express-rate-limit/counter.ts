@@ -1,6 +1,6 @@
+import { fixedWindow } from "../../algorithms/registry.ts";
 import { HeadgateError, StoreError, shown } from "../../errors.ts";
 import { isPromise } from "../../limiter/maybe-promise.ts";
-import { fixedWindow } from "../../limits/builders.ts";
 import type { Action, Answer, Store as HeadgateStore, Rule } from "../../stores/store.ts";
 import type { ClientRateLimitInfo, LegacyStore, Options, Store } from "./types.ts";
 

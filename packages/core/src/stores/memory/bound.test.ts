@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { bucketedWindow, fixedWindow, gcra, slidingWindow, slidingWindowLog } from "../../algorithms/registry.ts";
 import type { MemoryLimiter } from "../../limiter/memory-limiter.ts";
-import { bucketedWindow, fixedWindow, gcra, slidingWindow, slidingWindowLog } from "../../limits/builders.ts";
 import type { Limit } from "../../limits/limit.ts";
 import { rateLimiter } from "../../rate-limiter.ts";
 import { ManualClock } from "../../testing/index.ts";

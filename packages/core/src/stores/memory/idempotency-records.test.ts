@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { gcra } from "../../limits/builders.ts";
+import { gcra } from "../../algorithms/registry.ts";
 import { ManualClock } from "../../testing/index.ts";
 import type { Answer } from "../store.ts";
 import { MemoryStore } from "./memory-store.ts";

@@ -1,4 +1,4 @@
-import { algorithmOf } from "../../algorithms/registry.ts";
+import { algorithmOf } from "../../algorithms/lookup.ts";
 import type { Limit } from "../../limits/limit.ts";
 
 /** Of some limits of one algorithm: a row that is blank under these two is blank under all. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { fixedWindow, gcra, slidingWindow, slidingWindowLog } from "../../algorithms/registry.ts";
 import { SystemClock } from "../../clock/system-clock.ts";
 import { HeadgateError } from "../../errors.ts";
-import { fixedWindow, gcra, slidingWindow, slidingWindowLog } from "../../limits/builders.ts";
 import { ManualClock } from "../../testing/index.ts";
 import { MemoryStore } from "./memory-store.ts";
 

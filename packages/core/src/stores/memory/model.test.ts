@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Outcome } from "../../algorithms/algorithm.ts";
-import { algorithmOf } from "../../algorithms/registry.ts";
+import { algorithmOf } from "../../algorithms/lookup.ts";
+import { bucketedWindow, fixedWindow, gcra, slidingWindow, slidingWindowLog } from "../../algorithms/registry.ts";
 import type { MemoryLimiter } from "../../limiter/memory-limiter.ts";
-import { bucketedWindow, fixedWindow, gcra, slidingWindow, slidingWindowLog } from "../../limits/builders.ts";
 import type { Limit } from "../../limits/limit.ts";
 import { testLimiter } from "../../testing/index.ts";
 import type { Action } from "../store.ts";

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
-import { gcra, slidingWindowLog } from "../../limits/builders.ts";
+import { gcra, slidingWindowLog } from "../../algorithms/registry.ts";
 import type { Limit } from "../../limits/limit.ts";
 import { testLimiter } from "../../testing/index.ts";
 

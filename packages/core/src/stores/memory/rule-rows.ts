@@ -1,5 +1,5 @@
 import type { Algorithm, Outcome } from "../../algorithms/algorithm.ts";
-import { algorithmOf } from "../../algorithms/registry.ts";
+import { algorithmOf } from "../../algorithms/lookup.ts";
 import type { Limit } from "../../limits/limit.ts";
 import { evaluateRow, type Row } from "../transact.ts";
 import type { KeyHash } from "./key-hash.ts";

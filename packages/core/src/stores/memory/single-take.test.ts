@@ -8,7 +8,7 @@ import {
   slidingWindow,
   slidingWindowLog,
   tokenBucket,
-} from "../../limits/builders.ts";
+} from "../../algorithms/registry.ts";
 import { ManualClock } from "../../testing/index.ts";
 import { MemoryStore } from "./memory-store.ts";
 

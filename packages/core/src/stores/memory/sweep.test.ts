@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { algorithms } from "../../algorithms/registry.ts";
 import {
+  algorithms,
   bucketedWindow,
   fixedWindow,
   gcra,
@@ -8,7 +8,7 @@ import {
   slidingWindow,
   slidingWindowLog,
   tokenBucket,
-} from "../../limits/builders.ts";
+} from "../../algorithms/registry.ts";
 import type { Limit } from "../../limits/limit.ts";
 import { rateLimiter } from "../../rate-limiter.ts";
 import { ManualClock, testLimiter } from "../../testing/index.ts";

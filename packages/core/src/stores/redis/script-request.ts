@@ -1,4 +1,4 @@
-import { algorithmOf } from "../../algorithms/registry.ts";
+import { algorithmOf } from "../../algorithms/lookup.ts";
 import type { Limit } from "../../limits/limit.ts";
 import { fingerprint, IDEMPOTENCY_WINDOW } from "../idempotency.ts";
 import { type Action, type Answer, type ApplyOptions, counterOf, type Operation, type Rule } from "../store.ts";
@@ -178,5 +178,5 @@ function placeOf(limit: PlannedLimit, limits: PlannedLimit[]): number {
 /** Numbers are written so that Lua reads the very same doubles. Twins are called by the names of their files. */
 function fieldsOf(limit: Limit): string[] {
   const twin = limit.algorithm.replaceAll("_", "-");
-  return [twin, limit.coarse ? "1" : "0", ...algorithmOf(limit).fields.map((field) => String(limit[field]))];
+  return [twin, limit.coarse ? "1" : "0", ...algorithmOf(limit).luaFields.map((field) => String(limit[field]))];
 }

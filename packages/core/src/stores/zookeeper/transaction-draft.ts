@@ -1,5 +1,5 @@
 import { Outcome } from "../../algorithms/algorithm.ts";
-import { algorithmOf } from "../../algorithms/registry.ts";
+import { algorithmOf } from "../../algorithms/lookup.ts";
 import { HeadgateError } from "../../errors.ts";
 import type { Limit } from "../../limits/limit.ts";
 import { type Answer, limitOf, type Operation } from "../store.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fixedWindow } from "../../limits/builders.ts";
+import { fixedWindow } from "../../algorithms/registry.ts";
 import { rateLimiter } from "../../rate-limiter.ts";
 import { MemoryStore } from "../../stores/memory/memory-store.ts";
 import { ManualClock } from "../../testing/manual-clock.ts";

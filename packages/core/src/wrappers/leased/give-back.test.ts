@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { KEY, LeasedNode } from "../../../test/wrappers/leased/leased-node.ts";
-import { fixedWindow } from "../../limits/builders.ts";
+import { fixedWindow } from "../../algorithms/registry.ts";
 import { limitText } from "../../limits/limit.ts";
 import type { Rule } from "../../stores/store.ts";
 

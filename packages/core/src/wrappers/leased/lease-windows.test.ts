@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { KEY, LeasedNode, WatchedStore } from "../../../test/wrappers/leased/leased-node.ts";
-import { fixedWindow } from "../../limits/builders.ts";
+import { fixedWindow } from "../../algorithms/registry.ts";
 import { ManualClock } from "../../testing/manual-clock.ts";
 
 const rule = { name: "api", limit: fixedWindow("100/m") };

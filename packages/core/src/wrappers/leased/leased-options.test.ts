@@ -8,7 +8,7 @@ import {
   slidingWindow,
   slidingWindowLog,
   tokenBucket,
-} from "../../limits/builders.ts";
+} from "../../algorithms/registry.ts";
 import { rateLimiter } from "../../rate-limiter.ts";
 import { MemoryStore } from "../../stores/memory/memory-store.ts";
 import { leased } from "./leased.ts";

@@ -1,3 +1,5 @@
+import { traitsOf } from "../../algorithms/lookup.ts";
+import { algorithms } from "../../algorithms/registry.ts";
 import { HeadgateError } from "../../errors.ts";
 import { type Limit, makeLimit, withBurst } from "../../limits/limit.ts";
 import type { Answer } from "../../stores/store.ts";
@@ -34,7 +36,7 @@ export function poolOf(rule: string, limit: Limit, settings: Settings): Pool {
   requireLeasable(rule, limit);
   const { nodes, base = 0, overProvision, leaseTime } = settings;
   const extra = overProvision ? nodes * base : 0;
-  if (limit.algorithm === "fixed_window") {
+  if (!traitsOf(limit).burst) {
     const total = extra > 0 ? makeLimit({ ...limit, limit: limit.limit + extra, burst: limit.limit + extra }) : limit;
     return {
       limit: total,
@@ -53,16 +55,12 @@ export function poolOf(rule: string, limit: Limit, settings: Settings): Pool {
   };
 }
 
-/** Whether quota of a limit can be leased. */
-export function isLeasable({ algorithm }: Limit): boolean {
-  return algorithm === "fixed_window" || algorithm === "token_bucket" || algorithm === "gcra";
-}
-
 export function requireLeasable(name: string, limit: Limit): void {
-  if (isLeasable(limit)) return;
+  if (traitsOf(limit).leasable) return;
+  const builders = Object.values(algorithms).flatMap(({ traits, build }) => (traits.leasable ? build.name : []));
   throw new HeadgateError(
     "HG_BAD_RULES",
     `rules.${name}`,
-    `is a ${limit.algorithm}, which cannot be leased: use a fixedWindow, tokenBucket or gcra, or list the rules to lease for`,
+    `is a ${limit.algorithm}, which cannot be leased: use one of ${builders.join(", ")}, or list the rules to lease for`,
   );
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { KEY, LeasedNode } from "../../../test/wrappers/leased/leased-node.ts";
-import { fixedWindow, slidingWindow } from "../../limits/builders.ts";
+import { fixedWindow, slidingWindow } from "../../algorithms/registry.ts";
 import type { Answer } from "../../stores/store.ts";
 
 const minute = { name: "minute", limit: fixedWindow("100/m") };

@@ -1,3 +1,4 @@
+import { traitsOf } from "../../algorithms/lookup.ts";
 import type { Clock } from "../../clock/clock.ts";
 import type { Limit } from "../../limits/limit.ts";
 import { MemoryStore } from "../../stores/memory/memory-store.ts";
@@ -105,7 +106,7 @@ export class Fallback {
         ...answers[i],
         ...FALLBACK,
         allowed: answers[i].allowed && denial === undefined,
-        remaining: limit.algorithm === "leaky_bucket" ? queueRoom(limit, this.share(limit), remaining) : remaining,
+        remaining: traitsOf(limit).queue ? queueRoom(limit, this.share(limit), remaining) : remaining,
         retryAfter: Math.max(wait, denial?.retryAfter ?? 0),
         resetAfter: Math.max(resetAfter, denial?.resetAfter ?? 0),
       };

@@ -1,3 +1,4 @@
+import { traitsOf } from "../../algorithms/lookup.ts";
 import { type Clock, requireClock } from "../../clock/clock.ts";
 import { SystemClock } from "../../clock/system-clock.ts";
 import { HeadgateError } from "../../errors.ts";
@@ -157,7 +158,7 @@ interface Share {
 
 /** What is left of the share. For a queue, the equivalent of the whole queue, from which the delay is computed. */
 function remainingOf(whole: Limit, share: Limit, { remaining }: Answer): number {
-  const isQueue = whole.algorithm === "leaky_bucket" && share !== whole && share.burst > 0;
+  const isQueue = traitsOf(whole).queue && share !== whole && share.burst > 0;
   return isQueue ? queueRoom(whole, share, remaining) : remaining;
 }
 

@@ -3,7 +3,7 @@ import { eventually } from "headgate-testkit/eventually";
 import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { Redis } from "ioredis";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { fixedWindow } from "../../../src/limits/builders.ts";
+import { fixedWindow } from "../../../src/algorithms/registry.ts";
 import { redisOptions } from "../../../src/redis.ts";
 import { type Split, split } from "../../../src/wrappers/split/split.ts";
 import { sums } from "./world.ts";

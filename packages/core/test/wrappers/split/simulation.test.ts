@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { fixedWindow, gcra } from "../../../src/limits/builders.ts";
+import { fixedWindow, gcra } from "../../../src/algorithms/registry.ts";
 import { BEAT, type Fault, LEASE, sums, World } from "./world.ts";
 
 const limits = [...[1, 2, 3, 5, 7, 12, 100].map((limit) => fixedWindow(`${limit}/h`)), gcra("100/h", { burst: 11 })];

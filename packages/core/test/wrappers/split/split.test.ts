@@ -1,8 +1,8 @@
 import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { fixedWindow, gcra, leakyBucket } from "../../../src/algorithms/registry.ts";
 import { StoreError } from "../../../src/errors.ts";
-import { fixedWindow, gcra, leakyBucket } from "../../../src/limits/builders.ts";
 import type { Limit } from "../../../src/limits/limit.ts";
 import { rateLimiter } from "../../../src/rate-limiter.ts";
 import { resilient } from "../../../src/wrappers/resilient/resilient.ts";

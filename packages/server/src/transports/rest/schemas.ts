@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { ROLES } from "../../access/api-key.ts";
 import { LONGEST_ID } from "../../database/storable-text.ts";
-import { ANCHORS, DIMENSIONS, dimensionOf } from "../../rules/rule.ts";
+import { DIMENSIONS, dimensionOf, type RuleInput } from "../../rules/rule.ts";
+import { ruleFields } from "../../rules/rule-input.ts";
 import { burstUnits, customLimits, limitUnits, tierName, userInput } from "../../rules/user-input.ts";
 import { PROBLEM_TYPE, PROBLEMS, type ProblemCode } from "./problem.ts";
 
@@ -248,26 +249,29 @@ export const explanation = z
 
 export const rule = z
   .object({
-    rule_id: z.string(),
-    name: z.string(),
-    dimension,
-    endpoint_pattern: z.string(),
-    limit: z.number(),
-    window_seconds: z.number(),
-    algorithm: z.string(),
-    burst: z.number().nullable(),
-    anchor: z.enum(ANCHORS).nullable(),
-    bucket_width: z.number().nullable(),
-    exact: z.boolean().nullable(),
-    tier: z.string().nullable(),
-    mode,
-    on_error: z.enum(["allow", "deny", "local"]),
-    consistency: z.enum(["strict", "cached", "leased"]),
+    ...answeredRule(),
     created_at: z.string(),
     updated_at: z.string(),
     version: z.number(),
   })
   .meta({ id: "Rule" });
+
+type AnsweredRule = { readonly [Name in keyof RuleInput]: z.ZodType<RuleInput[Name]> };
+
+function answeredRule(): AnsweredRule {
+  const fields = Object.entries(ruleFields.shape).map(([name, field]) => [name, answered(field)]);
+  return Object.fromEntries(fields);
+}
+
+/** A field as responses have it: of the same type, but not checked again. */
+function answered(field: z.core.$ZodType): z.ZodType {
+  if (field instanceof z.ZodOptional || field instanceof z.ZodDefault) return answered(field.unwrap());
+  if (field instanceof z.ZodNullable) return answered(field.unwrap()).nullable();
+  if (field instanceof z.ZodPipe) return field.out instanceof z.ZodTransform ? z.string() : answered(field.out);
+  if (field instanceof z.ZodEnum) return z.enum(field.enum);
+  if (field instanceof z.ZodNumber) return z.number();
+  return field instanceof z.ZodBoolean ? z.boolean() : z.string();
+}
 
 const next = z.string().optional().describe("The cursor of the next page; absent on the last page");
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fixedWindow } from "../../../../src/limits/builders.ts";
+import { fixedWindow } from "../../../../src/algorithms/registry.ts";
 import type { Answer, Rule } from "../../../../src/stores/store.ts";
 import { Network } from "./network.ts";
 import { SimulatedNode } from "./node.ts";

@@ -1,4 +1,4 @@
-import { fixedWindow, tokenBucket } from "../../../../src/limits/builders.ts";
+import { fixedWindow, tokenBucket } from "../../../../src/algorithms/registry.ts";
 import type { Answer, Rule } from "../../../../src/stores/store.ts";
 import type { LeasedOptions } from "../../../../src/wrappers/leased/leased-options.ts";
 import { type Faults, Network, type Timed } from "./network.ts";

@@ -1,26 +1,17 @@
 import { refusal } from "headgate-testkit/refusal";
 import { describe, expect, it } from "vitest";
-import {
-  bucketedWindow,
-  fixedWindow,
-  gcra,
-  leakyBucket,
-  slidingWindow,
-  slidingWindowLog,
-  tokenBucket,
-} from "./builders.ts";
+import * as library from "../index.ts";
+import { algorithms, bucketedWindow, fixedWindow } from "./registry.ts";
 
-const builders = {
-  tokenBucket,
-  leakyBucket,
-  gcra,
-  fixedWindow,
-  slidingWindow,
-  slidingWindowLog,
-  bucketedWindow,
-} as const;
-const everyBuilder = Object.entries(builders) as [string, (rate: unknown, options?: unknown) => unknown][];
-const metered = everyBuilder.slice(0, 3);
+const everyBuilder = Object.values(algorithms).map(
+  ({ build, traits }) => [build.name, build as (rate: unknown, options?: unknown) => unknown, traits] as const,
+);
+const metered = everyBuilder.filter(([, , traits]) => traits.burst);
+
+it("are exported by the library", () => {
+  expect(library).toMatchObject(Object.fromEntries(everyBuilder));
+  expect(metered).not.toEqual([]);
+});
 
 describe.each(everyBuilder)("%s", (_name, build) => {
   it("takes a rate", () => {

@@ -1,0 +1,24 @@
+import { algorithms } from "headgate";
+import { expect, it } from "vitest";
+import { text, trackedFiles } from "./repository.ts";
+
+const names = Object.values(algorithms)
+  .flatMap(({ name, aliases = [] }) => [name, ...aliases])
+  .join("|");
+
+/** A name that is a whole string, a key or a property. Texts that mention one among other words are for people. */
+const NAMED = new RegExp(`(["'\`])(${names})\\1|^\\s*(${names}):|\\balgorithms\\.(${names})\\b`);
+
+const files = trackedFiles("packages/*/src/*.ts", "bench/src/*.ts").filter(
+  (file) => !file.startsWith("packages/core/src/algorithms/") && !/\.test\.ts$|\/generated\//.test(file),
+);
+
+it("production code outside of the algorithms' folders names none of them: it asks for a trait", () => {
+  expect(files.length).toBeGreaterThan(100);
+  const found = files.flatMap((file) =>
+    text(file)
+      .split("\n")
+      .flatMap((line, i) => (NAMED.test(line) ? [`${file}:${i + 1}: ${line.trim()}`] : [])),
+  );
+  expect(found).toEqual([]);
+});
