@@ -1,6 +1,6 @@
 import { algorithms } from "headgate";
+import { text, trackedFiles } from "headgate-testkit/repository";
 import { expect, it } from "vitest";
-import { text, trackedFiles } from "./repository.ts";
 
 const names = Object.values(algorithms)
   .flatMap(({ name, aliases = [] }) => [name, ...aliases])
@@ -10,7 +10,8 @@ const names = Object.values(algorithms)
 const NAMED = new RegExp(`(["'\`])(${names})\\1|^\\s*(${names}):|\\balgorithms\\.(${names})\\b`);
 
 const files = trackedFiles("packages/*/src/*.ts", "bench/src/*.ts").filter(
-  (file) => !file.startsWith("packages/core/src/algorithms/") && !/\.test\.ts$|\/generated\//.test(file),
+  (file) =>
+    !file.startsWith("packages/core/src/algorithms/") && !/\.test\.ts$|\/generated\/|^packages\/testkit\//.test(file),
 );
 
 it("production code outside of the algorithms' folders names none of them: it asks for a trait", () => {

@@ -1,4 +1,7 @@
-import type { RuleInput } from "headgate-server";
+import { type RuleInput, rulesOfService } from "headgate-server";
+
+const least = { name: "Rule", dimension: "user", endpoint_pattern: "/**", limit: 100, window_seconds: 60 };
+const [template] = await rulesOfService([least]);
 
 /** A third each for exact paths, for paths with a parameter, and for all below a path; the first is for all paths. */
 export function makeRules(count: number, more = 0): RuleInput[] {
@@ -7,21 +10,11 @@ export function makeRules(count: number, more = 0): RuleInput[] {
     patterns.push(`/service${service}/orders`, `/service${service}/orders/:id`, `/service${service}/**`);
   }
   return patterns.slice(0, count).map((endpoint_pattern, i) => ({
+    ...template,
     rule_id: `r${i}`,
     name: `Rule ${i}`,
-    dimension: "user",
     endpoint_pattern,
     limit: 100 + more + (i % 50),
-    window_seconds: 60,
-    algorithm: "token_bucket",
-    burst: null,
-    anchor: null,
-    bucket_width: null,
-    exact: null,
-    tier: null,
-    mode: "enforce",
-    on_error: "local",
-    consistency: "strict",
   }));
 }
 

@@ -1,7 +1,7 @@
 import type { Limit } from "../limits/limit.ts";
 import type { Algorithm } from "./algorithm.ts";
 import { coarseMeter } from "./coarse-meter.ts";
-import type { Fields } from "./stated-limit.ts";
+import type { Field } from "./stated-limit.ts";
 
 /** Options of `tokenBucket`, `gcra` and `leakyBucket`. */
 export interface BurstOptions {
@@ -11,7 +11,7 @@ export interface BurstOptions {
 
 export const burstField = {
   burst: { type: "units", about: "Units that can be used at once. Default: the limit" },
-} as const satisfies Fields;
+} as const satisfies Record<string, Field>;
 
 /**
  * What token bucket, leaky bucket and GCRA have in common: a level that rises with each admitted

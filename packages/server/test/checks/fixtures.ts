@@ -9,30 +9,12 @@ import type { Telemetry } from "../../src/metrics/telemetry.ts";
 import { Catalogue } from "../../src/rules/catalogue.ts";
 import type { RateLimitRule } from "../../src/rules/rule.ts";
 import type { Standing } from "../../src/rules/user-limits.ts";
+import { sampleRule } from "../rules/sample-rule.ts";
 
 /** A rule of 10 each minute for everything that a user does, but for what is given. */
 export function rule(fields: Partial<RateLimitRule> = {}): RateLimitRule {
-  return {
-    rule_id: "all",
-    name: "All requests",
-    dimension: "user",
-    endpoint_pattern: "/**",
-    limit: 10,
-    window_seconds: 60,
-    algorithm: "fixed_window",
-    burst: null,
-    anchor: null,
-    bucket_width: null,
-    exact: null,
-    tier: null,
-    mode: "enforce",
-    on_error: "local",
-    consistency: "strict",
-    created_at: "2026-01-01T00:00:00.000Z",
-    updated_at: "2026-01-01T00:00:00.000Z",
-    version: 1,
-    ...fields,
-  };
+  const all = { rule_id: "all", name: "All requests", endpoint_pattern: "/**", limit: 10 };
+  return sampleRule({ ...all, algorithm: "fixed_window", ...fields });
 }
 
 export function standing(user_id: string, fields: Partial<Standing> = {}): Standing {

@@ -1,5 +1,6 @@
 import type { DatabaseOptions } from "../../src/database/open-database.ts";
 import type { RuleInput } from "../../src/rules/rule.ts";
+import { sampleInput } from "../rules/sample-rule.ts";
 
 /** A database that a test may also reach behind the service's back. */
 export interface Place {
@@ -11,22 +12,6 @@ export interface Place {
 export const admin = { id: "k0", name: "Ann" };
 
 export function aRule(change: Partial<RuleInput> = {}): RuleInput {
-  return {
-    rule_id: "rule",
-    name: "A rule",
-    dimension: "user",
-    endpoint_pattern: "/orders",
-    limit: 100,
-    window_seconds: 60,
-    algorithm: "token_bucket",
-    burst: null,
-    anchor: null,
-    bucket_width: null,
-    exact: null,
-    tier: null,
-    mode: "enforce",
-    on_error: "local",
-    consistency: "strict",
-    ...change,
-  };
+  const orders = { rule_id: "rule", name: "A rule", endpoint_pattern: "/orders" };
+  return sampleInput({ ...orders, algorithm: "token_bucket", ...change });
 }

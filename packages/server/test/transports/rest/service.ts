@@ -17,29 +17,13 @@ import type { RuleInput } from "../../../src/rules/rule.ts";
 import { makeRest, type RestOptions } from "../../../src/transports/rest/app.ts";
 import type { RestParts } from "../../../src/transports/rest/rest-dependencies.ts";
 import { SelfLimits } from "../../../src/transports/shared/own-limits.ts";
+import { sampleInput } from "../../rules/sample-rule.ts";
 
 const SYSTEM = { id: "system", name: "test" };
 
 /** 3 each minute for everything that a user does, but for what is given. */
 export function ruleOf(fields: Partial<RuleInput> = {}): RuleInput {
-  return {
-    rule_id: "orders",
-    name: "Orders",
-    dimension: "user",
-    endpoint_pattern: "/api/v1/orders",
-    limit: 3,
-    window_seconds: 60,
-    algorithm: "fixed_window",
-    burst: null,
-    anchor: null,
-    bucket_width: null,
-    exact: null,
-    tier: null,
-    mode: "enforce",
-    on_error: "local",
-    consistency: "strict",
-    ...fields,
-  };
+  return sampleInput({ limit: 3, algorithm: "fixed_window", ...fields });
 }
 
 export interface Answer {
