@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { KEY, LeasedNode, WatchedStore } from "../../../test/wrappers/leased/leased-node.ts";
-import { StoreError } from "../../errors.ts";
 import { fixedWindow } from "../../algorithms/registry.ts";
+import { StoreError } from "../../errors.ts";
 import { ManualClock } from "../../testing/manual-clock.ts";
 import { resilient } from "../resilient/resilient.ts";
 import { LeasedStore } from "./leased.ts";

@@ -1,6 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type AlgorithmName, fixedWindow, gcra, leakyBucket, slidingWindow, tokenBucket } from "../../algorithms/registry.ts";
+import {
+  type AlgorithmName,
+  fixedWindow,
+  gcra,
+  leakyBucket,
+  slidingWindow,
+  tokenBucket,
+} from "../../algorithms/registry.ts";
 import { type Limit, LONGEST_WINDOW, makeLimit } from "../../limits/limit.ts";
 import { limitFromSpec } from "../../limits/spec.ts";
 import { shareOf } from "./replica-share.ts";
