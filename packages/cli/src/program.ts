@@ -262,7 +262,7 @@ function pointToHelp(command: Command, path: string): void {
 function requireValue(option: string): (value: string) => string {
   return (value) => {
     if (value.startsWith("--") && !process.argv.includes(`${option}=${value}`))
-      throw new InvalidInput(`${option}: needs a value (if that is meant, write ${option}=${value})`);
+      throw new InvalidInput(`${option}: needs a value (for the value ${value}, write ${option}=${value})`);
     return value;
   };
 }

@@ -64,7 +64,7 @@ describe("the command line", () => {
 describe("the text of a scenario", () => {
   test.concurrent.each(
     titled([
-      ["", /^standard input: line 1, column 1: the text ends/],
+      ["", /^standard input: line 1, column 1: unexpected end of JSON/],
       ["[]", /line 1, column 1: expected an object: "\{", found "\["/],
       ["nope", /line 1, column 1: expected an object/],
       [
@@ -73,8 +73,8 @@ describe("the text of a scenario", () => {
       ],
       [`{"config": {},\r\n\t"requests": [{"user" "a"}]}`, /line 2, column 23: expected ":", found "\\""/],
       [`{"config": {}, "requests": [${A} ${A}]}`, /column 54: expected "," or "\]", found "\{"/, DECIDED],
-      [`{"config": {}, "requests": [${A}`, /column 53: the text ends/, DECIDED],
-      [`{"config": {}, "requests": [${A}]`, /column 54: the text ends/, DECIDED],
+      [`{"config": {}, "requests": [${A}`, /column 53: unexpected end of JSON/, DECIDED],
+      [`{"config": {}, "requests": [${A}]`, /column 54: unexpected end of JSON/, DECIDED],
       [`{"config": {}, "requests": [${A}]} x`, /column 56: expected nothing more, found "x"/, DECIDED],
       [`{"config": {}, "requests": [{"user": "😀", "time": nul}]}`, /column 54: expected null, found "}"/],
       [`{"config": {}, "requests": [{"user": "a\u0001"}]}`, /column 40: expected the string to be closed/],
@@ -91,7 +91,7 @@ describe("the text of a scenario", () => {
     writeFileSync(file, Buffer.from(`{"config": {},\n "requests": [{"user": "\xe9", "time": 0}]}`, "latin1"));
     const { line, code } = await refusal(["scenario", "--file", file]);
     expect({ line, code }).toEqual({
-      line: expect.stringMatching(/line 2, column 25: expected text in UTF-8/),
+      line: expect.stringMatching(/line 2, column 25: expected UTF-8 text/),
       code: 1,
     });
   });
@@ -105,8 +105,8 @@ describe("the fields of a scenario", () => {
       [`{"config": {}, "requests": {}}`, /^requests: must be an array/],
       [`{"confg": {}, "requests": []}`, /^confg: is not a field of a scenario \(known: config, requests\)/],
       [`{"requests": [${A}], "confg": {}}`, /^confg: is not a field/],
-      [`{"requests": [], "requests": []}`, /^requests: is there twice/],
-      [`{"config": {}, "config": {}, "requests": []}`, /^config: is there twice/],
+      [`{"requests": [], "requests": []}`, /^requests: appears twice/],
+      [`{"config": {}, "config": {}, "requests": []}`, /^config: appears twice/],
       [`{"config": [], "requests": []}`, /^config: must be an object/],
       [`{"config": null, "requests": []}`, /^config: must be an object/],
       [`{"config": {"user": {}}, "requests": []}`, /^config\.user: is not a field of config/],
@@ -165,10 +165,10 @@ describe("the fields of a scenario", () => {
 describe("a config file", () => {
   test.concurrent.each<[string, RegExp]>([
     ["[]", /line 1, column 1: expected an object/],
-    [`{"default": {"capacity": 5, "refill_rate": 1}`, /column 46: the text ends/],
+    [`{"default": {"capacity": 5, "refill_rate": 1}`, /column 46: unexpected end of JSON/],
     [`{"default": {"capacity": -1, "refill_rate": 1}}`, /^config\.default\.capacity: /],
     [`{"defualt": {}}`, /^defualt: is not a field of a config or a scenario/],
-    [`{"config": {}, "users": {}}`, /^users: stands beside config/],
+    [`{"config": {}, "users": {}}`, /^users: must be inside config/],
     [`{"config": {}, "requests": [x]}`, /column 29: expected a value, found "x"/],
   ])("%s", async (stdin, message) => {
     const refused = await refusal(["check", "--user", "a", "--config", "-"], stdin);

@@ -26,7 +26,7 @@ export async function verifyAudit({ head: expected, ...options }: VerifyOptions 
     const { entries, head, begins_after, broken, unlisted = 0 } = await audit.verify(noted);
     const lines =
       broken === undefined
-        ? [`whole: ${entries} entries${begins_after.seq === 0 ? "" : `, from ${begins_after.seq + 1} on`}`]
+        ? [`intact: ${entries} entries${begins_after.seq === 0 ? "" : `, from ${begins_after.seq + 1} on`}`]
         : broken.map(({ seq, problem }) => `broken at entry ${seq}: ${problem}`);
     if (unlisted > 0) lines.push(`broken at ${unlisted} more places`);
     if (broken === undefined && noted !== undefined) lines.push(`expected: entry ${noted.seq} is part of the chain`);
@@ -77,7 +77,7 @@ async function withDatabase(
   const { postgres, data } = settings;
   // Opening a missing database would create it.
   if (postgres === undefined && !existsSync(join(data, "headgate.db"))) {
-    throw new FileNotFound(`${data}: there is no database of Headgate (--data names its folder)`);
+    throw new FileNotFound(`${data}: no Headgate database in this folder (set --data)`);
   }
   const database = await openDatabase(settings);
   try {
@@ -91,7 +91,7 @@ function headOf(option: string, text: string): { readonly seq: number; readonly 
   const [, seq, hash] = /^(\d{1,15}):([0-9a-f]{64})$/.exec(text) ?? [];
   if (hash === undefined) {
     throw new InvalidInput(
-      `${option}: must be a head as audit verify prints it, NUMBER:HASH, got ${JSON.stringify(text)}`,
+      `${option}: must be a head printed by audit verify (NUMBER:HASH), got ${JSON.stringify(text)}`,
     );
   }
   return { seq: Number(seq), hash };
@@ -106,6 +106,6 @@ function timeOf(option: string, text: string): string {
 
 function countOf(option: string, text: string): number {
   const count = /^\d{1,9}$/.test(text) ? Number(text) : 0;
-  if (count < 1) throw new InvalidInput(`${option}: must be a whole number from 1 on, got ${JSON.stringify(text)}`);
+  if (count < 1) throw new InvalidInput(`${option}: must be a whole number of at least 1, got ${JSON.stringify(text)}`);
   return count;
 }

@@ -16,7 +16,7 @@ export class FileMembers {
       throw new InvalidInput(`${name}: is not a field of ${this.kind} (known: ${this.known.join(", ")})`);
     }
     // JSON.parse would silently keep only the last one.
-    if (this.found.has(name)) throw new InvalidInput(`${name}: is there twice`);
+    if (this.found.has(name)) throw new InvalidInput(`${name}: appears twice`);
     this.found.add(name);
     return name;
   }

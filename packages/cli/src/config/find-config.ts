@@ -40,6 +40,6 @@ export async function readConfigFile(source: Source): Promise<Config> {
   stream.end();
   if (!members.has("config")) return readConfig(Object.fromEntries(values));
   const stray = ["default", "users"].find((name) => members.has(name));
-  if (stray !== undefined) throw new InvalidInput(`${stray}: stands beside config, and belongs inside it`);
+  if (stray !== undefined) throw new InvalidInput(`${stray}: must be inside config, not next to it`);
   return readConfig(values.get("config"));
 }

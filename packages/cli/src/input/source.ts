@@ -98,6 +98,6 @@ function readFailure(name: string, error: unknown): unknown {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   if (code === "ENOENT" || code === "ENOTDIR") return new FileNotFound(`${name}: no such file`);
   if (code === "EISDIR") return new InvalidInput(`${name}: is a directory, not a file`);
-  if (code === "EACCES" || code === "EPERM") return new InvalidInput(`${name}: may not be read`);
+  if (code === "EACCES" || code === "EPERM") return new InvalidInput(`${name}: permission denied`);
   return typeof code === "string" ? new InvalidInput(`${name}: cannot be read (${code})`) : error;
 }

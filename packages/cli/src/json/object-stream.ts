@@ -71,7 +71,7 @@ export class ObjectStream {
     this.readOn();
     if (this.utf8.isUnfinished) this.refuseBytes();
     if (this.stopped || this.place === "end") return;
-    throw this.located(new JsonFault(this.text.length, "the text ends before the JSON does"));
+    throw this.located(new JsonFault(this.text.length, "unexpected end of JSON"));
   }
 
   /** Whether the reader has stopped the stream. */
@@ -165,7 +165,7 @@ export class ObjectStream {
 
   private refuseBytes(): void {
     if (!this.stopped)
-      throw this.located(new JsonFault(this.text.length, "expected text in UTF-8, found another byte"));
+      throw this.located(new JsonFault(this.text.length, "expected UTF-8 text, found an invalid byte"));
   }
 
   /** If something is incomplete, records how much input is needed before scanning again is worthwhile. */

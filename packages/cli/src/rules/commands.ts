@@ -6,8 +6,8 @@ import type { ServiceOptions } from "./service.ts";
 export type RequireValue = (option: string) => (value: string) => string;
 
 const SERVICE = `
-The key can also come from HEADGATE_KEY, where other users of the machine cannot see it. It needs the role read, and
-to apply, write.
+The key can also come from HEADGATE_KEY, where other users of the machine cannot see it. It needs the role read and,
+for apply, write.
 `;
 
 /** Adds `headgate rules` and its subcommands. */
@@ -31,8 +31,8 @@ export function addRules(program: Command, requireValue: RequireValue, finish: (
       "after",
       `
 Exit codes:
-  0  the file can be used, with or without warnings
-  1  it cannot
+  0  the file is valid, with or without warnings
+  1  the file is invalid
   2  file not found
 
 Examples:
@@ -55,7 +55,7 @@ Examples:
       `${SERVICE}
 Exit codes:
   0  compared, with or without a difference
-  1  invalid input, or the service cannot be asked
+  1  invalid input, or the service cannot be reached
   2  file not found
   3  something would change, and --fail-on-difference was given
 

@@ -153,19 +153,19 @@ export class Service {
     try {
       return await fetch(url, init);
     } catch (error) {
-      throw new InvalidInput(`${this.base.href}: cannot be asked (${reasonOf(error)}): is the service running there?`);
+      throw new InvalidInput(`${this.base.href}: cannot be reached (${reasonOf(error)}): is the service running there?`);
     }
   }
 
   private unknownAnswer(cause?: unknown): InvalidInput {
-    return new InvalidInput(`${this.base.href}: does not answer as Headgate does`, { cause });
+    return new InvalidInput(`${this.base.href}: does not respond like a Headgate service`, { cause });
   }
 }
 
 function readUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") {
-    throw new InvalidInput("--url: must be as in http://127.0.0.1:8080, without a user or a password");
+    throw new InvalidInput("--url: must be a URL such as http://127.0.0.1:8080, without user name and password");
   }
   // Without a trailing slash, the last path segment would be dropped when resolving.
   return new URL(`${url.origin}${url.pathname.replace(/\/?$/, "/")}`);
@@ -177,7 +177,7 @@ function readKey(option: string | undefined): string {
   if (key === undefined) throw new InvalidInput("--key: is required (or HEADGATE_KEY in the environment)");
   // fetch would quote an invalid header value, and so the key, in its error.
   if (!/^[\x21-\x7e]+$/.test(key))
-    throw new InvalidInput("--key: must be a key of the service, hg_… (it is not shown here)");
+    throw new InvalidInput("--key: must be an API key of the service, hg_… (the value is not shown here)");
   return key;
 }
 

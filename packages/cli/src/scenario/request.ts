@@ -21,7 +21,7 @@ export function readRequest(value: unknown, index: number): Request {
   }
   const { user, time } = value as { user?: unknown; time?: unknown };
   if (typeof user !== "string" || user === "") {
-    throw new InvalidInput(`requests[${index}].user: must be a string that is not empty`);
+    throw new InvalidInput(`requests[${index}].user: must be a non-empty string`);
   }
   if (typeof time !== "number") throw new InvalidInput(`requests[${index}].time: must be a number of seconds`);
   return value as Request;

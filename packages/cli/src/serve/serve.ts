@@ -39,7 +39,7 @@ export async function serveNode(options: SettingOptions): Promise<ExitCode> {
     try {
       output.reopen();
     } catch (error) {
-      log.error({ err: error }, "the log file cannot be opened again: the log goes on in the old one");
+      log.error({ err: error }, "cannot reopen the log file: still writing to the old one");
     }
     log.info({ signal: "SIGHUP" }, "reloading");
     void node.reload();

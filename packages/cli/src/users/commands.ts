@@ -4,8 +4,8 @@ import { type RequireValue, withService } from "../rules/commands.ts";
 import type { ImportOptions, UserExportOptions } from "./users.ts";
 
 const KEY = `
-The key can also come from HEADGATE_KEY, where other users of the machine cannot see it. To import it needs the role
-write, to export read.
+The key can also come from HEADGATE_KEY, where other users of the machine cannot see it. Import needs the role write,
+export the role read.
 `;
 
 /** Adds `headgate users` and its subcommands. */
@@ -32,19 +32,19 @@ export function addUsers(program: Command, requireValue: RequireValue, finish: (
       `${KEY}
 Exit codes:
   0  all users were imported
-  1  invalid input, or the service refused; the message says how many were imported before
+  1  invalid input, or the service rejected it; the message says how many users were imported before
   2  file not found
 
 Examples:
   $ headgate users import users.csv
   $ headgate users import --format jsonl - < users.jsonl
 
-A CSV file; an empty tier takes the user's tier away:
+A CSV file; an empty tier removes the user's tier:
   user_id,tier
   42,premium
   43,
 
-JSON Lines; what is absent stays as it is:
+JSON Lines; missing fields are not changed:
   {"user_id": "42", "tier": "premium"}
   {"user_id": "43", "custom_limits": {"orders": {"limit": 250}}}
 `,

@@ -4,7 +4,7 @@ export interface CsvRecord {
   readonly fields: readonly string[];
 }
 
-const NO_END = "a quoted field does not end";
+const NO_END = "a quoted field is not closed";
 /** Bounds memory if a quote is never closed. */
 const LONGEST_FIELD = 1024 * 1024;
 

@@ -29,7 +29,7 @@ export async function importUsers(file: string | undefined, options: ImportOptio
     const sender = new Sender(to, source.name);
     for await (const { line, value } of userLines(source.read(), source.name, kind)) {
       const parsed = await parseUserInput(value);
-      if (!("user" in parsed)) throw new InvalidInput(`${source.name}:${line}: the file has changed while it was read`);
+      if (!("user" in parsed)) throw new InvalidInput(`${source.name}:${line}: the file changed while it was being read`);
       await sender.add(line, parsed.user);
     }
     process.stdout.write(summary(await sender.end()));

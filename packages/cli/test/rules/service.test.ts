@@ -99,7 +99,7 @@ test.each([
   [["--url", "nowhere"], "--url: must be as in http://127.0.0.1:8080"],
   [
     ["--url", "http://127.0.0.1:2"],
-    "http://127.0.0.1:2/: cannot be asked (ECONNREFUSED): is the service running there?",
+    "http://127.0.0.1:2/: cannot be reached (ECONNREFUSED): is the service running there?",
   ],
   [["--key", "a secret\nin two lines"], "--key: must be a key of the service, hg_…"],
 ])("export %j is refused, without the key", async (args, message) => {
@@ -125,10 +125,10 @@ test.each([
     "400 Invalid; rules[0].limit: is odd",
   ],
   ["an error without a body", { status: 502, body: "" }, ": 502\n"],
-  ["no JSON", { status: 200, body: "<html>" }, "does not answer as Headgate does"],
-  ["other JSON", { status: 200, body: "[]" }, "does not answer as Headgate does"],
-  ["rules that are none", { status: 200, body: '{"rules":[5]}' }, "does not answer as Headgate does"],
-  ["a way elsewhere", { status: 307, body: "", headers: { location: "http://127.0.0.1:1/" } }, "cannot be asked"],
+  ["no JSON", { status: 200, body: "<html>" }, "does not respond like a Headgate service"],
+  ["other JSON", { status: 200, body: "[]" }, "does not respond like a Headgate service"],
+  ["rules that are none", { status: 200, body: '{"rules":[5]}' }, "does not respond like a Headgate service"],
+  ["a way elsewhere", { status: 307, body: "", headers: { location: "http://127.0.0.1:1/" } }, "cannot be reached"],
 ])("export says so when the service answers with %s", async (_, answer, message) => {
   const { url } = await service(there, () => answer);
   const { stdout, stderr, code } = await headgate(["rules", "export", "--url", url, "--key", KEY]);

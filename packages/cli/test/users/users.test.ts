@@ -115,13 +115,13 @@ test.each<[string, string[], string, RegExp, number?]>([
     "an endless quote",
     ["import", "-", "--format", "csv"],
     `user_id,tier\n"${"x".repeat(2_000_000)}`,
-    /input:2: a quoted field does not end/,
+    /input:2: a quoted field is not closed/,
   ],
   [
     "an open quote",
     ["import", "-", "--format", "csv"],
     'user_id,tier\n"1,a\n2,b\n',
-    /input:2: a quoted field does not end/,
+    /input:2: a quoted field is not closed/,
   ],
   [
     "a stray quote",

@@ -107,7 +107,7 @@ export function rateLimit(given: GivenOptions = {}): RateLimitRequestHandler {
       if (info.resetTime !== undefined && counter.now() >= info.resetTime.getTime()) return;
       await counter.undo(info.key, info.limit);
     } catch (error) {
-      logger.error(error, "headgate/express-rate-limit: a request could not be given back");
+      logger.error(error, "headgate/express-rate-limit: a request could not be refunded");
     }
   };
 
@@ -161,7 +161,7 @@ function counterOf(config: Options): Counter {
       throw new HeadgateError(
         "HG_BAD_OPTION",
         "name",
-        `${shown(name)} is taken in this store: give each limit its own`,
+        `${shown(name)} is already used in this store: give each limit its own name`,
       );
     }
     names.set(store, taken.add(name));

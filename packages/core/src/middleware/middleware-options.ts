@@ -141,7 +141,7 @@ export function requireCostOf<Request>(cost: Cost<Request>, field: string): (req
       throw new HeadgateError(
         "HG_BAD_COST",
         field,
-        `must be a function that returns a whole number from 0 to 2^53 - 1, it returned ${shown(said)}`,
+        `must be a function that returns a whole number from 0 to 2^53 - 1, but it returned ${shown(said)}`,
       );
     };
     return (request) => after(cost(request), requireSaid);

@@ -36,6 +36,6 @@ function testOf(refundCase: unknown, field: string): (ending: Ending) => boolean
   throw new HeadgateError(
     "HG_BAD_OPTION",
     field,
-    `must be a function, or among "2xx", "3xx", "4xx", "5xx", "aborted" and statuses such as 404, got ${shown(refundCase)}`,
+    `must be a function, or one of "2xx", "3xx", "4xx", "5xx", "aborted" and statuses such as 404, got ${shown(refundCase)}`,
   );
 }

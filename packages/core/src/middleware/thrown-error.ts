@@ -5,5 +5,5 @@ import { shown } from "../errors.ts";
  * function that throws one would bypass the limit.
  */
 export function errorOf(reason: unknown): Error {
-  return reason instanceof Error ? reason : new Error(`a gate failed with ${shown(reason)}`, { cause: reason });
+  return reason instanceof Error ? reason : new Error(`the middleware failed with ${shown(reason)}`, { cause: reason });
 }

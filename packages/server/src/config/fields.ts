@@ -99,7 +99,7 @@ export const fields = {
   }),
   postgres: field<Optional>("postgres", {
     takes: "<url>",
-    about: "keep rules in PostgreSQL instead of an SQLite file",
+    about: "use PostgreSQL for rules and other data, instead of an SQLite file",
     initial: undefined,
     parse: url("postgres", "postgresql"),
     show: (value) => redactUrl(String(value)),

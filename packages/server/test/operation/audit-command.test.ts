@@ -50,7 +50,7 @@ describe("headgate audit", () => {
   it("prints the head of a whole chain, and accepts it as --head later", async () => {
     const { code, stderr, stdout } = await verify();
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    const [, head] = /^whole: 3 entries\nhead: (3:[0-9a-f]{64})\n$/.exec(stdout) ?? [];
+    const [, head] = /^intact: 3 entries\nhead: (3:[0-9a-f]{64})\n$/.exec(stdout) ?? [];
     expect(head).toBeDefined();
     const again = await verify("--head", head);
     expect(again).toMatchObject({

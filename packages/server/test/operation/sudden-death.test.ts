@@ -43,7 +43,7 @@ it.concurrent.each([1, 2])(
       expect(acknowledged.length).toBeGreaterThan(kills);
       expect(acknowledged.filter((id) => !kept.has(id))).toEqual([]);
       const verified = execFileSync(process.execPath, [program, "audit", "verify", "--data", data]);
-      expect(String(verified)).toMatch(/^whole: \d+ entries\nhead: \d+:[0-9a-f]+\n$/);
+      expect(String(verified)).toMatch(/^intact: \d+ entries\nhead: \d+:[0-9a-f]+\n$/);
     } finally {
       await node.kill();
       rmSync(data, { recursive: true, force: true });

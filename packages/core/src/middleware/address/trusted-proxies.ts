@@ -20,7 +20,7 @@ const NETWORKS: Readonly<Record<string, readonly string[]>> = {
   uniquelocal: ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"],
 };
 
-const EVERYBODY = "to trust everybody is to let each client choose its address";
+const EVERYBODY = "trusting every address lets clients choose their own";
 
 /** A peer without an address. */
 const UNIX = "unix";

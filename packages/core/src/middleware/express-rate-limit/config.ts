@@ -112,7 +112,7 @@ export async function addressKey(
 /** Rejects NaN, which would compare as never reached. */
 export function requireLimit(limit: unknown): asserts limit is number {
   if (typeof limit !== "number" || Number.isNaN(limit))
-    refuse("limit", "a number, or a function that tells one", limit);
+    refuse("limit", "a number, or a function that returns one", limit);
 }
 
 function requireValid(config: Options): void {
@@ -120,7 +120,7 @@ function requireValid(config: Options): void {
   if (typeof windowMs !== "number" || !(windowMs > 0)) refuse("windowMs", "a number of milliseconds over 0", windowMs);
   if (typeof limit !== "function") requireLimit(limit);
   if (typeof store !== "object" || store === null) refuse("store", "a store", store);
-  if (typeof name !== "string" || name === "") refuse("name", "a string and not empty", name);
+  if (typeof name !== "string" || name === "") refuse("name", "a non-empty string", name);
   if (typeof logger?.error !== "function" || typeof logger.warn !== "function") {
     refuse("logger", "an object with the methods error and warn", logger);
   }

@@ -80,8 +80,8 @@ export function requireForms(headers: unknown, field = "headers"): readonly Head
   const clash = [DRAFTS, LEGACY].some((family) => known.filter((form) => family.includes(form)).length > 1);
   if (known.length < forms.length || clash) {
     const problem = clash
-      ? `has two forms that write the same headers: give one of ${DRAFTS.join(", ")} and one of ${LEGACY.join(", ")} at most`
-      : `must be false or among ${Object.keys(FORMS).join(", ")}, got ${shownForm(forms.find((form) => !isForm(form)))}`;
+      ? `has two formats that use the same headers: give one of ${DRAFTS.join(", ")} and one of ${LEGACY.join(", ")} at most`
+      : `must be false or one of ${Object.keys(FORMS).join(", ")}, got ${shownForm(forms.find((form) => !isForm(form)))}`;
     throw new HeadgateError("HG_BAD_OPTION", field, problem);
   }
   return known;
@@ -90,7 +90,7 @@ export function requireForms(headers: unknown, field = "headers"): readonly Head
 /** Later draft numbers all mean the current format. */
 function shownForm(form: unknown): string {
   const isNewer = typeof form === "string" && /^draft-([89]|\d\d)$/.test(form);
-  return isNewer ? `${shown(form)}: use "draft", which is the newest` : shown(form);
+  return isNewer ? `${shown(form)}: use "draft", the current one` : shown(form);
 }
 
 function isForm(form: unknown): form is HeaderForm {

@@ -25,7 +25,7 @@ const REQUIREMENTS: Requirements<WarnOptions> = { above: share, below: share };
 export function requireThresholds(options: WarnOptions = {}): Thresholds {
   const { above = 0.8, below = Math.min(0.7, above) } = readOptions(options, REQUIREMENTS, { at: "warn." });
   if (below > above) {
-    throw new HeadgateError("HG_BAD_OPTION", "warn.below", `must not be over warn.above (${above}), got ${below}`);
+    throw new HeadgateError("HG_BAD_OPTION", "warn.below", `must not exceed warn.above (${above}), got ${below}`);
   }
   return { above, below };
 }

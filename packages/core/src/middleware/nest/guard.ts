@@ -68,7 +68,7 @@ export class GateGuard<Request extends NestRequest> implements CanActivate {
   /** A guard can stop a request without a response only by throwing. The client is no longer waiting. */
   #abandon(admission: Admission): never {
     if (admission.allowed) void admission.ended({ status: undefined, aborted: true });
-    throw new HttpException("nobody waits for this any more", CLIENT_CLOSED_REQUEST);
+    throw new HttpException("the client has disconnected", CLIENT_CLOSED_REQUEST);
   }
 
   #refuse(refused: Refused, context: ExecutionContext): MaybePromise<never> {

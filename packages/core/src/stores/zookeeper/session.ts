@@ -44,7 +44,7 @@ export class Session {
       this.isOpen = true;
       options.onOpen();
     });
-    this.#client.once("authenticationFailed", () => this.drop("the server refuses the user or the password"));
+    this.#client.once("authenticationFailed", () => this.drop("the server rejected the user name or password"));
     this.#client.connect();
     // The client creates its socket in the next tick; this runs after that.
     process.nextTick(() => this.adopt());
@@ -90,7 +90,7 @@ export class Session {
   private adopt(): void {
     const socket = socketOf(this.#client);
     if (socket === undefined) {
-      this.reason = "this node-zookeeper-client is made otherwise than version 1.1";
+      this.reason = "this version of node-zookeeper-client is not supported: install version 1.1";
       this.end();
       return;
     }
@@ -102,7 +102,7 @@ export class Session {
       try {
         for (const each of read) each(bytes);
       } catch (error) {
-        this.drop(`the client cannot read what the server said: ${error instanceof Error ? error.message : error}`);
+        this.drop(`the client cannot parse the server's reply: ${error instanceof Error ? error.message : error}`);
       }
     });
     socket.on("error", ({ message }) => {

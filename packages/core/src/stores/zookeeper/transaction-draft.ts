@@ -61,7 +61,7 @@ export class TransactionDraft {
     if (row === undefined) {
       const contents = this.seen.get(path)?.contents;
       const isShort = (contents?.row?.length ?? Number.POSITIVE_INFINITY) < algorithmOf(limit).blank.length;
-      if (isShort) throw refusalOf(path, "does not hold what the store wrote");
+      if (isShort) throw refusalOf(path, "does not contain what the store wrote");
       row = new DraftRow(limit, contents);
       this.rows.set(path, row);
     }

@@ -79,10 +79,10 @@ export function contentsOf(path: string, data: Buffer | undefined, stat: Stat, t
   const text = parsed(data);
   // The client treats version 0 as a wildcard, so valid contents never have it.
   if (text === undefined || stat.version === 0)
-    throw refusalOf(path, "has foreign content: use another root for the store");
+    throw refusalOf(path, "was not written by Headgate: use another root for the store");
   const { grave, expires_us, void_from_us, request, time_us, answers, row, undo } = text;
   if (typeof grave === "string") return { grave, expires: Number.NEGATIVE_INFINITY };
-  if (typeof expires_us !== "number") throw refusalOf(path, "does not say how long it is worth something");
+  if (typeof expires_us !== "number") throw refusalOf(path, "has no expiry time");
   const isVoid = typeof void_from_us === "number" && time.isVoid(stat, void_from_us);
   if (typeof request !== "string") {
     const numbers = numbersIn(path, row);
@@ -123,7 +123,7 @@ function written(value: number): number | string {
 
 function numbersIn(path: string, values: unknown): Float64Array {
   const numbers = Float64Array.from(listIn(values), numberOf);
-  if (numbers.length === 0 || numbers.some(Number.isNaN)) throw refusalOf(path, "does not hold what the store wrote");
+  if (numbers.length === 0 || numbers.some(Number.isNaN)) throw refusalOf(path, "does not contain what the store wrote");
   return numbers;
 }
 

@@ -45,7 +45,7 @@ export class Connection {
   private readonly tried: () => void;
   private next: number;
   private failures = 0;
-  private trouble = "it was not tried yet";
+  private trouble = "no connection attempt yet";
   private link: Session | undefined;
   private isOpen = false;
   private pause: NodeJS.Timeout | undefined;

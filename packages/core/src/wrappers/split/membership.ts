@@ -83,7 +83,7 @@ export class Membership {
     const problem =
       this.lapses === 0
         ? "this replica has no share yet: wait for ready() before it takes traffic"
-        : "this replica's share has lapsed: no beat was answered within the lease";
+        : "this replica's share has lapsed: no heartbeat was answered within the lease";
     return new StoreError("HG_STORE_UNREACHABLE", problem, { cause: this.#failure });
   }
 

@@ -46,7 +46,7 @@ describe("split refuses", () => {
 
   it("a lease of fewer than three beats, and says how long it must be", () => {
     expect(refused({ group: "web", beatMs: 1000, leaseMs: 2999 }).message).toBe(
-      "leaseMs: must be at least 3 times beatMs (1000), got 2999: one beat may be late",
+      "leaseMs: must be at least 3 times beatMs (1000), got 2999: one heartbeat may be late",
     );
   });
 });

@@ -83,7 +83,7 @@ export class Split implements Store {
     requireClient(client, "client");
     aName(group, "group");
     if (leaseMs < FEWEST_BEATS * beatMs) {
-      const problem = `must be at least ${FEWEST_BEATS} times beatMs (${beatMs}), got ${leaseMs}: one beat may be late`;
+      const problem = `must be at least ${FEWEST_BEATS} times beatMs (${beatMs}), got ${leaseMs}: one heartbeat may be late`;
       throw new HeadgateError("HG_BAD_OPTION", "leaseMs", problem);
     }
     this.clock = clock;
