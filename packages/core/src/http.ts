@@ -10,14 +10,14 @@ export {
   type HeaderField,
   type HeaderForm,
   HeaderWriter,
-  type Standing,
+  type LimitState,
 } from "./middleware/headers/response-headers.ts";
 export {
   nextState,
+  type ReportedState,
   requireThresholds,
   stateHeader,
   type Thresholds,
-  type Told,
   type UsageState,
   UsageStates,
   type WarnOptions,

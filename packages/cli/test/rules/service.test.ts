@@ -94,14 +94,14 @@ test("the key can come from the environment", async () => {
 });
 
 test.each([
-  [["--url", "ftp://127.0.0.1"], "--url: must be as in http://127.0.0.1:8080"],
-  [["--url", "http://me:secret@127.0.0.1"], "--url: must be as in http://127.0.0.1:8080"],
-  [["--url", "nowhere"], "--url: must be as in http://127.0.0.1:8080"],
+  [["--url", "ftp://127.0.0.1"], "--url: must be a URL such as http://127.0.0.1:8080"],
+  [["--url", "http://me:secret@127.0.0.1"], "--url: must be a URL such as http://127.0.0.1:8080"],
+  [["--url", "nowhere"], "--url: must be a URL such as http://127.0.0.1:8080"],
   [
     ["--url", "http://127.0.0.1:2"],
     "http://127.0.0.1:2/: cannot be reached (ECONNREFUSED): is the service running there?",
   ],
-  [["--key", "a secret\nin two lines"], "--key: must be a key of the service, hg_…"],
+  [["--key", "a secret\nin two lines"], "--key: must be an API key of the service, hg_…"],
 ])("export %j is refused, without the key", async (args, message) => {
   const run = await headgate(["rules", "export", "--key", KEY, ...args]);
   expect(run).toMatchObject({ stdout: "", code: 1, stderr: expect.stringContaining(message) });

@@ -7,7 +7,7 @@ import type { Ending } from "./refund-on.ts";
 export type Outcome = Decision | Verdict;
 
 /** The result of the middleware's check. */
-export type Admission = Passed | Refused;
+export type Admission = Passed | Denied;
 
 /** The result of the middleware's check for a request that is allowed. */
 export interface Passed {
@@ -26,7 +26,7 @@ export interface Passed {
 }
 
 /** The result of the middleware's check for a request that is denied. */
-export interface Refused {
+export interface Denied {
   readonly allowed: false;
   readonly status: 429 | 503;
   readonly headers: readonly HeaderField[];

@@ -1,4 +1,4 @@
-import type { Outcome, Refused } from "./admission.ts";
+import type { Denied, Outcome } from "./admission.ts";
 import type { Policy } from "./headers/policy.ts";
 import { PROBLEM_TYPE, type ProblemKind, problemOf } from "./headers/problem.ts";
 import type { HeaderField } from "./headers/response-headers.ts";
@@ -15,7 +15,7 @@ export class DenialResponses {
     this.names = new Map(rules.map((rule, i) => [rule, policies[i].name]));
   }
 
-  write(kind: ProblemKind, violated: readonly string[], headers: HeaderField[], decided: Outcome | undefined): Refused {
+  write(kind: ProblemKind, violated: readonly string[], headers: HeaderField[], decided: Outcome | undefined): Denied {
     headers.push(PROBLEM_HEADER);
     const status = kind === "quota-exceeded" ? 429 : 503;
     return { allowed: false, status, headers, body: this.body(kind, violated), decided, violated };

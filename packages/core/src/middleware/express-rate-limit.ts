@@ -1,7 +1,7 @@
 import type { NextFunction, Request, Response } from "express";
 import { HeadgateError, shown } from "../errors.ts";
 import { failureOf } from "../wrappers/resilient/store-failure.ts";
-import { addressKey, requireConfig, requireLimit, told } from "./express-rate-limit/config.ts";
+import { addressKey, evaluated, requireConfig, requireLimit } from "./express-rate-limit/config.ts";
 import {
   type Counter,
   ENDLESS,
@@ -74,25 +74,20 @@ export function rateLimit(given: GivenOptions = {}): RateLimitRequestHandler {
     return addressKey(config, request, response);
   };
 
-  const tell = async (info: RateLimitInfo, request: Request, response: Response): Promise<void> => {
+  const report = async (info: RateLimitInfo, request: Request, response: Response): Promise<void> => {
     if (response.headersSent) return;
     if (legacyHeaders) setLegacyHeaders(response, info);
     if (standardHeaders === "draft-6") setDraft6Headers(response, info, windowMs, counter.now());
     if (standardHeaders === "draft-7") setDraft7Headers(response, info, windowMs, counter.now());
     if (standardHeaders === "draft-8") {
-      const name = await told(config.identifier, request, response);
+      const name = await evaluated(config.identifier, request, response);
       setDraft8Headers(response, info, windowMs, counter.now(), name);
     }
   };
 
-  const refuse = async (
-    info: RateLimitInfo,
-    request: Request,
-    response: Response,
-    next: NextFunction,
-  ): Promise<void> => {
+  const deny = async (info: RateLimitInfo, request: Request, response: Response, next: NextFunction): Promise<void> => {
     if ((legacyHeaders || standardHeaders) && !response.headersSent) {
-      const retryAfter = await told(config.retryAfter, request, response);
+      const retryAfter = await evaluated(config.retryAfter, request, response);
       response.setHeader("Retry-After", String(retryAfter ?? resetSeconds(info, windowMs, counter.now())));
     }
     await config.handler(request, response, next, config);
@@ -119,7 +114,7 @@ export function rateLimit(given: GivenOptions = {}): RateLimitRequestHandler {
   ): Promise<void> => {
     if (await config.skip(request, response)) return next();
     const key = await keyOf(request, response);
-    const most = await told(limit, request, response);
+    const most = await evaluated(limit, request, response);
     requireLimit(most);
     let hit: Hit;
     try {
@@ -131,9 +126,9 @@ export function rateLimit(given: GivenOptions = {}): RateLimitRequestHandler {
     }
     const info = infoOf(key, most, hit);
     (request as AugmentedRequest)[requestPropertyName] = info;
-    await tell(info, request, response);
+    await report(info, request, response);
     if (hit.charged) void closed?.then(() => settle(info, request, response));
-    if (hit.totalHits > most) await refuse(info, request, response, next);
+    if (hit.totalHits > most) await deny(info, request, response, next);
     else next();
   };
 

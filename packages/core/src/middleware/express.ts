@@ -5,22 +5,22 @@ import { isPromise } from "../limiter/maybe-promise.ts";
 import type { MemoryLimiter } from "../limiter/memory-limiter.ts";
 import type { RuleName, Rules } from "../limiter/rules.ts";
 import { type AddressOptions, clientAddressOf } from "./address/client-address.ts";
-import type { Admission, Passed, Refused } from "./admission.ts";
-import { asExpressSees, asItCame } from "./express/express-adapter.ts";
+import type { Admission, Denied, Passed } from "./admission.ts";
+import { connectionAdapter, expressAdapter } from "./express/express-adapter.ts";
 import { RateLimitMiddleware } from "./middleware.ts";
 import { type Asked, type MiddlewareOptions, requireMiddlewareOptions } from "./middleware-options.ts";
 import { isAbandoned, setHeaders, tellEnd } from "./shared/node-response.ts";
 import { errorOf } from "./thrown-error.ts";
 
 export type { AddressOptions } from "./address/client-address.ts";
-export type { Passed, Refused } from "./admission.ts";
+export type { Denied, Passed } from "./admission.ts";
 
 /**
  * The client's address as a key: an IPv4 address, or the network of an IPv6 address (`2001:db8:1:2::/64`). `undefined`
  * if it is unknown. Takes the address options of `rateLimit`; pass the same object to each call.
  */
 export const clientAddress: (request: IncomingMessage, options?: AddressOptions) => string | undefined =
-  clientAddressOf(({ proxies }) => (proxies === undefined ? asExpressSees : asItCame));
+  clientAddressOf(({ proxies }) => (proxies === undefined ? expressAdapter : connectionAdapter));
 
 declare global {
   namespace Express {
@@ -40,7 +40,7 @@ export type Middleware = (request: IncomingMessage, response: ServerResponse, ne
 /** Options that only the Express middleware has. */
 interface Own<Req, Res> {
   /** Sends a response to a denied request. Status and headers except `Content-Type` are already set. */
-  readonly onDenied?: ((refused: Refused, request: Req, response: Res, next: Next) => unknown) | undefined;
+  readonly onDenied?: ((denied: Denied, request: Req, response: Res, next: Next) => unknown) | undefined;
 }
 
 /** Options of `rateLimit` in Express. */
@@ -57,31 +57,31 @@ export function rateLimit<
   R extends Rules,
   Req extends IncomingMessage = Request,
   Res extends ServerResponse = Response,
->(limiter: Limiter<R> | MemoryLimiter<R>, asked: Asked<NoInfer<RuleName<R>>, Req, Own<Req, Res>>): Middleware {
-  const options = requireMiddlewareOptions<RuleName<R>, Req, Own<Req, Res>>(asked, OWN);
+>(limiter: Limiter<R> | MemoryLimiter<R>, given: RulesOrOptions<NoInfer<RuleName<R>>, Req, Own<Req, Res>>): Middleware {
+  const options = requireMiddlewareOptions<RuleName<R>, Req, Own<Req, Res>>(given, OWN);
   const { onDenied } = options;
   const gate = new RateLimitMiddleware<R, Req>(
     limiter,
     options,
-    options.proxies === undefined ? asExpressSees : asItCame,
+    options.proxies === undefined ? expressAdapter : connectionAdapter,
     OWN,
   );
 
   const pass = (admission: Passed, request: Req, response: Res, next: Next): void => {
     (request as { rateLimit?: Passed }).rateLimit = admission;
-    if (gate.watches) tellEnd(response, admission);
+    if (rateLimits.watches) reportEnd(response, admission);
     next();
   };
 
-  const refuse = (refused: Refused, request: Req, response: Res, next: Next): void => {
-    response.statusCode = refused.status;
+  const deny = (denied: Denied, request: Req, response: Res, next: Next): void => {
+    response.statusCode = denied.status;
     if (onDenied === undefined) {
-      response.end(refused.body);
+      response.end(denied.body);
       return;
     }
     response.removeHeader("Content-Type");
     try {
-      const answered = onDenied(refused, request, response, next);
+      const answered = onDenied(denied, request, response, next);
       if (isPromise(answered)) answered.then(undefined, (error: unknown) => next(errorOf(error)));
     } catch (error) {
       next(errorOf(error));
@@ -91,13 +91,13 @@ export function rateLimit<
   const carryOut = (admission: Admission, request: Req, response: Res, next: Next): void => {
     setHeaders(response, admission.headers);
     if (admission.allowed) pass(admission, request, response, next);
-    else refuse(admission, request, response, next);
+    else deny(admission, request, response, next);
   };
 
   const middleware = (request: Req, response: Res, next: Next): void => {
     let admission: Admission | Promise<Admission>;
     try {
-      admission = gate.admit(request);
+      admission = rateLimits.admit(request);
     } catch (error) {
       next(error);
       return;

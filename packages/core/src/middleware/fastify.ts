@@ -4,8 +4,8 @@ import { isPromise } from "../limiter/maybe-promise.ts";
 import type { MemoryLimiter } from "../limiter/memory-limiter.ts";
 import type { RuleName, Rules } from "../limiter/rules.ts";
 import { type AddressOptions, clientAddressOf } from "./address/client-address.ts";
-import type { Admission, Passed, Refused } from "./admission.ts";
-import { asFastifySees, asItCame } from "./fastify/fastify-adapter.ts";
+import type { Admission, Denied, Passed } from "./admission.ts";
+import { connectionAdapter, fastifyAdapter } from "./fastify/fastify-adapter.ts";
 import type { HeaderField } from "./headers/response-headers.ts";
 import { RateLimitMiddleware } from "./middleware.ts";
 import { type Asked, type MiddlewareOptions, requireMiddlewareOptions } from "./middleware-options.ts";
@@ -13,14 +13,14 @@ import { isAbandoned, tellEnd } from "./shared/node-response.ts";
 import { errorOf } from "./thrown-error.ts";
 
 export type { AddressOptions } from "./address/client-address.ts";
-export type { Passed, Refused } from "./admission.ts";
+export type { Denied, Passed } from "./admission.ts";
 
 /**
  * The client's address as a key: an IPv4 address, or the network of an IPv6 address (`2001:db8:1:2::/64`). `undefined`
  * if it is unknown. Takes the address options of `rateLimit`; pass the same object to each call.
  */
 export const clientAddress: (request: FastifyRequest, options?: AddressOptions) => string | undefined = clientAddressOf(
-  ({ proxies }) => (proxies === undefined ? asFastifySees : asItCame),
+  ({ proxies }) => (proxies === undefined ? fastifyAdapter : connectionAdapter),
 );
 
 declare module "fastify" {
@@ -36,7 +36,7 @@ interface Own {
    * Sends a response to a denied request. Sends the reply, or returns the payload. Status and headers except `Content-
    * Type` are already set.
    */
-  readonly onDenied?: ((refused: Refused, request: FastifyRequest, reply: FastifyReply) => unknown) | undefined;
+  readonly onDenied?: ((denied: Denied, request: FastifyRequest, reply: FastifyReply) => unknown) | undefined;
 }
 
 /** Options of `rateLimit` and `rateLimitPlugin` in Fastify. */
@@ -50,9 +50,9 @@ const OWN = ["onDenied"] as const;
 /** A plugin that limits all routes of the instance and of nested instances, and requests that match no route. */
 export function rateLimitPlugin<R extends Rules>(
   limiter: Limiter<R> | MemoryLimiter<R>,
-  asked: Asked<NoInfer<RuleName<R>>, FastifyRequest, Own>,
+  given: RulesOrOptions<NoInfer<RuleName<R>>, FastifyRequest, Own>,
 ): FastifyPluginCallback {
-  const hook = rateLimit(limiter, asked);
+  const hook = rateLimit(limiter, given);
   const plugin: FastifyPluginCallback = (instance, _options, done) => {
     instance.addHook("onRequest", hook);
     done();
@@ -66,9 +66,9 @@ const OF_THE_PARENT = { [Symbol.for("skip-override")]: true, [Symbol.for("fastif
 /** A hook for one route, `{ onRequest: rateLimit(limiter, "login") }`, or with `addHook` for several. */
 export function rateLimit<R extends Rules>(
   limiter: Limiter<R> | MemoryLimiter<R>,
-  asked: Asked<NoInfer<RuleName<R>>, FastifyRequest, Own>,
+  given: RulesOrOptions<NoInfer<RuleName<R>>, FastifyRequest, Own>,
 ): RateLimitHook {
-  const options = requireMiddlewareOptions<RuleName<R>, FastifyRequest, Own>(asked, OWN);
+  const options = requireMiddlewareOptions<RuleName<R>, FastifyRequest, Own>(given, OWN);
   const { onDenied } = options;
   const face = options.proxies === undefined ? asFastifySees : asItCame;
   const gate = new RateLimitMiddleware<R, FastifyRequest>(limiter, options, face, OWN);
@@ -80,19 +80,14 @@ export function rateLimit<R extends Rules>(
     done: HookHandlerDoneFunction,
   ): void => {
     request.rateLimit = admission;
-    if (gate.watches) tellEnd(reply.raw, admission);
+    if (rateLimits.watches) reportEnd(reply.raw, admission);
     done();
   };
 
-  const refuse = (
-    refused: Refused,
-    request: FastifyRequest,
-    reply: FastifyReply,
-    done: HookHandlerDoneFunction,
-  ): void => {
-    reply.code(refused.status);
+  const deny = (denied: Denied, request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
+    reply.code(denied.status);
     if (onDenied === undefined) {
-      reply.send(refused.body);
+      reply.send(denied.body);
       return;
     }
     reply.removeHeader("Content-Type");
@@ -105,7 +100,7 @@ export function rateLimit<R extends Rules>(
       done(errorOf(reason));
     };
     try {
-      const answer = onDenied(refused, request, reply);
+      const answer = onDenied(denied, request, reply);
       if (isPromise(answer)) answer.then(send, fail);
       else send(answer);
     } catch (error) {
@@ -121,12 +116,12 @@ export function rateLimit<R extends Rules>(
   ): void => {
     setHeaders(reply, admission.headers);
     if (admission.allowed) pass(admission, request, reply, done);
-    else refuse(admission, request, reply, done);
+    else deny(admission, request, reply, done);
   };
 
   return (request, reply, done) => {
     // Fastify handles errors that a hook throws.
-    const admission = gate.admit(request);
+    const admission = rateLimits.admit(request);
     if (!isPromise(admission)) {
       carryOut(admission, request, reply, done);
       return;

@@ -3,17 +3,17 @@ import type { Limiter } from "../limiter/limiter.ts";
 import { isPromise } from "../limiter/maybe-promise.ts";
 import type { MemoryLimiter } from "../limiter/memory-limiter.ts";
 import type { RuleName, Rules } from "../limiter/rules.ts";
-import type { Passed, Refused } from "./admission.ts";
+import type { Denied, Passed } from "./admission.ts";
 import { RateLimitMiddleware } from "./middleware.ts";
 import { type Asked, type MiddlewareOptions, requireMiddlewareOptions } from "./middleware-options.ts";
 import type { RequestAdapter } from "./request-adapter.ts";
 import { userId } from "./shared/authenticated-user.ts";
-import { answerToNobody, besideBody, headersOf, withHeaders } from "./shared/fetch-response.ts";
+import { abandonedResponse, besideBody, headersOf, withHeaders } from "./shared/fetch-response.ts";
 import { FetchEnd } from "./shared/fetch-response-end.ts";
 import { platformPeer } from "./shared/platform.ts";
 
 export type { AddressOptions } from "./address/client-address.ts";
-export type { Passed, Refused } from "./admission.ts";
+export type { Denied, Passed } from "./admission.ts";
 export { clientAddress } from "./hono/hono-client-address.ts";
 
 declare module "hono" {
@@ -28,7 +28,7 @@ interface Own {
   /** The address of the peer of the connection. Default: as reported by Node, Bun, Deno or Cloudflare Workers. */
   readonly peer?: (c: Context) => string | null | undefined;
   /** Sends a response to a denied request. The status is set, and headers except `Content-Type` are added. */
-  readonly onDenied?: ((refused: Refused, c: Context) => Response | Promise<Response>) | undefined;
+  readonly onDenied?: ((denied: Denied, c: Context) => Response | Promise<Response>) | undefined;
 }
 
 /** Options of `rateLimit` in Hono. */
@@ -39,35 +39,35 @@ const OWN = ["peer", "onDenied"] as const;
 /** Middleware for Hono. Handlers find the result with `c.get("rateLimit")`. */
 export function rateLimit<R extends Rules>(
   limiter: Limiter<R> | MemoryLimiter<R>,
-  asked: Asked<NoInfer<RuleName<R>>, Context, Own>,
+  given: RulesOrOptions<NoInfer<RuleName<R>>, Context, Own>,
 ): MiddlewareHandler {
-  const options = requireMiddlewareOptions<RuleName<R>, Context, Own>(asked, OWN);
+  const options = requireMiddlewareOptions<RuleName<R>, Context, Own>(given, OWN);
   const { peer = (c: Context) => platformPeer(c.req.raw, c.env), onDenied } = options;
   const face: RequestAdapter<Context> = {
     peer: (c) => peer(c) ?? undefined,
     header: (c, name) => c.req.header(name),
     user: (c) => userId(c.get("user")),
   };
-  const gate = new RateLimitMiddleware<R, Context>(limiter, options, face, OWN);
+  const rateLimits = new RateLimitMiddleware<R, Context>(limiter, options, adapter, OWN);
 
-  const refuse = async (refused: Refused, c: Context): Promise<Response> => {
-    if (onDenied === undefined) return c.body(refused.body, refused.status, headersOf(refused));
-    c.status(refused.status);
-    return withHeaders(await onDenied(refused, c), besideBody(refused));
+  const deny = async (denied: Denied, c: Context): Promise<Response> => {
+    if (onDenied === undefined) return c.body(denied.body, denied.status, headersOf(denied));
+    c.status(denied.status);
+    return withHeaders(await onDenied(denied, c), besideBody(denied));
   };
 
   return async (c, next) => {
-    const admitted = gate.admit(c);
+    const admitted = rateLimits.admit(c);
     // Deno aborts a signal only if it was read before the client disconnected.
     const signal = isPromise(admitted) ? c.req.raw.signal : undefined;
     const admission = isPromise(admitted) ? await admitted : admitted;
     if (signal?.aborted) {
       if (admission.allowed) void admission.ended({ status: undefined, aborted: true });
-      return answerToNobody();
+      return abandonedResponse();
     }
-    if (!admission.allowed) return refuse(admission, c);
+    if (!admission.allowed) return deny(admission, c);
     c.set("rateLimit", admission);
-    const end = gate.watches ? new FetchEnd(c.req.raw, admission) : undefined;
+    const end = rateLimits.watches ? new FetchEnd(c.req.raw, admission) : undefined;
     try {
       await next();
     } catch (error) {
@@ -75,8 +75,8 @@ export function rateLimit<R extends Rules>(
       end?.fail();
       throw error;
     }
-    const told = withHeaders(c.res, admission.headers);
-    const response = end === undefined ? told : end.follow(told);
+    const complete = withHeaders(c.res, admission.headers);
+    const response = end === undefined ? complete : end.follow(complete);
     if (response !== c.res) c.res = response;
     return undefined;
   };

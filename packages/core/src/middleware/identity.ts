@@ -30,14 +30,14 @@ const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 /** Reads the option `by`. A key of several parts is a JSON array, so different lists cannot produce the same key. */
 export function requireBy<Request>(
   by: By<Request>,
-  face: RequestAdapter<Request>,
+  adapter: RequestAdapter<Request>,
   address: ClientAddress<Request>,
   notices: Notices,
   field: string,
 ): Identify<Request> {
-  if (!isList(by)) return requirePart(by, face, address, notices, field);
+  if (!isList(by)) return requirePart(by, adapter, address, notices, field);
   if (by.length === 0) throw new HeadgateError("HG_BAD_OPTION", field, "must have at least one part");
-  const parts = by.map((part, i) => requirePart(part, face, address, notices, `${field}[${i}]`));
+  const parts = by.map((part, i) => requirePart(part, adapter, address, notices, `${field}[${i}]`));
   return (request) =>
     after(
       each(parts, (identify) => identify(request)),
@@ -57,7 +57,7 @@ function isList<Request>(by: By<Request>): by is readonly KeyPart<Request>[] {
  */
 function requirePart<Request>(
   by: KeyPart<Request>,
-  face: RequestAdapter<Request>,
+  adapter: RequestAdapter<Request>,
   address: ClientAddress<Request>,
   notices: Notices,
   field: string,
@@ -81,7 +81,7 @@ function requirePart<Request>(
   };
   if (by === "ip") return byAddress;
   if (by === "user") {
-    const { user } = face;
+    const { user } = adapter;
     if (user !== undefined) {
       return (request) => {
         const id = user(request);
@@ -93,7 +93,7 @@ function requirePart<Request>(
   }
   if (typeof by === "function") return (request) => after(by(request), (id) => named("id:", id, request));
   const name = headerName(by, field);
-  return (request) => named("header:", face.header(request, name), request);
+  return (request) => named("header:", adapter.header(request, name), request);
 }
 
 function headerName(by: unknown, field: string): string {

@@ -4,15 +4,15 @@ import { isPromise } from "../limiter/maybe-promise.ts";
 import type { MemoryLimiter } from "../limiter/memory-limiter.ts";
 import type { RuleName, Rules } from "../limiter/rules.ts";
 import { type AddressOptions, clientAddressOf } from "./address/client-address.ts";
-import type { Passed, Refused } from "./admission.ts";
+import type { Denied, Passed } from "./admission.ts";
 import { RateLimitMiddleware } from "./middleware.ts";
 import { type Asked, type MiddlewareOptions, requireMiddlewareOptions } from "./middleware-options.ts";
 import type { RequestAdapter } from "./request-adapter.ts";
 import { userId } from "./shared/authenticated-user.ts";
-import { isAbandoned, setHeaders, tellEnd } from "./shared/node-response.ts";
+import { isAbandoned, reportEnd, setHeaders } from "./shared/node-response.ts";
 
 export type { AddressOptions } from "./address/client-address.ts";
-export type { Passed, Refused } from "./admission.ts";
+export type { Denied, Passed } from "./admission.ts";
 
 declare module "koa" {
   interface DefaultState {
@@ -24,7 +24,7 @@ declare module "koa" {
 /** Options that only the Koa middleware has. */
 interface Own {
   /** Sends a response to a denied request. Status and headers except `Content-Type` are already set. */
-  readonly onDenied?: ((refused: Refused, ctx: Context, next: Next) => unknown) | undefined;
+  readonly onDenied?: ((denied: Denied, ctx: Context, next: Next) => unknown) | undefined;
 }
 
 /** Options of `rateLimit` in Koa. */
@@ -36,7 +36,7 @@ const OWN = ["onDenied"] as const;
  * Uses the connection and ignores Koa's `app.proxy`: unless `maxIpsCount` is right, `ctx.ip` is whatever the client
  * sent.
  */
-const face: RequestAdapter<Context> = {
+const adapter: RequestAdapter<Context> = {
   peer: ({ req }) => req.socket.remoteAddress,
   header(ctx, name) {
     const value = ctx.req.headers[name];
@@ -50,42 +50,42 @@ const face: RequestAdapter<Context> = {
  * if it is unknown. Takes the address options of `rateLimit`; pass the same object to each call.
  */
 export const clientAddress: (ctx: Context, options?: AddressOptions) => string | undefined = clientAddressOf(
-  () => face,
+  () => adapter,
 );
 
 /** Middleware for Koa. Handlers find the result in `ctx.state.rateLimit`. */
 export function rateLimit<R extends Rules>(
   limiter: Limiter<R> | MemoryLimiter<R>,
-  asked: Asked<NoInfer<RuleName<R>>, Context, Own>,
+  given: RulesOrOptions<NoInfer<RuleName<R>>, Context, Own>,
 ): (ctx: Context, next: Next) => Promise<unknown> {
-  const options = requireMiddlewareOptions<RuleName<R>, Context, Own>(asked, OWN);
+  const options = requireMiddlewareOptions<RuleName<R>, Context, Own>(given, OWN);
   const { onDenied } = options;
   const gate = new RateLimitMiddleware<R, Context>(limiter, options, face, OWN);
 
   const pass = (admission: Passed, ctx: Context, next: Next): Promise<unknown> => {
     ctx.state.rateLimit = admission;
-    if (gate.watches) tellEnd(ctx.res, admission);
+    if (rateLimits.watches) reportEnd(ctx.res, admission);
     return next();
   };
 
-  const refuse = async (refused: Refused, ctx: Context, next: Next): Promise<void> => {
-    ctx.status = refused.status;
+  const deny = async (denied: Denied, ctx: Context, next: Next): Promise<void> => {
+    ctx.status = denied.status;
     if (onDenied === undefined) {
-      ctx.body = refused.body;
+      ctx.body = denied.body;
       return;
     }
     ctx.remove("Content-Type");
-    await onDenied(refused, ctx, next);
+    await onDenied(denied, ctx, next);
   };
 
   return async (ctx, next) => {
-    const admitted = gate.admit(ctx);
+    const admitted = rateLimits.admit(ctx);
     const admission = isPromise(admitted) ? await admitted : admitted;
     if (isAbandoned(ctx.res)) {
       if (admission.allowed) void admission.ended({ status: undefined, aborted: true });
       return;
     }
     setHeaders(ctx.res, admission.headers);
-    await (admission.allowed ? pass(admission, ctx, next) : refuse(admission, ctx, next));
+    await (admission.allowed ? pass(admission, ctx, next) : deny(admission, ctx, next));
   };
 }

@@ -23,7 +23,7 @@ import type { RefundOn } from "./refund-on.ts";
 export type Cost<Request> = number | ((request: Request) => MaybePromise<number>);
 
 /** A rule of the middleware, with options of its own. */
-export interface GateLimit<Name extends string, Request> {
+export interface MiddlewareRule<Name extends string, Request> {
   readonly rule: Name;
   /** Default: that of the middleware. */
   readonly by?: By<Request> | undefined;
@@ -39,7 +39,7 @@ export interface GateLimit<Name extends string, Request> {
 /** Options of every middleware. */
 export interface MiddlewareOptions<Name extends string, Request> extends AddressOptions {
   /** The rules of each request. If one of them denies it, none is charged. */
-  readonly rules: Name | GateLimit<Name, Request> | readonly (Name | GateLimit<Name, Request>)[];
+  readonly rules: Name | MiddlewareRule<Name, Request> | readonly (Name | MiddlewareRule<Name, Request>)[];
   /** Whose quota is charged. Default `"ip"`. */
   readonly by?: By<Request> | undefined;
   /** Units that a request costs. Default 1. */
@@ -66,7 +66,7 @@ export interface MiddlewareOptions<Name extends string, Request> extends Address
 }
 
 /** Arguments of a middleware: its options, or just the names of its rules. */
-export type Asked<Name extends string, Request, Own extends object = object> =
+export type RulesOrOptions<Name extends string, Request, Own extends object = object> =
   | Name
   | readonly Name[]
   | (MiddlewareOptions<Name, Request> & Own);
@@ -90,7 +90,7 @@ const LIMIT_OPTIONS: ReadonlySet<string> = new Set(["rule", "by", "cost", "reser
 
 /** Validates the options of a middleware. `more` names the functions that the framework adds. */
 export function requireMiddlewareOptions<Name extends string, Request, Own extends object>(
-  asked: Asked<Name, Request, Own>,
+  given: RulesOrOptions<Name, Request, Own>,
   more: readonly string[],
 ): MiddlewareOptions<Name, Request> & Partial<Own> {
   const options = typeof asked === "string" || Array.isArray(asked) ? { rules: asked } : asked;
@@ -101,10 +101,10 @@ export function requireMiddlewareOptions<Name extends string, Request, Own exten
 /** Validates the rules of a middleware: at least one, and each rule once. */
 export function requireLimits<Name extends string, Request>(
   rules: MiddlewareOptions<Name, Request>["rules"],
-): readonly GateLimit<Name, Request>[] {
+): readonly MiddlewareRule<Name, Request>[] {
   const list: readonly unknown[] = Array.isArray(rules) ? rules : [rules];
   if (list.length === 0) throw new HeadgateError("HG_BAD_OPTION", "rules", "must name at least one rule");
-  const limits = list.map((limit, i): GateLimit<Name, Request> => {
+  const limits = list.map((limit, i): MiddlewareRule<Name, Request> => {
     const at = Array.isArray(rules) ? `rules[${i}]` : "rules";
     if (typeof limit === "string") return { rule: limit as Name };
     if (typeof limit !== "object" || limit === null || !("rule" in limit)) {
@@ -115,11 +115,11 @@ export function requireLimits<Name extends string, Request>(
       );
     }
     requireOptions(limit, LIMIT_OPTIONS, { at: `${at}.` });
-    const { cost, reserve } = limit as GateLimit<Name, Request>;
+    const { cost, reserve } = limit as MiddlewareRule<Name, Request>;
     if (cost !== undefined && reserve !== undefined) {
       throw new HeadgateError("HG_BAD_OPTION", `${at}.reserve`, "cannot be combined with cost");
     }
-    return limit as GateLimit<Name, Request>;
+    return limit as MiddlewareRule<Name, Request>;
   });
   const names = limits.map(({ rule }) => rule);
   const repeated = names.findIndex((name, i) => names.indexOf(name) < i);

@@ -9,19 +9,20 @@ import type { Charge } from "../reservations/charge.ts";
 import { Reserver, type Sale } from "../reservations/reserve.ts";
 import { failureOf } from "../wrappers/resilient/store-failure.ts";
 import { ClientAddress } from "./address/client-address.ts";
-import type { Admission, Outcome, Passed, Refused } from "./admission.ts";
+import type { Admission, Denied, Outcome, Passed } from "./admission.ts";
 import { DenialResponses } from "./denial-response.ts";
 import { Policy } from "./headers/policy.ts";
 import { type HeaderField, type HeaderForm, HeaderWriter, requireForms } from "./headers/response-headers.ts";
-import { requireThresholds, stateHeader, type Told, UsageStates } from "./headers/usage-state.ts";
+import { type ReportedState, requireThresholds, stateHeader, UsageStates } from "./headers/usage-state.ts";
 import { type Identify, requireBy } from "./identity.ts";
 import {
-  type Asked,
-  type GateLimit,
+  type MiddlewareRule,
+  type RulesOrOptions,
   requireAttainable,
   requireCostOf,
   requireLimits,
   requireMiddlewareOptions,
+  requireReserveForMs,
 } from "./middleware-options.ts";
 import { Notices, processNotices } from "./notices.ts";
 import { type Ending, requireRefundOn } from "./refund-on.ts";
@@ -65,7 +66,7 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
   /** Whether the cost of any limit is an estimate. */
   private readonly reserves: boolean;
   /** Present if a charge may have to be corrected afterwards. */
-  private readonly till: Reserver<R> | undefined;
+  private readonly reserver: Reserver<R> | undefined;
   private readonly failOpen: boolean;
   private readonly notices: Notices;
   private readonly forms: readonly HeaderForm[];
@@ -75,27 +76,27 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
   /** `more` names the functions that the framework reads itself. */
   constructor(
     limiter: Limiter<R> | MemoryLimiter<R>,
-    asked: Asked<NoInfer<RuleName<R>>, Request>,
-    face: RequestAdapter<Request>,
+    given: RulesOrOptions<NoInfer<RuleName<R>>, Request>,
+    adapter: RequestAdapter<Request>,
     more: readonly string[] = [],
   ) {
     if (typeof limiter?.check !== "function") {
       throw new HeadgateError("HG_BAD_OPTION", "limiter", `must be made by rateLimiter, got ${shown(limiter)}`);
     }
-    const options = requireMiddlewareOptions<RuleName<R>, Request, object>(asked, more);
+    const options = requireMiddlewareOptions<RuleName<R>, Request, object>(given, more);
     const { by = "ip", cost = 1, skip, warn, refundOn, onStoreFailure = "allow", onNotice } = options;
     const { clock = new SystemClock(), reserveForMs = 60_000 } = options;
     const notices = onNotice === undefined ? processNotices : new Notices(onNotice);
-    const address = new ClientAddress(face, options, notices);
+    const address = new ClientAddress(adapter, options, notices);
     const thresholds = warn === false ? undefined : requireThresholds(warn);
-    const ready = (limit: GateLimit<RuleName<R>, Request>): Ready<RuleName<R>, Request> => {
+    const ready = (limit: MiddlewareRule<RuleName<R>, Request>): Ready<RuleName<R>, Request> => {
       const field = limit.reserve === undefined ? "cost" : "reserve";
       const taken = limit.reserve ?? limit.cost ?? cost;
       const costOf = requireCostOf(taken, field);
       requireAttainable(taken, limiter.limitOf(limit.rule), limit.rule, field);
       return {
         rule: limit.rule,
-        identify: requireBy(limit.by ?? by, face, address, notices, "by"),
+        identify: requireBy(limit.by ?? by, adapter, address, notices, "by"),
         cost: costOf,
         reserves: limit.reserve !== undefined,
         states: thresholds && new UsageStates(thresholds),
@@ -111,8 +112,8 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
     this.reserves = reserves.includes(true);
     this.watches = this.refundOn !== undefined || this.reserves;
     if (this.watches) {
-      const till = { notices, forMs: reserveForMs, clock: options.clock, now: () => clock.now() };
-      this.till = new Reserver(limiter, reserves, till);
+      const settings = { notices, forMs: reserveForMs, clock: options.clock, now: () => clock.now() };
+      this.reserver = new Reserver(limiter, reserves, settings);
     }
     this.failOpen = onStoreFailure === "allow";
     this.forms = requireForms(options.headers);
@@ -141,19 +142,19 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
   }
 
   private ask(request: Request, checks: readonly Check<RuleName<R>>[]): MaybePromise<Admission> {
-    if (this.till !== undefined) {
+    if (this.reserver !== undefined) {
       const next = ({ outcome, charge }: Sale<R>) => this.answer(request, checks, outcome, charge);
-      return this.unlessFails(request, this.till.take(checks), next);
+      return this.unlessFails(request, this.reserver.take(checks), next);
     }
     return this.unlessFails(request, take(this.limiter, checks), (outcome) => this.answer(request, checks, outcome));
   }
 
   private unlessFails<Value>(
     request: Request,
-    asked: MaybePromise<Value>,
+    given: MaybePromise<Value>,
     next: (value: Value) => Admission,
   ): MaybePromise<Admission> {
-    return isPromise(asked) ? asked.then(next, (error: unknown) => this.withoutStore(request, error)) : next(asked);
+    return isPromise(given) ? given.then(next, (error: unknown) => this.withoutStore(request, error)) : next(given);
   }
 
   private answer(
@@ -163,7 +164,7 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
     charge?: Charge<R>,
   ): Admission {
     const headers = this.headers(checks, outcome);
-    if (!outcome.allowed) return this.refused(outcome, headers);
+    if (!outcome.allowed) return this.denied(outcome, headers);
     if (charge === undefined) return passed(headers, outcome, settleEarlier(request));
     return {
       allowed: true,
@@ -209,7 +210,7 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
     if (charge.open) return failed(ending) ? charge.release() : charge.keep();
   }
 
-  private refused(decided: Outcome, headers: HeaderField[]): Refused {
+  private denied(decided: Outcome, headers: HeaderField[]): Denied {
     // While the store is down, the client may well be within its quota.
     const kind = decided.source === "fallback" ? "temporary-reduced-capacity" : "quota-exceeded";
     return this.texts.refusals.write(kind, decided.violated, headers, decided);
@@ -228,15 +229,15 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
     outcome: Outcome,
     policies: readonly Policy[],
   ): HeaderField | undefined {
-    let told: Told[] | undefined;
+    let reported: ReportedState[] | undefined;
     for (let i = 0; i < policies.length; i += 1) {
       const decision = "decisions" in outcome ? outcome.decisions[i] : outcome;
       const state = this.limits[i].states?.after(checks[i].key, decision, policies[i].limit.burst, this.nowMs);
       if (state === undefined || state === "normal") continue;
-      told ??= [];
-      told.push({ policy: policies[i], state });
+      reported ??= [];
+      reported.push({ policy: policies[i], state });
     }
-    return told && stateHeader(told);
+    return reported && stateHeader(reported);
   }
 
   /** The texts of the limits in force, which `setLimit` may have changed. */

@@ -1,5 +1,5 @@
 export type { AddressOptions } from "./address/client-address.ts";
-export type { Passed, Refused } from "./admission.ts";
+export type { Denied, Passed } from "./admission.ts";
 export { Admitted, RateLimit, SkipRateLimit } from "./nest/decorators.ts";
 export { RateLimitException } from "./nest/denied-exception.ts";
 export type { GuardRules, RateLimitOptions } from "./nest/guard.ts";

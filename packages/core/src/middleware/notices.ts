@@ -5,7 +5,7 @@ export const noticeCodes = {
   HG_PROXY_NOT_TRUSTED:
     "but its sender is not a trusted proxy and counts as the client. If it is a proxy, all of its clients share one quota. " +
     "Set proxies to the number of proxies or to their addresses, or to 0 if there is none. See docs/guide/proxies.md#warnings",
-  HG_EVERYBODY_TRUSTED:
+  HG_ALL_PROXIES_TRUSTED:
     "clients can choose their own address, and with it their quota. Set the number of proxies or their addresses. " +
     "See docs/guide/proxies.md#warnings",
   HG_NO_CLIENT_ADDRESS:
@@ -17,7 +17,7 @@ export const noticeCodes = {
   HG_STORE_IGNORED:
     'the store failed, and requests pass unlimited. Wrap the store in resilient, or set onStoreFailure: "deny". ' +
     "See docs/frameworks/options.md#when-the-store-fails",
-  HG_HOLDS_FAILED:
+  HG_JOURNAL_FAILED:
     "what a process has reserved when it dies may be returned only when its window ends. " +
     "See docs/guide/reservations.md#if-the-process-dies",
   HG_REFUND_LOST: "the charge stays until its window ends. See docs/guide/reservations.md#refunds",
@@ -35,16 +35,16 @@ export interface Notice {
 /** Reports each notice once. */
 export class Notices {
   private readonly given = new Set<NoticeCode>();
-  private readonly tell: (notice: Notice) => void;
+  private readonly report: (notice: Notice) => void;
 
-  constructor(tell: (notice: Notice) => void) {
-    this.tell = tell;
+  constructor(report: (notice: Notice) => void) {
+    this.report = report;
   }
 
   give(code: NoticeCode, occasion: string, cause?: unknown): void {
     if (this.given.has(code)) return;
     this.given.add(code);
-    this.tell({ code, message: `${occasion}: ${noticeCodes[code]}`, cause });
+    this.report({ code, message: `${occasion}: ${noticeCodes[code]}`, cause });
   }
 }
 

@@ -10,7 +10,7 @@ export interface RequestAdapter<Request> {
   /** A header by its lower-case name. Repeated headers are joined with commas. */
   header(request: Request, name: string): string | undefined;
   /** Whether the framework is configured to trust every proxy. */
-  believesAll?(request: Request): boolean;
+  trustsAll?(request: Request): boolean;
   /** The authenticated user, if the framework has a place for it. */
   user?(request: Request): string | undefined;
 }

@@ -2,17 +2,17 @@ import type { Limiter } from "../limiter/limiter.ts";
 import { isPromise } from "../limiter/maybe-promise.ts";
 import type { MemoryLimiter } from "../limiter/memory-limiter.ts";
 import type { RuleName, Rules } from "../limiter/rules.ts";
-import type { Passed, Refused } from "./admission.ts";
+import type { Denied, Passed } from "./admission.ts";
 import { RateLimitMiddleware } from "./middleware.ts";
 import { type Asked, type MiddlewareOptions, requireMiddlewareOptions } from "./middleware-options.ts";
 import type { RequestAdapter } from "./request-adapter.ts";
-import { answerToNobody, besideBody, headersOf, withHeaders } from "./shared/fetch-response.ts";
+import { abandonedResponse, besideBody, headersOf, withHeaders } from "./shared/fetch-response.ts";
 import { FetchEnd } from "./shared/fetch-response-end.ts";
 import { platformPeer } from "./shared/platform.ts";
 import { platforms } from "./web/web-client-address.ts";
 
 export type { AddressOptions } from "./address/client-address.ts";
-export type { Passed, Refused } from "./admission.ts";
+export type { Denied, Passed } from "./admission.ts";
 export { clientAddress } from "./web/web-client-address.ts";
 
 /**
@@ -28,7 +28,7 @@ interface Own<Req extends Request> {
   readonly peer?: (request: Req, ...platform: never[]) => string | null | undefined;
   /** Returns the response to a denied request. Headers except `Content-Type` are added. */
   readonly onDenied?:
-    | ((refused: Refused, request: Req, ...platform: never[]) => Response | Promise<Response>)
+    | ((denied: Denied, request: Req, ...platform: never[]) => Response | Promise<Response>)
     | undefined;
 }
 
@@ -46,9 +46,9 @@ const OWN = ["peer", "onDenied"] as const;
 /** Limits handlers that take a `Request` and return a `Response`: `rateLimit(limiter, "api")(handler)`. */
 export function rateLimit<R extends Rules, Req extends Request = Request>(
   limiter: Limiter<R> | MemoryLimiter<R>,
-  asked: Asked<NoInfer<RuleName<R>>, Req, Own<Req>>,
+  given: RulesOrOptions<NoInfer<RuleName<R>>, Req, Own<Req>>,
 ): Limit<Req> {
-  const options = requireMiddlewareOptions<RuleName<R>, Req, Own<Req>>(asked, OWN);
+  const options = requireMiddlewareOptions<RuleName<R>, Req, Own<Req>>(given, OWN);
   const { peer, onDenied } = options;
   const face: RequestAdapter<Req> = {
     peer(request) {
@@ -58,28 +58,28 @@ export function rateLimit<R extends Rules, Req extends Request = Request>(
     },
     header: ({ headers }, name) => headers.get(name) ?? undefined,
   };
-  const gate = new RateLimitMiddleware<R, Req>(limiter, options, face, OWN);
+  const rateLimits = new RateLimitMiddleware<R, Req>(limiter, options, adapter, OWN);
 
-  const refuse = async (refused: Refused, request: Req, platform: readonly unknown[]): Promise<Response> => {
+  const deny = async (denied: Denied, request: Req, platform: readonly unknown[]): Promise<Response> => {
     if (onDenied === undefined) {
-      return new Response(refused.body, { status: refused.status, headers: headersOf(refused) });
+      return new Response(denied.body, { status: denied.status, headers: headersOf(denied) });
     }
-    return withHeaders(await onDenied(refused, request, ...(platform as never[])), besideBody(refused));
+    return withHeaders(await onDenied(denied, request, ...(platform as never[])), besideBody(denied));
   };
 
   return (handler) =>
     async (request, ...platform) => {
       platforms.set(request, platform);
-      const admitted = gate.admit(request);
+      const admitted = rateLimits.admit(request);
       // Deno aborts a signal only if it was read before the client disconnected.
       const signal = isPromise(admitted) ? request.signal : undefined;
       const admission = isPromise(admitted) ? await admitted : admitted;
       if (signal?.aborted) {
         if (admission.allowed) void admission.ended({ status: undefined, aborted: true });
-        return answerToNobody();
+        return abandonedResponse();
       }
-      if (!admission.allowed) return refuse(admission, request, platform);
-      const end = gate.watches ? new FetchEnd(request, admission) : undefined;
+      if (!admission.allowed) return deny(admission, request, platform);
+      const end = rateLimits.watches ? new FetchEnd(request, admission) : undefined;
       try {
         const response = withHeaders(await handler(request, admission, ...platform), admission.headers);
         return end === undefined ? response : end.follow(response);

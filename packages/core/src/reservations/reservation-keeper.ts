@@ -152,7 +152,7 @@ export class ReservationKeeper {
       await task();
     } catch (error) {
       if (!this.journal.isClosed)
-        this.options.notices.give("HG_HOLDS_FAILED", "the journal of reservations failed", error);
+        this.options.notices.give("HG_JOURNAL_FAILED", "the journal of reservations failed", error);
     }
   }
 }

@@ -327,7 +327,7 @@ describe("a journal that fails", () => {
     await admission.settle(10);
     await world.pass(20_000);
     expect(await world.used()).toBe(10);
-    expect(running.notices.map(({ code }) => code)).toEqual(["HG_HOLDS_FAILED"]);
+    expect(running.notices.map(({ code }) => code)).toEqual(["HG_JOURNAL_FAILED"]);
   });
 
   it("is told later of what has ended", async () => {

@@ -1,5 +1,5 @@
 import { fixedWindow, gcra, tokenBucket } from "../../src/index.ts";
-import type { Admission, Passed, Refused } from "../../src/middleware/admission.ts";
+import type { Admission, Denied, Passed } from "../../src/middleware/admission.ts";
 import { RateLimitMiddleware } from "../../src/middleware/middleware.ts";
 import type { MiddlewareOptions } from "../../src/middleware/middleware-options.ts";
 import { testLimiter } from "../../src/testing/index.ts";
@@ -25,7 +25,7 @@ export function passed(admission: Admission): Passed {
   return admission;
 }
 
-export function refused(admission: Admission): Refused {
+export function refused(admission: Admission): Denied {
   if (admission.allowed) throw new Error("passed");
   return admission;
 }

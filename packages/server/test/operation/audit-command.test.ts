@@ -33,7 +33,7 @@ describe("headgate audit", () => {
   it.each<[string[], RegExp, number?]>([
     [["--limit", "0"], /^headgate: --limit: must be a whole number/],
     [["--from", "noon"], /^headgate: --from: must be a time/],
-    [["--data", join(folder, "none")], /there is no database of Headgate/, 2],
+    [["--data", join(folder, "none")], /no Headgate database in this folder/, 2],
   ])("refuses %j", async (args, message, code = 1) => {
     const run = await headgate(["audit", "list", "--data", folder, ...args]);
     expect(run.stderr).toMatch(message);
@@ -65,7 +65,7 @@ describe("headgate audit", () => {
   it.each(["3", "3:abc", `${"f".repeat(64)}`, `-1:${"f".repeat(64)}`])("refuses %j as --head", async (head) => {
     const run = await verify(`--head=${head}`);
     expect(run).toMatchObject({ code: 1, stdout: "" });
-    expect(run.stderr).toMatch(/^headgate: --head: must be a head as audit verify prints it/);
+    expect(run.stderr).toMatch(/^headgate: --head: must be a head printed by audit verify/);
   });
 
   it("names every entry that was edited or cannot be parsed", async () => {

@@ -23,7 +23,7 @@ const LOOK_EVERY = 64;
 
 interface Peer {
   /** As reported by the framework. */
-  readonly told: string | undefined;
+  readonly reported: string | undefined;
   /** Without brackets and port. */
   readonly text: string | undefined;
   readonly address: IpAddress | undefined;
@@ -31,14 +31,14 @@ interface Peer {
   readonly client: string | undefined;
 }
 
-const NO_PEER: Peer = { told: undefined, text: undefined, address: undefined, client: undefined };
+const NO_PEER: Peer = { reported: undefined, text: undefined, address: undefined, client: undefined };
 
 /** Number of peers whose parsed addresses are cached. */
 const MOST_PEERS = 1_000;
 
 /** Determines the client that a request comes from. */
 export class ClientAddress<Request> {
-  private readonly face: RequestAdapter<Request>;
+  private readonly adapter: RequestAdapter<Request>;
   private readonly trust: Trust | undefined;
   private readonly header: ForwardedHeader;
   private readonly ipv6Prefix: number;
@@ -48,7 +48,7 @@ export class ClientAddress<Request> {
   private latest = NO_PEER;
   private readonly peers = new Map<string, Peer>();
 
-  constructor(face: RequestAdapter<Request>, options: AddressOptions, notices: Notices) {
+  constructor(adapter: RequestAdapter<Request>, options: AddressOptions, notices: Notices) {
     const { proxies, forwardedHeader = "x-forwarded-for", ipv6Prefix = 64 } = options;
     this.face = face;
     this.trust = proxies === undefined ? undefined : requireTrust(proxies);
@@ -60,12 +60,12 @@ export class ClientAddress<Request> {
   /** The client's address, with IPv6 reduced to its prefix; undefined if there is none. */
   of(request: Request): string | undefined {
     const { trust } = this;
-    const { text, address, client } = this.peer(this.face.peer(request));
+    const { text, address, client } = this.peer(this.adapter.peer(request));
     if (trust === undefined) {
       this.lookForProxy(request, client);
       return client;
     }
-    const forwarded = trust(address, text, 0) ? this.face.header(request, this.header) : undefined;
+    const forwarded = trust(address, text, 0) ? this.adapter.header(request, this.header) : undefined;
     if (forwarded === undefined) return client;
     const origin = this.behind(address, forwarded, trust);
     return origin && addressText(origin, this.ipv6Prefix);
@@ -84,27 +84,27 @@ export class ClientAddress<Request> {
     return client;
   }
 
-  private peer(told: string | undefined): Peer {
-    if (told !== this.latest.told) this.latest = told === undefined ? NO_PEER : this.known(told);
+  private peer(reported: string | undefined): Peer {
+    if (reported !== this.latest.reported) this.latest = reported === undefined ? NO_PEER : this.known(reported);
     return this.latest;
   }
 
-  private known(told: string): Peer {
-    const known = this.peers.get(told);
+  private known(reported: string): Peer {
+    const known = this.peers.get(reported);
     if (known !== undefined) return known;
     if (this.peers.size >= MOST_PEERS) this.peers.clear();
-    const { address, text = told } = parseNode(told) ?? {};
-    const peer = { told, text, address, client: address && addressText(address, this.ipv6Prefix) };
-    this.peers.set(told, peer);
+    const { address, text = reported } = parseNode(reported) ?? {};
+    const peer = { reported, text, address, client: address && addressText(address, this.ipv6Prefix) };
+    this.peers.set(reported, peer);
     return peer;
   }
 
   private lookForProxy(request: Request, client: string | undefined): void {
     this.requests += 1;
     if (this.requests > LOOK_AT_FIRST && this.requests % LOOK_EVERY !== 0) return;
-    if (this.face.believesAll?.(request)) this.notices.give("HG_EVERYBODY_TRUSTED", "every proxy is trusted");
+    if (this.adapter.trustsAll?.(request)) this.notices.give("HG_ALL_PROXIES_TRUSTED", "every proxy is trusted");
     if (!this.isPeer(request, client)) return;
-    const found = FORWARDED_HEADERS.find((name) => this.tellsAnother(name, this.face.header(request, name), client));
+    const found = FORWARDED_HEADERS.find((name) => this.namesAnother(name, this.adapter.header(request, name), client));
     if (found === undefined) return;
     const from = client === undefined ? "" : ` from ${client}`;
     this.notices.give("HG_PROXY_NOT_TRUSTED", `a request${from} has the header ${found}`);
@@ -112,7 +112,7 @@ export class ClientAddress<Request> {
 
   /** Whether the client is the peer of the connection, even if the framework is configured for proxies. */
   private isPeer(request: Request, client: string | undefined): boolean {
-    const { connection } = this.face;
+    const { connection } = this.adapter;
     return connection === undefined || this.peer(connection(request)).client === client;
   }
 
@@ -120,7 +120,7 @@ export class ClientAddress<Request> {
    * Whether a forwarding header names another client. A proxy that forwards its own requests, as in development, hides
    * no client.
    */
-  private tellsAnother(header: ForwardedHeader, text: string | undefined, client: string | undefined): boolean {
+  private namesAnother(header: ForwardedHeader, text: string | undefined, client: string | undefined): boolean {
     if (text === undefined) return false;
     for (const hop of hops(header, text)) {
       if (hop === undefined || addressText(hop.address, this.ipv6Prefix) !== client) return true;
@@ -141,7 +141,7 @@ const NONE: AddressOptions = Object.freeze({});
 
 /** Creates the `clientAddress` function of a framework, which returns the address that the middleware would use. */
 export function clientAddressOf<Request>(
-  faceFor: (options: AddressOptions) => RequestAdapter<Request>,
+  adapterFor: (options: AddressOptions) => RequestAdapter<Request>,
 ): (request: Request, options?: AddressOptions) => string | undefined {
   const known = new WeakMap<AddressOptions, ClientAddress<Request>>();
   return (request, options = NONE) => {

@@ -20,7 +20,7 @@ const NETWORKS: Readonly<Record<string, readonly string[]>> = {
   uniquelocal: ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"],
 };
 
-const EVERYBODY = "trusting every address lets clients choose their own";
+const TRUSTING_ALL = "trusting every address lets clients choose their own";
 
 /** A peer without an address. */
 const UNIX = "unix";
@@ -30,7 +30,7 @@ export function requireTrust(proxies: unknown, field = "proxies"): Trust {
   if (typeof proxies === "number") return trustHops(proxies, field);
   if (typeof proxies === "function") return (_address, text, hop) => proxies(text, hop) === true;
   if (Array.isArray(proxies)) return trustNetworks(proxies, field);
-  const all = proxies === true ? `; ${EVERYBODY}` : "";
+  const all = proxies === true ? `; ${TRUSTING_ALL}` : "";
   throw new HeadgateError(
     "HG_BAD_OPTION",
     field,
@@ -67,7 +67,11 @@ function networksOf(entry: unknown, field: string): readonly Network[] {
     if (Object.hasOwn(NETWORKS, entry)) return NETWORKS[entry].flatMap((text) => networksOf(text, field));
     const network = parseNetwork(entry);
     if (network?.bits === 0) {
-      throw new HeadgateError("HG_BAD_OPTION", field, `must not be every address, got ${shown(entry)}; ${EVERYBODY}`);
+      throw new HeadgateError(
+        "HG_BAD_OPTION",
+        field,
+        `must not be every address, got ${shown(entry)}; ${TRUSTING_ALL}`,
+      );
     }
     if (network !== undefined) return [network];
   }

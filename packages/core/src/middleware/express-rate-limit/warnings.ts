@@ -84,15 +84,15 @@ export class Warnings {
     const isOn = (name: string): boolean => named[name] ?? usual;
     this.logger = logger;
     this.ofRequests = new Map(Object.entries(OF_REQUESTS).filter(([name]) => isOn(name)));
-    for (const [name, find] of Object.entries(OF_OPTIONS)) if (isOn(name)) this.tell(find(given));
+    for (const [name, find] of Object.entries(OF_OPTIONS)) if (isOn(name)) this.report(find(given));
   }
 
   /** Checks a request whose key is its address. */
   look(request: Request): void {
-    for (const [name, find] of this.ofRequests) if (this.tell(find(request))) this.ofRequests.delete(name);
+    for (const [name, find] of this.ofRequests) if (this.report(find(request))) this.ofRequests.delete(name);
   }
 
-  private tell(finding: Finding): boolean {
+  private report(finding: Finding): boolean {
     if (finding === undefined) return false;
     const [code, problem] = finding;
     this.logger.error(

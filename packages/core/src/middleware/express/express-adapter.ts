@@ -10,7 +10,7 @@ interface Seen {
 }
 
 /** The request as it arrived; the option `proxies` determines which proxies are trusted. */
-export const asItCame: RequestAdapter<IncomingMessage> = {
+export const connectionAdapter: RequestAdapter<IncomingMessage> = {
   peer: (request) => request.socket.remoteAddress,
   header(request, name) {
     const value = request.headers[name];
@@ -22,11 +22,11 @@ export const asItCame: RequestAdapter<IncomingMessage> = {
 /**
  * The request as Express interprets it: if the application sets `trust proxy`, `request.ip` is the client.
  */
-export const asExpressSees: RequestAdapter<IncomingMessage> = {
-  ...asItCame,
-  peer: (request) => (trustsProxy(request) ? (request as Seen).ip : asItCame.peer(request)),
-  connection: asItCame.peer,
-  believesAll: (request) => (request as Seen).app?.get?.("trust proxy") === true,
+export const expressAdapter: RequestAdapter<IncomingMessage> = {
+  ...connectionAdapter,
+  peer: (request) => (trustsProxy(request) ? (request as Seen).ip : connectionAdapter.peer(request)),
+  connection: connectionAdapter.peer,
+  trustsAll: (request) => (request as Seen).app?.get?.("trust proxy") === true,
 };
 
 function trustsProxy(request: IncomingMessage): boolean {

@@ -19,7 +19,7 @@ const servers = new WeakMap<object, boolean>();
  * Whether `trustProxy` trusts every proxy. A running server does not expose the option, so it is evaluated once per
  * server with a request that passed through unknown addresses only.
  */
-export function believesAll(request: Trusting): boolean {
+export function trustsAll(request: Trusting): boolean {
   const { server } = request;
   if (server === undefined || !trustsProxy(request)) return false;
   let all = servers.get(server);

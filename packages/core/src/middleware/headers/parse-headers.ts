@@ -45,14 +45,14 @@ export function parseRateLimitHeaders(headers: HeaderSource, nowMs: number = Dat
   const header = reader(headers);
   const now = dateOf(header("date")) ?? nowMs;
   const retryAfterMs = waitOf(header("retry-after"), now);
-  const told = { states: statesIn(header), ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+  const rest = { states: statesIn(header), ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
   // A cached response describes the limits at the time it was generated.
-  if (Number(header("age")) > 0) return { policies: [], limits: [], ...told };
+  if (Number(header("age")) > 0) return { policies: [], limits: [], ...rest };
   for (const read of FORMS) {
     const { policies, limits } = read(header, now);
-    if (limits.length > 0) return { policies, limits, ...told };
+    if (limits.length > 0) return { policies, limits, ...rest };
   }
-  return { policies: policiesIn(header), limits: [], ...told };
+  return { policies: policiesIn(header), limits: [], ...rest };
 }
 
 type Header = (name: string) => string | undefined;
@@ -80,9 +80,9 @@ const FORMS: readonly Form[] = [
  */
 function three(prefix: string): Form {
   return (header, now) => {
-    const told = (name: string): string | undefined => header(`${prefix}-${name}`);
-    const resetAfterMs = durationOf(told("reset-after"), now) ?? momentOf(told("reset"), now);
-    return unnamed(header, told("limit"), told("remaining"), resetAfterMs);
+    const value = (name: string): string | undefined => header(`${prefix}-${name}`);
+    const resetAfterMs = durationOf(value("reset-after"), now) ?? momentOf(value("reset"), now);
+    return unnamed(header, value("limit"), value("remaining"), resetAfterMs);
   };
 }
 

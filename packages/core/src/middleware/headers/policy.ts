@@ -13,7 +13,7 @@ export class Policy {
   /** `100;w=60`: drafts 6 and 7. */
   readonly quotaItem: string;
   /** The part before the remaining units: `"api";r=`. */
-  readonly standing: string;
+  readonly remainingStart: string;
 
   constructor(rule: string, limit: Limit) {
     const quota = integerText(limit.limit);
@@ -25,6 +25,6 @@ export class Policy {
     this.quoted = stringText(this.name);
     this.item = `${this.quoted};q=${quota};w=${window}${burst && `;headgate-burst=${burst}`}`;
     this.quotaItem = `${quota};w=${window}${burst && `;burst=${burst}`}`;
-    this.standing = `${this.quoted};r=`;
+    this.remainingStart = `${this.quoted};r=`;
   }
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { fixedWindow, gcra, type Limit, limitFromSpec, tokenBucket } from "../../index.ts";
 import { testLimiter } from "../../testing/index.ts";
 import { Policy } from "./policy.ts";
-import { type Decided, type HeaderForm, HeaderWriter, requireForms, type Standing } from "./response-headers.ts";
+import { type Decided, type HeaderForm, HeaderWriter, requireForms, type LimitState } from "./response-headers.ts";
 
 const NOW_MS = 1_700_000_000_400;
 
@@ -14,15 +14,15 @@ function lines(forms: HeaderForm | HeaderForm[], rules: Record<string, Limit>, d
   return writer.write(decided).map(({ name, value }) => `${name}: ${value}`);
 }
 
-function standing(limit: number, remaining: number, resetAfterMs: number): Standing {
+function standing(limit: number, remaining: number, resetAfterMs: number): LimitState {
   return { allowed: true, limit, remaining, retryAfterMs: 0, resetAfterMs, ...times(0, resetAfterMs) };
 }
 
-function denied(limit: number, remaining: number, retryAfterMs: number, resetAfterMs = retryAfterMs): Standing {
+function denied(limit: number, remaining: number, retryAfterMs: number, resetAfterMs = retryAfterMs): LimitState {
   return { allowed: false, limit, remaining, retryAfterMs, resetAfterMs, ...times(retryAfterMs, resetAfterMs) };
 }
 
-function times(retryAfterMs: number, resetAfterMs: number): Pick<Standing, "retryAtMs" | "resetAtMs"> {
+function times(retryAfterMs: number, resetAfterMs: number): Pick<LimitState, "retryAtMs" | "resetAtMs"> {
   return { retryAtMs: NOW_MS + retryAfterMs, resetAtMs: NOW_MS + resetAfterMs };
 }
 
@@ -225,7 +225,7 @@ describe("the option headers", () => {
   it.each([[["draft", "draft-7"]], [["legacy-epoch", "legacy-seconds"]], [["draft-6", "legacy-epoch", "draft-6"]]])(
     "refuses two forms of the same headers: %s",
     (headers) => {
-      expect(refusal(() => requireForms(headers)).message).toMatch(/write the same headers/);
+      expect(refusal(() => requireForms(headers)).message).toMatch(/use the same headers/);
     },
   );
 });

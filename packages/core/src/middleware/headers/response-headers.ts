@@ -19,7 +19,7 @@ export interface HeaderField {
 export type HeaderForm = "draft" | "draft-7" | "draft-6" | "legacy-seconds" | "legacy-epoch";
 
 /** What a decision or a verdict reports about one limit. */
-export interface Standing {
+export interface LimitState {
   readonly allowed: boolean;
   readonly limit: number;
   readonly remaining: number;
@@ -31,8 +31,8 @@ export interface Standing {
 }
 
 /** A decision, or a verdict with its decisions in the order of the policies. */
-export interface Decided extends Standing {
-  readonly decisions?: readonly Standing[];
+export interface Decided extends LimitState {
+  readonly decisions?: readonly LimitState[];
 }
 
 /** Writes the headers of one format. The policies are in the order of the decisions. */
@@ -42,7 +42,7 @@ type Writer = (decided: Decided) => HeaderField[];
 const FORMS: Readonly<Record<HeaderForm, (policies: readonly Policy[]) => Writer>> = {
   draft(policies) {
     const stated = listField("RateLimit-Policy", policies.map(({ item }) => item).join(", "));
-    return (decided) => [stated, listField("RateLimit", standingItems(policies, decided))];
+    return (decided) => [stated, listField("RateLimit", limitItems(policies, decided))];
   },
 
   "draft-7"(policies) {
@@ -120,21 +120,21 @@ export function listField(name: string, value: string): HeaderField {
 }
 
 /** Whole seconds until a denied request would be admitted; undefined if it was admitted or never can be. */
-function retryAfterSeconds({ allowed, retryAfterMs }: Standing): number | undefined {
+function retryAfterSeconds({ allowed, retryAfterMs }: LimitState): number | undefined {
   return allowed || retryAfterMs === Number.POSITIVE_INFINITY ? undefined : seconds(retryAfterMs);
 }
 
-function standingItems(policies: readonly Policy[], decided: Decided): string {
+function limitItems(policies: readonly Policy[], decided: Decided): string {
   const retryAfter = retryAfterSeconds(decided);
   const { decisions } = decided;
-  if (decisions === undefined) return standingItem(policies[0], decided, retryAfter);
-  let items = standingItem(policies[0], decisions[0], retryAfter);
-  for (let i = 1; i < decisions.length; i += 1) items += `, ${standingItem(policies[i], decisions[i], retryAfter)}`;
+  if (decisions === undefined) return limitItem(policies[0], decided, retryAfter);
+  let items = limitItem(policies[0], decisions[0], retryAfter);
+  for (let i = 1; i < decisions.length; i += 1) items += `, ${limitItem(policies[i], decisions[i], retryAfter)}`;
   return items;
 }
 
-function standingItem({ standing }: Policy, decision: Standing, retryAfter: number | undefined): string {
-  return `${standing}${units(decision.remaining)};t=${resetSeconds(decision, retryAfter)}`;
+function limitItem({ remainingStart }: Policy, decision: LimitState, retryAfter: number | undefined): string {
+  return `${remainingStart}${units(decision.remaining)};t=${resetSeconds(decision, retryAfter)}`;
 }
 
 function quotas(policies: readonly Policy[]): HeaderField {
@@ -147,9 +147,9 @@ interface Numbers {
   readonly reset: number;
 }
 
-function numbersOf(standing: Standing, retryAfter: number | undefined): Numbers {
-  const { limit, remaining } = standing;
-  return { limit: units(limit), remaining: units(remaining), reset: resetSeconds(standing, retryAfter) };
+function numbersOf(state: LimitState, retryAfter: number | undefined): Numbers {
+  const { limit, remaining } = state;
+  return { limit: units(limit), remaining: units(remaining), reset: resetSeconds(state, retryAfter) };
 }
 
 function three(prefix: string, { limit, remaining, reset }: Numbers): HeaderField[] {
@@ -164,10 +164,10 @@ function three(prefix: string, { limit, remaining, reset }: Numbers): HeaderFiel
  * Seconds until the quota is full again or, after a denial, until the request would be admitted. Never later than
  * `Retry-After`, so that the two do not contradict each other.
  */
-function resetSeconds(standing: Standing, retryAfter: number | undefined): number {
-  const own = retryAfterSeconds(standing);
+function resetSeconds(state: LimitState, retryAfter: number | undefined): number {
+  const own = retryAfterSeconds(state);
   if (own !== undefined) return own;
-  const reset = seconds(standing.resetAfterMs);
+  const reset = seconds(state.resetAfterMs);
   return retryAfter !== undefined && retryAfter < reset ? retryAfter : reset;
 }
 

@@ -99,7 +99,7 @@ export class UsageStates {
 const HEADER = "Headgate-State";
 
 /** A limit whose state is not normal. */
-export interface Told {
+export interface ReportedState {
   readonly policy: Policy;
   readonly state: UsageState;
 }
@@ -108,6 +108,6 @@ export interface Told {
  * The header for limits whose state is not normal, such as `warning;policy="api"`: a list of tokens in the order of the
  * policies. The IETF draft has no such header.
  */
-export function stateHeader(told: readonly Told[]): HeaderField {
-  return listField(HEADER, told.map(({ policy, state }) => `${state};policy=${policy.quoted}`).join(", "));
+export function stateHeader(reported: readonly ReportedState[]): HeaderField {
+  return listField(HEADER, reported.map(({ policy, state }) => `${state};policy=${policy.quoted}`).join(", "));
 }

@@ -14,7 +14,7 @@ import type { MaybePromise } from "../../limiter/maybe-promise.ts";
 import type { Rules } from "../../limiter/rules.ts";
 import { stated } from "../../options.ts";
 import type { Passed } from "../admission.ts";
-import { GateGuard, type GuardRules, type Limited, type RateLimitOptions } from "./guard.ts";
+import { type GuardRules, type Limited, MiddlewareGuard, type RateLimitOptions } from "./guard.ts";
 import { COMMON, type Common } from "./nest-common.ts";
 import type { NestRequest } from "./nest-http.ts";
 
@@ -58,7 +58,7 @@ function guardOf<Request extends NestRequest>(
   own: RateLimitOptions<Request>,
   onClass: boolean,
 ): Type<CanActivate> {
-  class RateLimitGuard extends GateGuard<Request> {
+  class RateLimitGuard extends MiddlewareGuard<Request> {
     constructor({ limiter, options }: Common<Rules, Request>) {
       super(limiter, rules, { ...options, ...stated(own) });
     }

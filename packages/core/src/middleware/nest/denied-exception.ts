@@ -1,5 +1,5 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from "@nestjs/common";
-import type { Refused } from "../admission.ts";
+import type { Denied } from "../admission.ts";
 import { PROBLEM_TYPE } from "../headers/problem.ts";
 import { end, type NestResponse, rawOf } from "./nest-http.ts";
 
@@ -7,22 +7,22 @@ import { end, type NestResponse, rawOf } from "./nest-http.ts";
  * Thrown for a denied request. Status and headers of the response are already set; the body is the problem document.
  */
 export class RateLimitException extends HttpException {
-  readonly refused: Refused;
+  readonly denied: Denied;
 
-  constructor(refused: Refused) {
-    super(JSON.parse(refused.body), refused.status);
-    this.refused = refused;
+  constructor(denied: Denied) {
+    super(JSON.parse(denied.body), denied.status);
+    this.denied = denied;
   }
 }
 
 /** Responds with `application/problem+json`; by default Nest would send `application/json`. */
 export class RateLimitFilter implements ExceptionFilter<RateLimitException> {
-  catch({ refused }: RateLimitException, host: ArgumentsHost): void {
+  catch({ denied }: RateLimitException, host: ArgumentsHost): void {
     const response = host.switchToHttp().getResponse<NestResponse>();
     // `onDenied` may have responded already.
     if (rawOf(response).headersSent) return;
     rawOf(response).setHeader("Content-Type", PROBLEM_TYPE);
-    end(response, refused.body);
+    end(response, denied.body);
   }
 }
 

@@ -3,13 +3,13 @@ import { HeadgateError, shown } from "../../errors.ts";
 import type { Limiter } from "../../limiter/limiter.ts";
 import { after, type MaybePromise } from "../../limiter/maybe-promise.ts";
 import type { Rules } from "../../limiter/rules.ts";
-import type { Admission, Passed, Refused } from "../admission.ts";
+import type { Admission, Denied, Passed } from "../admission.ts";
 import { RateLimitMiddleware } from "../middleware.ts";
 import type { MiddlewareOptions } from "../middleware-options.ts";
 import { besideBody } from "../shared/fetch-response.ts";
-import { isAbandoned, setHeaders, tellEnd } from "../shared/node-response.ts";
+import { isAbandoned, reportEnd, setHeaders } from "../shared/node-response.ts";
 import { RateLimitException } from "./denied-exception.ts";
-import { faceOf, type NestRequest, type NestResponse, rawOf } from "./nest-http.ts";
+import { adapterOf, type NestRequest, type NestResponse, rawOf } from "./nest-http.ts";
 
 /** The rules of a guard. */
 export type GuardRules<Request> = MiddlewareOptions<string, Request>["rules"];
@@ -20,7 +20,7 @@ export interface RateLimitOptions<Request = NestRequest> extends Omit<Middleware
    * Called for each denied request. It can throw an exception of its own, or send a response with the context, whose
    * status and headers except `Content-Type` are already set. Otherwise the default response is sent.
    */
-  readonly onDenied?: ((refused: Refused, context: ExecutionContext) => unknown) | undefined;
+  readonly onDenied?: ((denied: Denied, context: ExecutionContext) => unknown) | undefined;
 }
 
 /** A request that was admitted. */
@@ -33,8 +33,8 @@ export interface Limited {
 const CLIENT_CLOSED_REQUEST = 499;
 
 /** The middleware as a Nest guard. */
-export class GateGuard<Request extends NestRequest> implements CanActivate {
-  readonly #gate: RateLimitMiddleware<Rules, Request>;
+export class MiddlewareGuard<Request extends NestRequest> implements CanActivate {
+  readonly #rateLimits: RateLimitMiddleware<Rules, Request>;
   readonly #onDenied: RateLimitOptions<Request>["onDenied"];
 
   constructor(limiter: Limiter, rules: GuardRules<Request>, options: RateLimitOptions<Request>) {
@@ -49,18 +49,18 @@ export class GateGuard<Request extends NestRequest> implements CanActivate {
     const http = context.switchToHttp();
     const request = http.getRequest<Request & Limited>();
     const response = rawOf(http.getResponse<NestResponse>());
-    return after(this.#gate.admit(request), (admission) => {
+    return after(this.#rateLimits.admit(request), (admission) => {
       // The client disconnected, or another handler, such as a timeout, has already responded.
       if (isAbandoned(response) || response.headersSent) return this.#abandon(admission);
       if (!admission.allowed) {
         response.statusCode = admission.status;
         // `Content-Type` is set with the body, which the program may replace.
         setHeaders(response, besideBody(admission));
-        return this.#refuse(admission, context);
+        return this.#deny(admission, context);
       }
       setHeaders(response, admission.headers);
       request.rateLimit = admission;
-      if (this.#gate.watches) tellEnd(response, admission);
+      if (this.#rateLimits.watches) reportEnd(response, admission);
       return true;
     });
   }
@@ -71,9 +71,9 @@ export class GateGuard<Request extends NestRequest> implements CanActivate {
     throw new HttpException("the client has disconnected", CLIENT_CLOSED_REQUEST);
   }
 
-  #refuse(refused: Refused, context: ExecutionContext): MaybePromise<never> {
-    return after(this.#onDenied?.(refused, context), () => {
-      throw new RateLimitException(refused);
+  #deny(denied: Denied, context: ExecutionContext): MaybePromise<never> {
+    return after(this.#onDenied?.(denied, context), () => {
+      throw new RateLimitException(denied);
     });
   }
 }

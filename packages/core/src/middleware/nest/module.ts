@@ -14,7 +14,7 @@ import type { RuleName, Rules } from "../../limiter/rules.ts";
 import { type MiddlewareOptions, requireMiddlewareOptions } from "../middleware-options.ts";
 import { isDecorated } from "./decorators.ts";
 import { RateLimitFilter } from "./denied-exception.ts";
-import { GateGuard, type RateLimitOptions } from "./guard.ts";
+import { MiddlewareGuard, type RateLimitOptions } from "./guard.ts";
 import { COMMON, type Common } from "./nest-common.ts";
 import type { NestRequest } from "./nest-http.ts";
 
@@ -76,10 +76,10 @@ function commonOf<R extends Rules, Request>(given: RateLimitModuleOptions<R, Req
 
 /** Limits the routes without a decorator. */
 class EveryRouteGuard implements CanActivate {
-  readonly #guard: GateGuard<NestRequest> | undefined;
+  readonly #guard: MiddlewareGuard<NestRequest> | undefined;
 
   constructor({ limiter, rules, options }: Common<Rules, NestRequest>) {
-    if (rules !== undefined) this.#guard = new GateGuard(limiter, rules, options);
+    if (rules !== undefined) this.#guard = new MiddlewareGuard(limiter, rules, options);
   }
 
   canActivate(context: ExecutionContext): MaybePromise<boolean> {

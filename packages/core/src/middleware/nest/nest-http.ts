@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { type AddressOptions, clientAddressOf } from "../address/client-address.ts";
-import { believesAll, trustsProxy } from "../fastify/fastify-trust.ts";
+import { trustsAll, trustsProxy } from "../fastify/fastify-trust.ts";
 import type { RequestAdapter } from "../request-adapter.ts";
 import { userId } from "../shared/authenticated-user.ts";
 
@@ -29,7 +29,7 @@ interface FastifyReply {
 }
 
 /** The request as it arrived; the option `proxies` determines which proxies are trusted. */
-const asItCame: RequestAdapter<Seen> = {
+const connectionAdapter: RequestAdapter<Seen> = {
   peer: ({ socket }) => socket.remoteAddress,
   header({ headers }, name) {
     const value = headers[name];
@@ -39,16 +39,15 @@ const asItCame: RequestAdapter<Seen> = {
 };
 
 /** If the platform is configured to trust proxies, it determines the client. */
-const asThePlatformSees: RequestAdapter<Seen> = {
-  ...asItCame,
-  peer: (request) => (platformTrusts(request) ? request.ip : asItCame.peer(request)),
-  connection: asItCame.peer,
-  believesAll: (request) =>
-    request.app === undefined ? believesAll(request) : request.app.get("trust proxy") === true,
+const platformAdapter: RequestAdapter<Seen> = {
+  ...connectionAdapter,
+  peer: (request) => (platformTrusts(request) ? request.ip : connectionAdapter.peer(request)),
+  connection: connectionAdapter.peer,
+  trustsAll: (request) => (request.app === undefined ? trustsAll(request) : request.app.get("trust proxy") === true),
 };
 
-export function faceOf(proxies: unknown): RequestAdapter<Seen> {
-  return proxies === undefined ? asThePlatformSees : asItCame;
+export function adapterOf(proxies: unknown): RequestAdapter<Seen> {
+  return proxies === undefined ? platformAdapter : connectionAdapter;
 }
 
 /**
@@ -56,7 +55,7 @@ export function faceOf(proxies: unknown): RequestAdapter<Seen> {
  * if it is unknown. Takes the address options of `rateLimit`; pass the same object to each call.
  */
 export const clientAddress: (request: NestRequest, options?: AddressOptions) => string | undefined = clientAddressOf(
-  ({ proxies }) => faceOf(proxies),
+  ({ proxies }) => adapterOf(proxies),
 );
 
 function platformTrusts(request: Seen): boolean {

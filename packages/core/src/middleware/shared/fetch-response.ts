@@ -1,4 +1,4 @@
-import type { Refused } from "../admission.ts";
+import type { Denied } from "../admission.ts";
 import type { HeaderField } from "../headers/response-headers.ts";
 
 /**
@@ -26,16 +26,16 @@ function addHeaders(headers: Headers, fields: readonly HeaderField[]): void {
 }
 
 /** All headers of a denial as a record; their names are unique. */
-export function headersOf({ headers }: Refused): Record<string, string> {
+export function headersOf({ headers }: Denied): Record<string, string> {
   return Object.fromEntries(headers.map(({ name, value }) => [name, value]));
 }
 
 /** The headers of a denial that do not depend on its body. */
-export function besideBody({ headers }: Refused): readonly HeaderField[] {
+export function besideBody({ headers }: Denied): readonly HeaderField[] {
   return headers.filter(({ name }) => name !== "Content-Type");
 }
 
 /** The response if the client has disconnected; it is never read. 499 is the status that nginx uses. */
-export function answerToNobody(): Response {
+export function abandonedResponse(): Response {
   return new Response(null, { status: 499 });
 }

@@ -21,13 +21,13 @@ export function isAbandoned(response: NodeResponse): boolean {
 }
 
 /** Reports how the response ended, or immediately if the client has already disconnected. */
-export function tellEnd(response: NodeResponse, passed: Passed): void {
-  const tell = (): void => {
+export function reportEnd(response: NodeResponse, passed: Passed): void {
+  const report = (): void => {
     const status = response.headersSent ? response.statusCode : undefined;
     void passed.ended({ status, aborted: isCutShort(response) });
   };
-  if (carrier(response).destroyed) tell();
-  else carrier(response).once("close", tell);
+  if (carrier(response).destroyed) report();
+  else carrier(response).once("close", report);
 }
 
 /** The stream that carries the response: for HTTP/1, the response itself. */

@@ -123,7 +123,8 @@ function written(value: number): number | string {
 
 function numbersIn(path: string, values: unknown): Float64Array {
   const numbers = Float64Array.from(listIn(values), numberOf);
-  if (numbers.length === 0 || numbers.some(Number.isNaN)) throw refusalOf(path, "does not contain what the store wrote");
+  if (numbers.length === 0 || numbers.some(Number.isNaN))
+    throw refusalOf(path, "does not contain what the store wrote");
   return numbers;
 }
 

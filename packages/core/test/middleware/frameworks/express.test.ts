@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import express, { type ErrorRequestHandler, type Request, type RequestHandler } from "express";
 import { afterEach, describe, expect, expectTypeOf, it } from "vitest";
 import { fixedWindow, rateLimiter } from "../../../src/index.ts";
-import { clientAddress, type Passed, type Refused, rateLimit } from "../../../src/middleware/express.ts";
+import { clientAddress, type Denied, type Passed, rateLimit } from "../../../src/middleware/express.ts";
 import type { Notice } from "../../../src/middleware/notices.ts";
 import { ManualClock, testLimiter } from "../../../src/testing/index.ts";
 import { SlowStore } from "../../limiter/slow-store.ts";
@@ -104,7 +104,7 @@ describe("Express that trusts a proxy", () => {
     const url = await serve(app);
     await fetch(url);
     await fetch(url, from("6.6.6.6"));
-    expect(notices).toMatchObject([{ code: "HG_EVERYBODY_TRUSTED", message: expect.stringContaining("their quota") }]);
+    expect(notices).toMatchObject([{ code: "HG_ALL_PROXIES_TRUSTED", message: expect.stringContaining("their quota") }]);
   });
 
   it.each([
@@ -168,7 +168,7 @@ describe("Express that trusts a proxy", () => {
 describe("a refusal in Express", () => {
   it("has the type of the body that onDenied sends, and its status unless that says another", async () => {
     const { limiter } = testLimiter({ one: fixedWindow("1/m") });
-    const onDenied = (refused: Refused, _request: Request, response: express.Response): void => {
+    const onDenied = (refused: Denied, _request: Request, response: express.Response): void => {
       response.json({ wait: refused.violated });
     };
     const url = await serve(express().use(rateLimit(limiter, { rules: "one", onDenied })));

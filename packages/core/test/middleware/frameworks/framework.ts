@@ -1,8 +1,8 @@
 import type { Server } from "node:http";
 import { fixedWindow, type Limiter, tokenBucket } from "../../../src/index.ts";
 import type { AddressOptions } from "../../../src/middleware/address/client-address.ts";
-import type { Passed, Refused } from "../../../src/middleware/admission.ts";
-import type { Asked } from "../../../src/middleware/middleware-options.ts";
+import type { Denied, Passed } from "../../../src/middleware/admission.ts";
+import type { RulesOrOptions } from "../../../src/middleware/middleware-options.ts";
 
 export const rules = { api: fixedWindow("2/m"), day: tokenBucket("10/d") };
 
@@ -17,9 +17,9 @@ export interface Reply {
 /** What `rateLimit` is called with. */
 export interface TestGate<Request> {
   readonly limiter: Limiter<typeof rules>;
-  readonly asked: Asked<Name, Request>;
+  readonly asked: RulesOrOptions<Name, Request>;
   /** To be made an `onDenied` that answers this in the framework's way. */
-  readonly onDenied?: (refused: Refused) => Reply;
+  readonly onDenied?: (refused: Denied) => Reply;
 }
 
 export interface Route<Request> {

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Passed } from "../../../src/middleware/admission.ts";
 import type { Ending } from "../../../src/middleware/refund-on.ts";
-import { isAbandoned, setHeaders, tellEnd } from "../../../src/middleware/shared/node-response.ts";
+import { isAbandoned, reportEnd, setHeaders } from "../../../src/middleware/shared/node-response.ts";
 
 let server: Http2Server;
 let client: ClientHttp2Session;
@@ -53,7 +53,7 @@ describe("a response over HTTP/2", () => {
   it("that was sent whole has ended well", async () => {
     const { passed, endings } = listening();
     await serve((response) => {
-      tellEnd(response, passed);
+      reportEnd(response, passed);
       response.statusCode = 201;
       response.end("made");
     });
@@ -68,7 +68,7 @@ describe("a response over HTTP/2", () => {
     const { passed, endings } = listening();
     const answered = new Promise<Http2ServerResponse>((resolve) => {
       void serve((response) => {
-        tellEnd(response, passed);
+        reportEnd(response, passed);
         begin(response);
         resolve(response);
       }).then(() => client.request({ ":path": "/" }));
@@ -79,7 +79,7 @@ describe("a response over HTTP/2", () => {
     await expect.poll(() => endings).toEqual([{ status, aborted: true }]);
     expect(isAbandoned(response)).toBe(true);
     const late = listening();
-    tellEnd(response, late.passed);
+    reportEnd(response, late.passed);
     expect(late.endings).toEqual([{ status, aborted: true }]);
   });
 });
@@ -95,7 +95,7 @@ describe("a response over HTTP/1 whose client has left before anybody listened",
     const closed = once(response, "close");
     request.destroy();
     await closed;
-    tellEnd(response, passed);
+    reportEnd(response, passed);
     expect(endings).toEqual([{ status: undefined, aborted: true }]);
     plain.close();
   });

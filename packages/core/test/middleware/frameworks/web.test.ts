@@ -4,7 +4,7 @@ import { serve } from "@hono/node-server";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { fixedWindow } from "../../../src/index.ts";
 import type { Ending } from "../../../src/middleware/refund-on.ts";
-import { clientAddress, type Passed, type Refused, rateLimit } from "../../../src/middleware/web.ts";
+import { clientAddress, type Denied, type Passed, rateLimit } from "../../../src/middleware/web.ts";
 import { testLimiter } from "../../../src/testing/index.ts";
 import { closeServer, type Framework, type Reply, rules, type TestGate } from "./framework.ts";
 import { closesServers, started } from "./started.ts";
@@ -88,7 +88,7 @@ describe("what the platform gives beside the request", () => {
       rules: "one",
       proxies: 0,
       peer: (_request: Request, { name }: Server) => (name === "Bun" ? "192.0.2.7" : undefined),
-      onDenied: ({ status }: Refused, _request: Request, { name }: Server) => new Response(name, { status }),
+      onDenied: ({ status }: Denied, _request: Request, { name }: Server) => new Response(name, { status }),
     })((_request, _admission, _server: Server) => new Response("ok"));
     await handler(request(), server);
     expect(limiter.peekSync("one", "ip:192.0.2.7").remaining).toBe(0);

@@ -1,5 +1,12 @@
 import { tokenBucket } from "headgate";
-import { type HeaderField, HeaderWriter, Policy, type Standing, stateHeader, type Told } from "headgate/http";
+import {
+  type HeaderField,
+  HeaderWriter,
+  type LimitState,
+  Policy,
+  type ReportedState,
+  stateHeader,
+} from "headgate/http";
 import type { CheckResult, LimitResult, UsageState } from "../../checks/check.ts";
 
 /** Headers need only the units and the window of a limit; this supplies the rest. */
@@ -36,8 +43,10 @@ export class CheckHeaders {
     const policies = limits.map((limit) => this.statedOf(limit).policy);
     const decisions = limits.map(standingOf);
     const headers = writerOf(policies).write({ ...standingOf(decisive), decisions });
-    const told = limits.flatMap(({ state }, i): Told[] => (state === "normal" ? [] : [{ policy: policies[i], state }]));
-    if (told.length > 0) headers.push(stateHeader(told));
+    const reported = limits.flatMap(({ state }, i): ReportedState[] =>
+      state === "normal" ? [] : [{ policy: policies[i], state }],
+    );
+    if (reported.length > 0) headers.push(stateHeader(reported));
     return headers;
   }
 
@@ -45,8 +54,8 @@ export class CheckHeaders {
     const known = this.stated.get(rule_id);
     const window = window_seconds * 1_000_000;
     if (known !== undefined) {
-      const { limit: told } = known.policy;
-      if (told.limit === limit && told.window === window && told.burst === burst) return known;
+      const { limit: reported } = known.policy;
+      if (reported.limit === limit && reported.window === window && reported.burst === burst) return known;
     }
     const policy = new Policy(rule_id, { ...ANY, limit, window, burst });
     const states = {
@@ -73,7 +82,7 @@ function writerOf(policies: readonly Policy[]): HeaderWriter {
   return new HeaderWriter(["draft"], policies);
 }
 
-function standingOf(result: LimitResult): Standing {
+function standingOf(result: LimitResult): LimitState {
   const { allowed, limit, remaining } = result;
   return {
     allowed,

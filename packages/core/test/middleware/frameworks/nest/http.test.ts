@@ -1,15 +1,15 @@
 import fastify, { type FastifyServerOptions } from "fastify";
 import { describe, expect, it } from "vitest";
-import { faceOf } from "../../../../src/middleware/nest/nest-http.ts";
+import { adapterOf } from "../../../../src/middleware/nest/nest-http.ts";
 
 /** A request over a proxy, as Nest hands it on from Fastify. */
 async function seen(trustProxy: FastifyServerOptions["trustProxy"], proxies?: unknown) {
   const app = fastify({ ...(trustProxy === undefined ? {} : { trustProxy }) });
-  const face = faceOf(proxies);
+  const face = adapterOf(proxies);
   app.get("/", async (request) => ({
     peer: face.peer(request),
     connection: face.connection?.(request),
-    believesAll: face.believesAll?.(request),
+    trustsAll: face.trustsAll?.(request),
   }));
   return (await app.inject({ url: "/", headers: { "x-forwarded-for": "6.6.6.6, 203.0.113.7" } })).json();
 }
@@ -17,9 +17,9 @@ async function seen(trustProxy: FastifyServerOptions["trustProxy"], proxies?: un
 describe("a request of Nest on Fastify", () => {
   it("tells the connection, and the client as far as proxies are trusted", async () => {
     const connection = "127.0.0.1";
-    expect(await seen(undefined)).toEqual({ peer: connection, connection, believesAll: false });
-    expect(await seen("loopback")).toEqual({ peer: "203.0.113.7", connection, believesAll: false });
-    expect(await seen(true)).toEqual({ peer: "6.6.6.6", connection, believesAll: true });
+    expect(await seen(undefined)).toEqual({ peer: connection, connection, trustsAll: false });
+    expect(await seen("loopback")).toEqual({ peer: "203.0.113.7", connection, trustsAll: false });
+    expect(await seen(true)).toEqual({ peer: "6.6.6.6", connection, trustsAll: true });
   });
 
   it("is as it came if the option proxies is given", async () => {

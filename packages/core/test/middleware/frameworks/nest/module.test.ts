@@ -62,7 +62,7 @@ describe("Nest: the module", () => {
   });
 
   it.each([
-    [true, "HG_EVERYBODY_TRUSTED"],
+    [true, "HG_ALL_PROXIES_TRUSTED"],
     ["192.0.2.1", "HG_PROXY_NOT_TRUSTED"],
   ])("warns if the proxies that Express trusts are %j", async (trusted, code) => {
     const notices: Notice[] = [];

@@ -10,7 +10,7 @@ import { api, controller, start } from "./program.ts";
 
 class SlowDown {
   catch(exception: HttpException, host: ArgumentsHost): void {
-    const violated = exception instanceof RateLimitException ? exception.refused.violated : exception.message;
+    const violated = exception instanceof RateLimitException ? exception.denied.violated : exception.message;
     host.switchToHttp().getResponse<Response>().json({ violated });
   }
 }

@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { afterEach } from "vitest";
 import { type Limiter, rateLimiter } from "../../../../src/index.ts";
 import type { Passed } from "../../../../src/middleware/admission.ts";
-import type { Asked } from "../../../../src/middleware/middleware-options.ts";
+import type { RulesOrOptions } from "../../../../src/middleware/middleware-options.ts";
 import type { Notice } from "../../../../src/middleware/notices.ts";
 import { ManualClock, testLimiter } from "../../../../src/testing/index.ts";
 import { SlowStore } from "../../../limiter/slow-store.ts";
@@ -68,7 +68,7 @@ export async function siteOf<Request>(
 /** A route with one gate, whose handler says ok. */
 export function route<Request>(
   limiter: Limiter<typeof rules>,
-  asked: Asked<Name, Request>,
+  asked: RulesOrOptions<Name, Request>,
   handle: (passed: Passed | undefined) => Reply | Promise<Reply> = () => ({ status: 200, body: "ok" }),
 ): Route<Request> {
   return { gates: [{ limiter, asked }], handle };

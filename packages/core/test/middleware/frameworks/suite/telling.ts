@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Asked } from "../../../../src/middleware/middleware-options.ts";
+import type { RulesOrOptions } from "../../../../src/middleware/middleware-options.ts";
 import type { Framework, Name } from "../framework.ts";
 import { closesSites, farAway, inMemory, KEY, PROBLEM, rateLimitHeaders, route, siteOf } from "./site.ts";
 
@@ -63,7 +63,7 @@ export function tellingSuite<Request>(framework: Framework<Request>): void {
 
     it("is told in other forms where that is wanted", async () => {
       const { limiter } = inMemory();
-      const asked: Asked<Name, Request> = { rules: "api", headers: ["draft-7", "legacy-seconds"] };
+      const asked: RulesOrOptions<Name, Request> = { rules: "api", headers: ["draft-7", "legacy-seconds"] };
       const site = await siteOf(framework, { "/": route(limiter, asked) });
       expect(rateLimitHeaders(await site.fetch("/"))).toEqual({
         "ratelimit-policy": "2;w=60",
@@ -107,7 +107,7 @@ export function tellingSuite<Request>(framework: Framework<Request>): void {
     it("are charged together or not at all", async () => {
       const { limiter } = inMemory();
       const cost = (request: Request) => Number(framework.header(request, "x-cost"));
-      const asked: Asked<Name, Request> = { rules: ["api", { rule: "day", cost }] };
+      const asked: RulesOrOptions<Name, Request> = { rules: ["api", { rule: "day", cost }] };
       const site = await siteOf(framework, { "/": route(limiter, asked) });
       const fetch = (cost: number) => site.fetch("/", { headers: { "x-cost": String(cost) } });
       expect(rateLimitHeaders(await fetch(4))).toMatchObject({
