@@ -88,7 +88,7 @@ export class ZooKeeperServer extends ServerProcess {
     return /^Mode: (\w+)$/m.exec(await this.ask("srvr"))?.[1];
   }
 
-  /** How many clients are connected, this question not among them. */
+  /** How many clients are connected, this spec not among them. */
   async connections(): Promise<number> {
     return (await this.ask("cons")).split("\n").filter((line) => line.includes("sid=0x")).length;
   }

@@ -6,7 +6,7 @@ import type { MemoryLimiter } from "../limiter/memory-limiter.ts";
 import type { Check } from "../limiter/requests.ts";
 import type { RuleName, Rules } from "../limiter/rules.ts";
 import type { Charge } from "../reservations/charge.ts";
-import { Reserver, type Sale } from "../reservations/reserve.ts";
+import { Reserver, type Taking } from "../reservations/reserve.ts";
 import { failureOf } from "../wrappers/resilient/store-failure.ts";
 import { ClientAddress } from "./address/client-address.ts";
 import type { Admission, Denied, Outcome, Passed } from "./admission.ts";
@@ -143,7 +143,7 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
 
   private ask(request: Request, checks: readonly Check<RuleName<R>>[]): MaybePromise<Admission> {
     if (this.reserver !== undefined) {
-      const next = ({ outcome, charge }: Sale<R>) => this.answer(request, checks, outcome, charge);
+      const next = ({ outcome, charge }: Taking<R>) => this.answer(request, checks, outcome, charge);
       return this.unlessFails(request, this.reserver.take(checks), next);
     }
     return this.unlessFails(request, take(this.limiter, checks), (outcome) => this.answer(request, checks, outcome));

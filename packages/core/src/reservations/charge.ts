@@ -5,7 +5,7 @@ import type { RuleName, Rules } from "../limiter/rules.ts";
 import type { Notices } from "../middleware/notices.ts";
 import { failureOf } from "../wrappers/resilient/store-failure.ts";
 import { chargedUntil } from "./charged-until.ts";
-import type { HeldReservation } from "./reservation.ts";
+import type { Reservation } from "./reservation.ts";
 import type { ReservationKeeper } from "./reservation-keeper.ts";
 
 /** What one request took from one limit. */
@@ -18,8 +18,8 @@ export interface Taken<Name extends string> {
 }
 
 /** A journalled reservation, and its keeper. */
-export interface Kept {
-  readonly held: HeldReservation;
+export interface KeptReservation {
+  readonly reservation: Reservation;
   readonly keeper: ReservationKeeper;
 }
 
@@ -30,7 +30,7 @@ export class Charge<R extends Rules> {
   private readonly entries: readonly Entry<RuleName<R>>[];
   private readonly at: number;
   private readonly now: () => number;
-  private kept: Kept | undefined;
+  private kept: KeptReservation | undefined;
   private settled = false;
 
   /** `at` is the time of the charge by the store's clock, which `now` returns. */
@@ -40,7 +40,7 @@ export class Charge<R extends Rules> {
     at: number,
     now: () => number,
     notices: Notices,
-    kept: Kept | undefined,
+    kept: KeptReservation | undefined,
   ) {
     this.limiter = limiter;
     this.notices = notices;
@@ -87,10 +87,10 @@ export class Charge<R extends Rules> {
       const before = entry.cost;
       entry.cost = costOf(entry);
       const { cost, reserved } = entry;
-      if (kept !== undefined && reserved) ends.push(() => kept.held.end(i, cost));
+      if (kept !== undefined && reserved) ends.push(() => kept.reservation.end(i, cost));
       else changes.push(this.change(entry, before));
     }
-    if (kept !== undefined) changes.push(kept.keeper.finish(kept.held, () => inTurn(ends)));
+    if (kept !== undefined) changes.push(kept.keeper.finish(kept.reservation, () => inTurn(ends)));
     try {
       await Promise.all(changes);
     } catch (error) {

@@ -1,7 +1,7 @@
 import type { MaybePromise } from "../limiter/maybe-promise.ts";
 import { type Answer, type ApplyOptions, limitOf } from "../stores/store.ts";
 import { chargedUntil } from "./charged-until.ts";
-import type { HeldOperation, JournalRecord } from "./journal-record.ts";
+import type { JournalRecord, ReservedOperation } from "./journal-record.ts";
 
 /**
  * How long the charge and the end of a reservation are remembered at most, in microseconds. Later than that, it is
@@ -24,7 +24,7 @@ export function takeOnce(id: string, { at, operations }: JournalRecord): Once {
  * Ends one operation of a reservation. Only the first process to do so has an effect. `sureAt` is when the operation
  * was last known to be open.
  */
-export function endOnce(id: string, place: number, operation: HeldOperation, at: number, sureAt = at): Once {
+export function endOnce(id: string, place: number, operation: ReservedOperation, at: number, sureAt = at): Once {
   return once(`${id}:${place}`, chargedUntil(limitOf(operation), at), at, sureAt);
 }
 

@@ -6,10 +6,10 @@ import type { Operation, Rule } from "../stores/store.ts";
 export interface JournalRecord {
   /** The earliest time of the charge, by the store's clock. */
   readonly at: number;
-  readonly operations: readonly HeldOperation[];
+  readonly operations: readonly ReservedOperation[];
 }
 
-export interface HeldOperation extends Operation {
+export interface ReservedOperation extends Operation {
   /** Whether the cost is an estimate; otherwise it is final. */
   readonly reserved: boolean;
 }
@@ -32,7 +32,7 @@ function isRecord(value: unknown): value is JournalRecord {
   return hasNumbers(value, ["at"]) && "operations" in value && isList(value.operations, isOperation);
 }
 
-function isOperation(value: unknown): value is HeldOperation {
+function isOperation(value: unknown): value is ReservedOperation {
   if (!hasNumbers(value, ["cost"]) || !("rule" in value && "key" in value && "reserved" in value)) return false;
   const { rule, key, reserved } = value;
   if ("limit" in value && !isLimit(value.limit)) return false;

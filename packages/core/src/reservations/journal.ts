@@ -12,7 +12,7 @@ export interface JournalEntry {
 export interface ReservationJournal {
   /** Whether the store was closed. */
   readonly isClosed: boolean;
-  add(hold: JournalEntry, forMs: number): Promise<void>;
+  add(entry: JournalEntry, forMs: number): Promise<void>;
   /** Extends reservations to `forMs` milliseconds from now. Returns the ids that still exist. */
   extend(ids: readonly string[], forMs: number): Promise<readonly string[]>;
   remove(ids: readonly string[]): Promise<void>;

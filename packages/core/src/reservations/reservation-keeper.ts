@@ -4,9 +4,9 @@ import type { Notices } from "../middleware/notices.ts";
 import type { Store } from "../stores/store.ts";
 import { failureOf } from "../wrappers/resilient/store-failure.ts";
 import type { ReservationJournal } from "./journal.ts";
-import { type HeldOperation, writeRecord } from "./journal-record.ts";
+import { type ReservedOperation, writeRecord } from "./journal-record.ts";
 import { release } from "./release-abandoned.ts";
-import { HeldReservation } from "./reservation.ts";
+import { Reservation } from "./reservation.ts";
 
 /** Maximum interval between searches for abandoned reservations, in milliseconds, and how many to fetch at a time. */
 const LOOK_EVERY = 5_000;
@@ -34,7 +34,7 @@ export class ReservationKeeper {
   private readonly store: Store;
   private readonly journal: ReservationJournal;
   private readonly options: ReservationKeeperOptions;
-  private readonly open = new Map<string, HeldReservation>();
+  private readonly open = new Map<string, Reservation>();
   /** Tasks to retry because the store failed. */
   private readonly undone = new Set<() => Promise<void>>();
   /** Reservations that have ended but could not be removed from the journal. */
@@ -48,30 +48,30 @@ export class ReservationKeeper {
   }
 
   /** Records what a request is about to take. */
-  hold(operations: readonly HeldOperation[]): HeldReservation {
+  reserve(operations: readonly ReservedOperation[]): Reservation {
     const { forMs, now } = this.options;
-    const held = new HeldReservation(this.store, operations, now);
-    this.open.set(held.id, held);
-    void this.quietly(() => this.journal.add({ id: held.id, text: writeRecord(held) }, forMs));
-    return held;
+    const reservation = new Reservation(this.store, operations, now);
+    this.open.set(reservation.id, reservation);
+    void this.quietly(() => this.journal.add({ id: reservation.id, text: writeRecord(reservation) }, forMs));
+    return reservation;
   }
 
   /** Abandons a reservation that may or may not have been charged. The process that releases it will find out. */
-  leave({ id }: HeldReservation): void {
+  leave({ id }: Reservation): void {
     this.open.delete(id);
   }
 
   /** Removes a reservation that has ended or was denied. */
-  drop({ id }: HeldReservation): void {
+  drop({ id }: Reservation): void {
     this.open.delete(id);
     void this.remove([id]);
   }
 
   /** Runs the task that ends a reservation. If the store fails, retries it with each heartbeat until it succeeds. */
-  async finish(held: HeldReservation, task: () => Promise<void>): Promise<void> {
+  async finish(reservation: Reservation, task: () => Promise<void>): Promise<void> {
     const finish = async (): Promise<void> => {
       await task();
-      this.drop(held);
+      this.drop(reservation);
     };
     try {
       await finish();
@@ -104,9 +104,9 @@ export class ReservationKeeper {
     const asked = [...this.open.keys()];
     const there = new Set(await this.journal.extend(asked, forMs));
     for (const id of asked) {
-      const held = this.open.get(id);
+      const reservation = this.open.get(id);
       if (!there.has(id)) this.open.delete(id);
-      else if (held !== undefined) held.sureAt = sureAt;
+      else if (reservation !== undefined) reservation.sureAt = sureAt;
     }
   }
 
@@ -138,8 +138,8 @@ export class ReservationKeeper {
     for (;;) {
       const overdue = await this.journal.overdue(MOST_AT_ONCE);
       const released: string[] = [];
-      for (const hold of overdue) {
-        if (await release(this.store, hold, this.options.now())) released.push(hold.id);
+      for (const entry of overdue) {
+        if (await release(this.store, entry, this.options.now())) released.push(entry.id);
       }
       if (released.length > 0) await this.journal.remove(released);
       if (released.length < MOST_AT_ONCE) return;

@@ -1,18 +1,18 @@
 import type { Store } from "../stores/store.ts";
 import { endOnce, takeOnce, unlessEnded } from "./idempotent-steps.ts";
-import type { HeldOperation, JournalRecord } from "./journal-record.ts";
+import type { JournalRecord, ReservedOperation } from "./journal-record.ts";
 
 /** A reservation of this process. */
-export class HeldReservation implements JournalRecord {
+export class Reservation implements JournalRecord {
   readonly id = crypto.randomUUID();
   readonly at: number;
-  readonly operations: readonly HeldOperation[];
+  readonly operations: readonly ReservedOperation[];
   /** When it was last known that no other process had released it. */
   sureAt: number;
   private readonly store: Store;
   private readonly now: () => number;
 
-  constructor(store: Store, operations: readonly HeldOperation[], now: () => number) {
+  constructor(store: Store, operations: readonly ReservedOperation[], now: () => number) {
     this.store = store;
     this.operations = operations;
     this.now = now;

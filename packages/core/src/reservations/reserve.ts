@@ -12,7 +12,7 @@ import { Charge, type Taken } from "./charge.ts";
 import { ReservationKeeper } from "./reservation-keeper.ts";
 
 /** A verdict, and the charge that can be corrected. */
-export interface Sale<R extends Rules> {
+export interface Taking<R extends Rules> {
   readonly outcome: Outcome;
   readonly charge: Charge<R>;
 }
@@ -48,35 +48,35 @@ export class Reserver<R extends Rules> {
     }
   }
 
-  take(checks: readonly Check<RuleName<R>>[]): MaybePromise<Sale<R>> {
+  take(checks: readonly Check<RuleName<R>>[]): MaybePromise<Taking<R>> {
     const { limiter, keeper, notices, now } = this;
     const taken = checks.map((check, i) => this.taken(check, this.reserves[i]));
-    if (keeper !== undefined) return this.takeAndHold(taken, keeper);
+    if (keeper !== undefined) return this.takeJournalled(taken, keeper);
     const at = now();
     return after(take(limiter, checks), (outcome) => {
       return { outcome, charge: new Charge(limiter, taken, at, now, notices, undefined) };
     });
   }
 
-  private async takeAndHold(taken: readonly Taken<RuleName<R>>[], keeper: ReservationKeeper): Promise<Sale<R>> {
+  private async takeJournalled(taken: readonly Taken<RuleName<R>>[], keeper: ReservationKeeper): Promise<Taking<R>> {
     const { limiter, notices, now } = this;
-    const held = keeper.hold(taken);
+    const reservation = keeper.reserve(taken);
     let outcome: Outcome;
     try {
-      const decisions = decided("take", taken, await limiter.store.apply("take", taken, held.take));
+      const decisions = decided("take", taken, await limiter.store.apply("take", taken, reservation.take));
       outcome = decisions.length === 1 ? decisions[0] : new Verdict(decisions);
       const { allowed: admitted } = outcome;
       decisions.forEach((decision, i) => void limiter.onDecision?.(decision, { key: taken[i].key, admitted }));
     } catch (error) {
-      keeper.leave(held);
+      keeper.leave(reservation);
       throw error;
     }
     // A fallback has charged nothing in the store, as far as is known.
-    const isAsked = outcome.source === "store";
-    if (!isAsked) keeper.leave(held);
-    else if (!outcome.allowed) keeper.drop(held);
-    const kept = isAsked ? { held, keeper } : undefined;
-    return { outcome, charge: new Charge(limiter, taken, held.at, now, notices, kept) };
+    const isFromStore = outcome.source === "store";
+    if (!isFromStore) keeper.leave(reservation);
+    else if (!outcome.allowed) keeper.drop(reservation);
+    const kept = isFromStore ? { reservation, keeper } : undefined;
+    return { outcome, charge: new Charge(limiter, taken, reservation.at, now, notices, kept) };
   }
 
   private taken({ rule, key, cost = 1 }: Check<RuleName<R>>, reserved: boolean): Taken<RuleName<R>> {

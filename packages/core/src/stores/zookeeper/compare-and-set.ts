@@ -5,7 +5,7 @@ import { ContendedZnodes } from "./contended-znodes.ts";
 import type { KnownZnodes, Seen } from "./known-znodes.ts";
 import type { LeaderClock } from "./leader-clock.ts";
 import type { PendingRequest } from "./pending-request.ts";
-import { dig } from "./tombstones.ts";
+import { restoreTombstone } from "./tombstones.ts";
 import { type Change, TransactionDraft } from "./transaction-draft.ts";
 import { contentsOf } from "./znode-contents.ts";
 import { ANY_VERSION, type Connection, type Step } from "./zookeeper-connection.ts";
@@ -62,7 +62,7 @@ export class CompareAndSet {
   private async play(requests: readonly PendingRequest[], begun: number): Promise<boolean> {
     const seen = await this.look(requests[0].places);
     const draft = new TransactionDraft(seen, this.time.now());
-    const outcomes = requests.map(({ question }) => draft.decide(question));
+    const outcomes = requests.map(({ spec }) => draft.decide(spec));
     const settle = (): true => {
       for (const [i, request] of requests.entries()) request.settle(outcomes[i]);
       return true;
@@ -103,9 +103,7 @@ export class CompareAndSet {
 
   /** Returns whether the write counts: there was no conflict, and the leader processed it in time. */
   private async write(draft: TransactionDraft, requests: readonly PendingRequest[]): Promise<boolean> {
-    const voidFrom = Math.min(
-      ...requests.map(({ due, question }) => Math.min(question.voidFrom, this.time.voidFrom(due))),
-    );
+    const voidFrom = Math.min(...requests.map(({ due, spec }) => Math.min(spec.voidFrom, this.time.voidFrom(due))));
     const changes = new Map<string, Change>();
     const steps: Step[] = [];
     for (const [path, seen] of draft.seen) {
@@ -145,7 +143,8 @@ export class CompareAndSet {
   private async mend(seen: ReadonlyMap<string, Seen>): Promise<void> {
     for (const [path, { version, contents }] of seen) {
       if (version === undefined) await this.connection.makeParents(path);
-      else if (contents.grave !== undefined) await dig(this.connection, contents.grave, path, version, this.time.now());
+      else if (contents.tombstone !== undefined)
+        await restoreTombstone(this.connection, contents.tombstone, path, version, this.time.now());
     }
   }
 }
@@ -173,7 +172,7 @@ export function stepsFor(path: string, { version, contents }: Seen, data: Buffer
   if (data === undefined) return [{ do: "check", path, version }];
   if (version >= LAST_VERSION) return [{ do: "remove", path, version }, ...made];
   const change: Step = { do: "set", path, data, version };
-  return contents.grave === undefined
+  return contents.tombstone === undefined
     ? [change]
-    : [{ do: "remove", path: contents.grave, version: ANY_VERSION }, change];
+    : [{ do: "remove", path: contents.tombstone, version: ANY_VERSION }, change];
 }

@@ -2,7 +2,7 @@ import { StoreError } from "../../errors.ts";
 import type { Timed } from "../deadlines.ts";
 import type { Action, Answer, Operation } from "../store.ts";
 
-export interface Question {
+export interface RequestSpec {
   readonly action: Action;
   readonly operations: readonly Operation[];
   /** Paths of the rows of the operations. */
@@ -17,26 +17,26 @@ export interface Question {
 export class PendingRequest implements Timed {
   before: Timed | undefined;
   after: Timed | undefined;
-  readonly question: Question;
+  readonly spec: RequestSpec;
   /** All znodes that it reads or changes. */
   readonly places: readonly string[];
   /** Local time, in microseconds. */
   readonly due: number;
   /** Whether the caller is no longer waiting. */
   isOver = false;
-  private readonly end: (asked: PendingRequest) => void;
+  private readonly end: (request: PendingRequest) => void;
   private readonly resolve: (answers: readonly Answer[]) => void;
   private readonly reject: (error: Error) => void;
 
   constructor(
-    question: Question,
+    spec: RequestSpec,
     due: number,
-    end: (asked: PendingRequest) => void,
+    end: (request: PendingRequest) => void,
     resolve: (answers: readonly Answer[]) => void,
     reject: (error: Error) => void,
   ) {
-    this.question = question;
-    const { paths, memory } = question;
+    this.spec = spec;
+    const { paths, memory } = spec;
     this.places =
       paths.length === 1 && memory === undefined ? paths : [...new Set([...paths, ...(memory ? [memory.path] : [])])];
     this.due = due;

@@ -8,7 +8,7 @@ import { ANY_VERSION, type Connection } from "./zookeeper-connection.ts";
  * the
  * same version of a recreated znode.
  */
-export interface Grave {
+export interface Tombstone {
   readonly path: string;
   /** Version of the znode since it names the tombstone. */
   readonly version: number;
@@ -16,33 +16,33 @@ export interface Grave {
   readonly since: number;
 }
 
-export function graveData(path: string, version: number, since: number): Buffer {
+export function tombstoneData(path: string, version: number, since: number): Buffer {
   return Buffer.from(JSON.stringify({ path, version, since_us: since }));
 }
 
-export function graveIn(data: Buffer): Grave | undefined {
+export function tombstoneIn(data: Buffer): Tombstone | undefined {
   const { path, version, since_us: since } = parsed(data) ?? {};
-  const isGrave = typeof path === "string" && typeof version === "number" && typeof since === "number";
-  return isGrave ? { path, version, since } : undefined;
+  const isTombstone = typeof path === "string" && typeof version === "number" && typeof since === "number";
+  return isTombstone ? { path, version, since } : undefined;
 }
 
 /** Recreates a tombstone that was deleted manually. */
-export async function dig(
+export async function restoreTombstone(
   connection: Connection,
-  grave: string,
+  tombstone: string,
   path: string,
   version: number,
   now: number,
 ): Promise<void> {
-  await connection.makeParents(grave);
-  await connection.make(grave, graveData(path, version, now));
+  await connection.makeParents(tombstone);
+  await connection.make(tombstone, tombstoneData(path, version, now));
 }
 
 /** Deletes a tombstone and its znode; only the tombstone if the znode is in use again. */
-export async function clear(connection: Connection, grave: string, { path, version }: Grave): Promise<void> {
+export async function clear(connection: Connection, tombstone: string, { path, version }: Tombstone): Promise<void> {
   const done = await connection.commitOrConflict([
-    { do: "remove", path: grave, version: ANY_VERSION },
+    { do: "remove", path: tombstone, version: ANY_VERSION },
     { do: "remove", path, version },
   ]);
-  if (!done) await connection.remove(grave, ANY_VERSION);
+  if (!done) await connection.remove(tombstone, ANY_VERSION);
 }

@@ -5,9 +5,9 @@ import type { Limit } from "../../limits/limit.ts";
 import { type Answer, limitOf, type Operation } from "../store.ts";
 import { type Row, transact } from "../transact.ts";
 import type { Seen } from "./known-znodes.ts";
-import type { Question } from "./pending-request.ts";
+import type { RequestSpec } from "./pending-request.ts";
 import { type Answered, answeredText, type Contents, rowText } from "./znode-contents.ts";
-import { refusalOf, tooLate } from "./zookeeper-errors.ts";
+import { tooLate, unusableZnode } from "./zookeeper-errors.ts";
 
 /** ZooKeeper closes the connection on larger packets. */
 const LONGEST_TEXT = 1_000_000;
@@ -29,8 +29,8 @@ export class TransactionDraft {
   }
 
   /** Decides one request after the previous ones. */
-  decide(question: Question): readonly Answer[] | Error {
-    const { action, operations, paths, voidFrom, memory } = question;
+  decide(spec: RequestSpec): readonly Answer[] | Error {
+    const { action, operations, paths, voidFrom, memory } = spec;
     if (this.now >= voidFrom) return tooLate();
     const known = memory && this.seen.get(memory.path)?.contents.answered;
     if (known !== undefined && this.now < known.until)
@@ -61,7 +61,7 @@ export class TransactionDraft {
     if (row === undefined) {
       const contents = this.seen.get(path)?.contents;
       const isShort = (contents?.row?.length ?? Number.POSITIVE_INFINITY) < algorithmOf(limit).blank.length;
-      if (isShort) throw refusalOf(path, "does not contain what the store wrote");
+      if (isShort) throw unusableZnode(path, "does not contain what the store wrote");
       row = new DraftRow(limit, contents);
       this.rows.set(path, row);
     }
@@ -135,7 +135,7 @@ class DraftRow implements Row {
     const expires = Math.max(now, this.expiredBefore, this.algorithm.blankFrom(limit, cells, 0));
     const text = rowText(cells, before, expires, voidFrom, { limit, remaining: out.remaining, now });
     if (text.length > LONGEST_TEXT) {
-      throw refusalOf(
+      throw unusableZnode(
         path,
         `would take ${text.length} bytes, more than the million that ZooKeeper accepts: use an algorithm with short rows`,
       );

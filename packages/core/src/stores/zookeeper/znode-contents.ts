@@ -3,7 +3,7 @@ import type { Limit } from "../../limits/limit.ts";
 import { IDEMPOTENCY_WINDOW } from "../idempotency.ts";
 import type { Answer } from "../store.ts";
 import type { LeaderClock } from "./leader-clock.ts";
-import { refusalOf } from "./zookeeper-errors.ts";
+import { unusableZnode } from "./zookeeper-errors.ts";
 
 /** The answers to a request with an idempotency key. */
 export interface Answered {
@@ -19,13 +19,13 @@ export interface Contents {
   readonly row?: Float64Array;
   readonly answered?: Answered;
   /** The path of its tombstone, if it is to be deleted. A process that uses the znode again removes it. */
-  readonly grave?: string;
+  readonly tombstone?: string;
   /** When the contents become worthless. */
   readonly expires: number;
 }
 
 /** Human-readable details stored next to a row. */
-export interface Sight {
+export interface RowSummary {
   readonly limit: Limit;
   readonly remaining: number;
   readonly now: number;
@@ -41,7 +41,7 @@ export function rowText(
   before: ArrayLike<number>,
   expires: number,
   voidFrom: number,
-  { limit, remaining, now }: Sight,
+  { limit, remaining, now }: RowSummary,
 ): Buffer {
   return jsonText({
     limit: limit.limit,
@@ -70,8 +70,8 @@ export function answeredText({ request, answers, until }: Answered, voidFrom: nu
   });
 }
 
-export function graveText(grave: string): Buffer {
-  return jsonText({ grave });
+export function tombstoneText(tombstone: string): Buffer {
+  return jsonText({ tombstone });
 }
 
 /** Parses a znode, as far as its contents count. */
@@ -79,10 +79,10 @@ export function contentsOf(path: string, data: Buffer | undefined, stat: Stat, t
   const text = parsed(data);
   // The client treats version 0 as a wildcard, so valid contents never have it.
   if (text === undefined || stat.version === 0)
-    throw refusalOf(path, "was not written by Headgate: use another root for the store");
-  const { grave, expires_us, void_from_us, request, time_us, answers, row, undo } = text;
-  if (typeof grave === "string") return { grave, expires: Number.NEGATIVE_INFINITY };
-  if (typeof expires_us !== "number") throw refusalOf(path, "has no expiry time");
+    throw unusableZnode(path, "was not written by Headgate: use another root for the store");
+  const { tombstone, expires_us, void_from_us, request, time_us, answers, row, undo } = text;
+  if (typeof tombstone === "string") return { tombstone, expires: Number.NEGATIVE_INFINITY };
+  if (typeof expires_us !== "number") throw unusableZnode(path, "has no expiry time");
   const isVoid = typeof void_from_us === "number" && time.isVoid(stat, void_from_us);
   if (typeof request !== "string") {
     const numbers = numbersIn(path, row);
@@ -124,7 +124,7 @@ function written(value: number): number | string {
 function numbersIn(path: string, values: unknown): Float64Array {
   const numbers = Float64Array.from(listIn(values), numberOf);
   if (numbers.length === 0 || numbers.some(Number.isNaN))
-    throw refusalOf(path, "does not contain what the store wrote");
+    throw unusableZnode(path, "does not contain what the store wrote");
   return numbers;
 }
 

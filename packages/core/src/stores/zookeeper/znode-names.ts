@@ -30,8 +30,8 @@ export class Places {
   /** Answered requests, by idempotency key. */
   readonly requests: string;
   /** What is to be deleted, and since when. */
-  readonly graves: string;
-  readonly bulletin: string;
+  readonly tombstones: string;
+  readonly notifications: string;
   /** Written only to learn the time. */
   readonly clock: string;
   /** Time of the last sweep. */
@@ -41,8 +41,8 @@ export class Places {
     this.root = root;
     this.limits = `${root}/limits`;
     this.requests = `${root}/requests`;
-    this.graves = `${root}/graves`;
-    this.bulletin = `${root}/bulletin`;
+    this.tombstones = `${root}/tombstones`;
+    this.notifications = `${root}/notifications`;
     this.clock = `${root}/clock`;
     this.sweep = `${root}/sweep`;
   }
@@ -58,7 +58,7 @@ export class Places {
   }
 
   topic(topic: string): string {
-    return `${this.bulletin}/${nameOf(topic)}`;
+    return `${this.notifications}/${nameOf(topic)}`;
   }
 }
 

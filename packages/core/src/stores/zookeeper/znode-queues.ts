@@ -4,7 +4,7 @@ import type { PendingRequest } from "./pending-request.ts";
 const MOST_TOGETHER = 1_000;
 
 interface Waiting {
-  readonly asked: PendingRequest;
+  readonly request: PendingRequest;
   /** Number of queues in which its turn has not come yet. */
   lanesAhead: number;
 }
@@ -24,9 +24,9 @@ export class ZnodeQueues {
     this.decide = decide;
   }
 
-  add(asked: PendingRequest): void {
-    const waiting = { asked, lanesAhead: asked.places.length };
-    for (const place of asked.places) {
+  add(request: PendingRequest): void {
+    const waiting = { request, lanesAhead: request.places.length };
+    for (const place of request.places) {
       const lane = this.lanes.get(place);
       if (lane !== undefined) {
         lane.push(waiting);
@@ -59,18 +59,18 @@ export class ZnodeQueues {
       if (this.lanes.size === 0) this.idle?.();
       return;
     }
-    if (first.asked.places.length === 1) {
-      const next = lane.findIndex(({ asked }) => asked.places.length > 1);
+    if (first.request.places.length === 1) {
+      const next = lane.findIndex(({ request }) => request.places.length > 1);
       const together = lane.splice(0, Math.min(next < 0 ? lane.length : next, MOST_TOGETHER));
       this.run(
-        together.map(({ asked }) => asked),
+        together.map(({ request }) => request),
         [place],
       );
       return;
     }
     lane.shift();
     first.lanesAhead -= 1;
-    if (first.lanesAhead === 0) this.run([first.asked], first.asked.places);
+    if (first.lanesAhead === 0) this.run([first.request], first.request.places);
   }
 
   private run(requests: readonly PendingRequest[], places: readonly string[]): void {

@@ -1,15 +1,15 @@
 import { randomUUID } from "node:crypto";
 import type { KnownZnodes } from "./known-znodes.ts";
 import { type LeaderClock, timeOf } from "./leader-clock.ts";
-import { clear, graveData, graveIn } from "./tombstones.ts";
-import { contentsOf, graveText } from "./znode-contents.ts";
+import { clear, tombstoneData, tombstoneIn } from "./tombstones.ts";
+import { contentsOf, tombstoneText } from "./znode-contents.ts";
 import type { Places } from "./znode-names.ts";
 import type { Connection } from "./zookeeper-connection.ts";
 
 /** How long an expired znode is kept, in microseconds, in case its limit is extended. */
 const MARGIN = 60_000_000;
 /** How long a tombstone is kept: longer than any process caches a version, and than an unresponsive session lives. */
-const GRAVE_KEPT_FOR = 120_000_000;
+const TOMBSTONE_KEPT_FOR = 120_000_000;
 /** How long an unused topic is kept. */
 const TOPIC_KEPT_FOR = 3_600_000_000;
 
@@ -32,13 +32,13 @@ export class Sweeper {
 
   /** Returns the number of deleted znodes. */
   async sweep(): Promise<number> {
-    const { limits, requests, graves, bulletin } = this.places;
+    const { limits, requests, tombstones, notifications } = this.places;
     for (const rule of await this.below(limits)) {
       for (const algorithm of await this.below(rule)) await this.each(algorithm, (path) => this.bury(path));
     }
     await this.each(requests, (path) => this.bury(path));
-    await this.each(bulletin, (path) => this.takeDown(path));
-    return this.each(graves, (path) => this.clear(path));
+    await this.each(notifications, (path) => this.takeDown(path));
+    return this.each(tombstones, (path) => this.clear(path));
   }
 
   private async below(path: string): Promise<string[]> {
@@ -59,20 +59,20 @@ export class Sweeper {
     const reading = await this.connection.read(path);
     if (reading === undefined || !this.isExpired(path, reading.data, reading.stat)) return false;
     const { version } = reading.stat;
-    const grave = `${this.places.graves}/${randomUUID()}`;
+    const tombstone = `${this.places.tombstones}/${randomUUID()}`;
     this.known.forget(path);
-    await this.connection.makeParents(grave);
+    await this.connection.makeParents(tombstone);
     return this.connection.commitOrConflict([
-      { do: "set", path, data: graveText(grave), version },
-      { do: "create", path: grave, data: graveData(path, version + 1, this.time.now()) },
+      { do: "set", path, data: tombstoneText(tombstone), version },
+      { do: "create", path: tombstone, data: tombstoneData(path, version + 1, this.time.now()) },
     ]);
   }
 
   /** Znodes that Headgate did not write are kept. */
   private isExpired(path: string, data: Buffer, stat: Parameters<typeof contentsOf>[2]): boolean {
     try {
-      const { grave, expires } = contentsOf(path, data, stat, this.time);
-      return grave === undefined && expires + MARGIN <= this.time.now();
+      const { tombstone, expires } = contentsOf(path, data, stat, this.time);
+      return tombstone === undefined && expires + MARGIN <= this.time.now();
     } catch {
       return false;
     }
@@ -80,9 +80,9 @@ export class Sweeper {
 
   private async clear(path: string): Promise<boolean> {
     const reading = await this.connection.read(path);
-    const grave = reading && graveIn(reading.data);
-    if (grave === undefined || this.time.now() - grave.since < GRAVE_KEPT_FOR) return false;
-    await clear(this.connection, path, grave);
+    const tombstone = reading && tombstoneIn(reading.data);
+    if (tombstone === undefined || this.time.now() - tombstone.since < TOMBSTONE_KEPT_FOR) return false;
+    await clear(this.connection, path, tombstone);
     return true;
   }
 

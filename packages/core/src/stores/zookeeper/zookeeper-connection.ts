@@ -37,7 +37,7 @@ export class Connection {
   /** Resolves when the first session is open or no server could be reached; after that, calls report the state. */
   readonly first: Promise<void>;
   /** Number of calls to the servers. */
-  readonly asked = { reads: 0, writes: 0 };
+  readonly calls = { reads: 0, writes: 0 };
   private readonly servers: readonly string[];
   // Private, so that printing a store does not print the password.
   readonly #options: ConnectionOptions;
@@ -70,7 +70,7 @@ export class Connection {
 
   /** The znode, or undefined if it does not exist. */
   async read(path: string): Promise<Reading | undefined> {
-    this.asked.reads += 1;
+    this.calls.reads += 1;
     try {
       return await this.call((client, done: Done<Reading>) =>
         client.getData(path, (error, data, stat) => done(error, { data, stat })),
@@ -97,13 +97,13 @@ export class Connection {
   }
 
   set(path: string, data: Buffer, version: number): Promise<Stat> {
-    this.asked.writes += 1;
+    this.calls.writes += 1;
     return this.call((client, done: Done<Stat>) => client.setData(path, data, version, done));
   }
 
   /** Executes all steps or none. Returns the new state of each znode that was set. */
   async commit(steps: readonly Step[]): Promise<Map<string, Stat>> {
-    this.asked.writes += 1;
+    this.calls.writes += 1;
     const results = await this.call((client, done: Done<readonly unknown[]>) => {
       const transaction = client.transaction();
       for (const step of steps) {

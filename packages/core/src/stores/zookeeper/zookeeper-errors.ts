@@ -31,7 +31,7 @@ export function tooLate(): StoreError {
 }
 
 /** A znode that cannot be used. The error concerns one key and says nothing about others. */
-export function refusalOf(path: string, problem: string): StoreError {
+export function unusableZnode(path: string, problem: string): StoreError {
   return new StoreError("HG_STORE_REFUSED", `${path} ${problem}`, { scope: "key" });
 }
 

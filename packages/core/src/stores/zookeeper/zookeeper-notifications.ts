@@ -31,34 +31,34 @@ export class ZooKeeperNotifications implements Notifications {
       await this.connection().make(path);
       await write();
     };
-    void write().catch(make).catch(unheard);
+    void write().catch(make).catch(ignore);
   }
 
   subscribe(name: string, listener: Listener): () => void {
     const known = this.topics.get(name);
     const topic = known ?? { path: this.places.topic(name), listeners: new Set(), last: undefined };
     // A separate function each time, because a listener may subscribe twice.
-    const told: Listener = (text) => listener(text);
-    topic.listeners.add(told);
+    const own: Listener = (text) => listener(text);
+    topic.listeners.add(own);
     if (known === undefined) {
       this.topics.set(name, topic);
-      void this.watch(name, topic).catch(unheard);
+      void this.watch(name, topic).catch(ignore);
     }
     return () => {
-      topic.listeners.delete(told);
+      topic.listeners.delete(own);
       if (topic.listeners.size === 0 && this.topics.get(name) === topic) this.topics.delete(name);
     };
   }
 
   /** Watches end with their session. */
   renew(): void {
-    for (const [name, topic] of this.topics) void this.watch(name, topic).catch(unheard);
+    for (const [name, topic] of this.topics) void this.watch(name, topic).catch(ignore);
   }
 
   private async watch(name: string, topic: Topic): Promise<void> {
     if (this.topics.get(name) !== topic) return;
     const reading = await this.connection().watch(topic.path, () => {
-      void this.watch(name, topic).catch(unheard);
+      void this.watch(name, topic).catch(ignore);
     });
     const change = reading?.stat.mzxid.readBigInt64BE() ?? 0n;
     const isNews = topic.last !== undefined && change > topic.last;
@@ -66,14 +66,14 @@ export class ZooKeeperNotifications implements Notifications {
     // A topic is created empty before it is written.
     if (!isNews || reading === undefined || reading.stat.version === 0) return;
     const text = reading.data.toString();
-    for (const listener of topic.listeners) tell(listener, text);
+    for (const listener of topic.listeners) notify(listener, text);
   }
 }
 
 /** Notifications are hints, so failures are ignored. */
-function unheard(): void {}
+function ignore(): void {}
 
-function tell(listener: Listener, text: string): void {
+function notify(listener: Listener, text: string): void {
   try {
     listener(text);
   } catch (error) {

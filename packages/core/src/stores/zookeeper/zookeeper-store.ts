@@ -16,7 +16,7 @@ import {
 import { CompareAndSet } from "./compare-and-set.ts";
 import { KnownZnodes } from "./known-znodes.ts";
 import { LeaderClock } from "./leader-clock.ts";
-import { PendingRequest, type Question } from "./pending-request.ts";
+import { PendingRequest, type RequestSpec } from "./pending-request.ts";
 import { Places } from "./znode-names.ts";
 import { ZnodeQueues } from "./znode-queues.ts";
 import { Sweeper } from "./znode-sweeper.ts";
@@ -58,8 +58,8 @@ export class ZooKeeperStore implements Store {
   private readonly sweeper: Sweeper;
   private readonly deadlines: Deadlines;
   private readonly sweeps: NodeJS.Timeout | undefined;
-  private readonly ended = (asked: PendingRequest): void => {
-    this.deadlines.delete(asked);
+  private readonly ended = (request: PendingRequest): void => {
+    this.deadlines.delete(request);
   };
   private asking: Promise<void> | undefined;
   private closing: Promise<void> | undefined;
@@ -89,7 +89,7 @@ export class ZooKeeperStore implements Store {
   }
 
   get stats(): ZooKeeperStats {
-    return { ...this.connection.asked, conflicts: this.rounds.contested.conflicts };
+    return { ...this.connection.calls, conflicts: this.rounds.contested.conflicts };
   }
 
   apply(action: Action, operations: readonly Operation[], options: ApplyOptions = {}): Promise<readonly Answer[]> {
@@ -97,9 +97,9 @@ export class ZooKeeperStore implements Store {
     if (operations.length === 0) return Promise.resolve([]);
     return new Promise((resolve, reject) => {
       const due = localTime() + this.#settings.timeoutMs * 1_000;
-      const asked = new PendingRequest(this.question(action, operations, options), due, this.ended, resolve, reject);
-      this.deadlines.add(asked);
-      this.lanes.add(asked);
+      const request = new PendingRequest(this.spec(action, operations, options), due, this.ended, resolve, reject);
+      this.deadlines.add(request);
+      this.lanes.add(request);
     });
   }
 
@@ -142,7 +142,7 @@ export class ZooKeeperStore implements Store {
     this.deadlines.end();
   }
 
-  private question(action: Action, operations: readonly Operation[], options: ApplyOptions): Question {
+  private spec(action: Action, operations: readonly Operation[], options: ApplyOptions): RequestSpec {
     const { idempotencyKey, rememberFor = IDEMPOTENCY_WINDOW, voidFrom = Number.POSITIVE_INFINITY } = options;
     return {
       action,

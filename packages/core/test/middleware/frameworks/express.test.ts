@@ -104,7 +104,9 @@ describe("Express that trusts a proxy", () => {
     const url = await serve(app);
     await fetch(url);
     await fetch(url, from("6.6.6.6"));
-    expect(notices).toMatchObject([{ code: "HG_ALL_PROXIES_TRUSTED", message: expect.stringContaining("their quota") }]);
+    expect(notices).toMatchObject([
+      { code: "HG_ALL_PROXIES_TRUSTED", message: expect.stringContaining("their quota") },
+    ]);
   });
 
   it.each([

@@ -139,7 +139,9 @@ describe("Fastify that trusts a proxy", () => {
   ])("and believes everybody (%s) is warned of", async (_how, trustProxy) => {
     const { keys, notices } = await charged(trustProxy);
     expect(keys).toEqual(["ip:6.6.6.6"]);
-    expect(notices).toMatchObject([{ code: "HG_ALL_PROXIES_TRUSTED", message: expect.stringContaining("their quota") }]);
+    expect(notices).toMatchObject([
+      { code: "HG_ALL_PROXIES_TRUSTED", message: expect.stringContaining("their quota") },
+    ]);
     expect(await charged(trustProxy, { proxies: 1 })).toEqual({ keys: ["ip:203.0.113.7"], notices: [] });
   });
 

@@ -7,7 +7,7 @@ import { answeredText, contentsOf, rowText } from "../../../src/stores/zookeeper
 
 const time = new LeaderClock(undefined);
 const VOID_FROM = 1_700_000_000_000_000;
-const sight = { limit: gcra("10/m"), remaining: 7, now: VOID_FROM - 1 };
+const summary = { limit: gcra("10/m"), remaining: 7, now: VOID_FROM - 1 };
 const cell = fc.oneof(
   fc.double({ noNaN: true }).map((value) => value + 0),
   fc.integer(),
@@ -27,7 +27,7 @@ describe("what a znode holds", () => {
   it("is the very row that was written, if it came in time, and else the very row before it", () => {
     fc.assert(
       fc.property(row, row, (after, before) => {
-        const text = rowText(after, before, VOID_FROM, VOID_FROM, sight);
+        const text = rowText(after, before, VOID_FROM, VOID_FROM, summary);
         const inTime = contentsOf("/a", text, written(VOID_FROM / 1_000 - 1), time);
         expect(inTime).toEqual({ row: after, expires: VOID_FROM });
         const late = contentsOf("/a", text, written(VOID_FROM / 1_000), time);
@@ -40,7 +40,7 @@ describe("what a znode holds", () => {
     const before = Float64Array.from({ length: 1_000 }, (_, i) => i + 0.1);
     const after = before.slice();
     after[500] = -1;
-    const { undo } = JSON.parse(rowText(after, before, VOID_FROM, VOID_FROM, sight).toString());
+    const { undo } = JSON.parse(rowText(after, before, VOID_FROM, VOID_FROM, summary).toString());
     expect(undo).toEqual([1_000, 500, 500.1]);
   });
 

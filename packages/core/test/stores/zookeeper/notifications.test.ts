@@ -4,7 +4,7 @@ import { useZooKeeper } from "./zookeeper.ts";
 
 const zookeeper = useZooKeeper();
 
-describe("the bulletin", () => {
+describe("the notifications", () => {
   async function pair() {
     const root = zookeeper.newRoot();
     const [one, other] = await Promise.all([0, 1].map(() => zookeeper.store({ root, timeoutMs: 1_000 })));

@@ -38,13 +38,13 @@ describe("purge", () => {
     expect(await peer.json(path)).toHaveProperty("row");
     clock.set(1_700_000_000_000 + 10_000 + MINUTE_MS);
     expect(await store.purge()).toBe(0);
-    expect(await peer.json(path)).toEqual({ grave: expect.stringMatching(`^${root}/graves/`) });
+    expect(await peer.json(path)).toEqual({ tombstone: expect.stringMatching(`^${root}/tombstones/`) });
     await clock.advance(2 * MINUTE_MS - 1);
     expect(await store.purge()).toBe(0);
     await clock.advance(1);
     expect(await store.purge()).toBe(1);
     expect(await exists(path)).toBe(false);
-    expect(await peer.children(`${root}/graves`)).toEqual([]);
+    expect(await peer.children(`${root}/tombstones`)).toEqual([]);
     // The answers are kept for their five minutes, and the other rule for its hour.
     expect(await peer.children(`${root}/requests`)).toHaveLength(1);
     await clock.advance(5 * MINUTE_MS);
@@ -61,21 +61,21 @@ describe("purge", () => {
     await ask(other, "take", short, "k", 3);
     clock.set(1_700_000_000_000 + 2 * MINUTE_MS);
     await store.purge();
-    expect(await peer.children(`${root}/graves`)).toHaveLength(1);
+    expect(await peer.children(`${root}/tombstones`)).toHaveLength(1);
     expect(await ask(store, "peek", short, "k", 0)).toMatchObject({ remaining: 10, resetAfter: 0 });
     expect(await ask(other, "take", short, "k", 4)).toMatchObject({ allowed: true, remaining: 6 });
-    expect(await peer.children(`${root}/graves`)).toEqual([]);
+    expect(await peer.children(`${root}/tombstones`)).toEqual([]);
     await clock.advance(3 * MINUTE_MS);
     expect(await store.purge()).toBe(0);
     expect(other.stats.conflicts).toBe(1);
   });
 
-  it("does no harm when the graves were deleted by hand", async () => {
+  it("does no harm when the tombstones were deleted by hand", async () => {
     const { clock, root, store, peer } = await world();
     await ask(store, "take", short, "k", 3);
     clock.set(1_700_000_000_000 + 2 * MINUTE_MS);
     await store.purge();
-    await peer.removeAll(`${root}/graves`);
+    await peer.removeAll(`${root}/tombstones`);
     expect(await ask(store, "take", short, "k", 4)).toMatchObject({ allowed: true, remaining: 6 });
     await clock.advance(3 * MINUTE_MS);
     await store.purge();
@@ -86,7 +86,7 @@ describe("purge", () => {
     const { clock, root, store, exists } = await world({ purgeEveryMs: 50 });
     await ask(store, "take", short, "k", 3);
     clock.set(1_700_000_000_000 + 2 * MINUTE_MS);
-    await eventually("it is buried", async () => exists(`${root}/graves`));
+    await eventually("it is buried", async () => exists(`${root}/tombstones`));
     await clock.advance(3 * MINUTE_MS);
     await eventually("it is gone", async () => !(await exists(store.pathOf(short, "k"))));
   });
@@ -94,9 +94,9 @@ describe("purge", () => {
 
 describe("a version", () => {
   const data = Buffer.from("{}");
-  const seen = (version: number | undefined, grave?: string) => ({
+  const seen = (version: number | undefined, tombstone?: string) => ({
     version,
-    contents: { expires: 0, ...(grave !== undefined && { grave }) },
+    contents: { expires: 0, ...(tombstone !== undefined && { tombstone }) },
     since: 0,
   });
 
