@@ -13,7 +13,7 @@ export class FileNotFound extends InvalidInput {
 }
 
 /** The line that reports an error, and its exit code. */
-export function told(error: unknown): { line: string; exitCode: ExitCode } {
+export function reported(error: unknown): { line: string; exitCode: ExitCode } {
   const message = error instanceof Error ? error.message : String(error);
   return { line: `headgate: ${oneLine(message)}\n`, exitCode: error instanceof InvalidInput ? error.exitCode : 1 };
 }

@@ -1,10 +1,10 @@
 import { CommanderError } from "commander";
-import { told } from "./failure.ts";
+import { reported } from "./failure.ts";
 import { makeProgram } from "./program.ts";
 
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   // A closed pipe, as with `| head`, is not a failure.
-  if (error.code !== "EPIPE") process.stderr.write(told(new Error(`standard output: ${error.message}`)).line);
+  if (error.code !== "EPIPE") process.stderr.write(reported(new Error(`standard output: ${error.message}`)).line);
   process.exit(error.code === "EPIPE" ? 0 : 1);
 });
 
@@ -19,7 +19,7 @@ try {
   if (error instanceof CommanderError) {
     process.exitCode = error.exitCode;
   } else {
-    const { line, exitCode } = told(error);
+    const { line, exitCode } = reported(error);
     process.stderr.write(line);
     process.exitCode = exitCode;
   }

@@ -3,7 +3,7 @@ import { Argument, Command } from "commander";
 import { algorithms } from "headgate";
 import type { ListOptions, VerifyOptions } from "./audit/audit.ts";
 import type { CheckOptions } from "./check/check.ts";
-import { type ExitCode, InvalidInput, told } from "./failure.ts";
+import { type ExitCode, InvalidInput, reported } from "./failure.ts";
 import { addRules } from "./rules/commands.ts";
 import type { ScenarioOptions } from "./scenario/scenario.ts";
 import { addSettings } from "./settings/options.ts";
@@ -254,7 +254,7 @@ Examples:
 
 /** Ends every usage error with a pointer to the help of the command. */
 function pointToHelp(command: Command, path: string): void {
-  command.configureOutput({ outputError: (message, write) => write(told(usageError(message, path)).line) });
+  command.configureOutput({ outputError: (message, write) => write(reported(usageError(message, path)).line) });
   for (const child of command.commands) pointToHelp(child, `${path} ${child.name()}`);
 }
 

@@ -63,13 +63,13 @@ export class ObjectStream {
     }
     this.text += text;
     if (!valid || this.text.length >= this.enough) this.readOn();
-    if (!valid) this.refuseBytes();
+    if (!valid) this.rejectBytes();
   }
 
   /** Signals the end of the input. */
   end(): void {
     this.readOn();
-    if (this.utf8.isUnfinished) this.refuseBytes();
+    if (this.utf8.isUnfinished) this.rejectBytes();
     if (this.stopped || this.place === "end") return;
     throw this.located(new JsonFault(this.text.length, "unexpected end of JSON"));
   }
@@ -163,7 +163,7 @@ export class ObjectStream {
     return true;
   }
 
-  private refuseBytes(): void {
+  private rejectBytes(): void {
     if (!this.stopped)
       throw this.located(new JsonFault(this.text.length, "expected UTF-8 text, found an invalid byte"));
   }

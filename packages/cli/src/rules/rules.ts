@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { rename, rm, writeFile } from "node:fs/promises";
 import { checkRules, type RuleInput, rulesText } from "headgate-server";
-import { type ExitCode, exitCodes, InvalidInput, told } from "../failure.ts";
+import { type ExitCode, exitCodes, InvalidInput, reported } from "../failure.ts";
 import { openSource } from "../input/source.ts";
 import { changes, changesText, summary } from "./changes.ts";
 import { Service, type ServiceOptions } from "./service.ts";
@@ -40,7 +40,7 @@ export async function diff(file: string | undefined, options: DiffOptions): Prom
 export async function apply(file: string | undefined, options: ServiceOptions): Promise<ExitCode> {
   const { rules, warnings } = await readRules(file);
   const replaced = await new Service(options).replaceRules(rules);
-  for (const { message } of warnings) process.stderr.write(told(new Error(`warning: ${message}`)).line);
+  for (const { message } of warnings) process.stderr.write(reported(new Error(`warning: ${message}`)).line);
   process.stdout.write(summary(replaced));
   return exitCodes.done;
 }
@@ -71,7 +71,7 @@ async function readRules(file: string | undefined): Promise<ReadRules> {
   const errors = checked.problems.map(({ line, column, field, problem }) => {
     return new InvalidInput(`${source.name}:${line}:${column}: ${field === "" ? "" : `${field}: `}${problem}`);
   });
-  for (const error of errors.slice(0, -1)) process.stderr.write(told(error).line);
+  for (const error of errors.slice(0, -1)) process.stderr.write(reported(error).line);
   throw errors.at(-1);
 }
 

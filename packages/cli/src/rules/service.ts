@@ -40,7 +40,7 @@ interface FieldProblem {
 }
 
 /** The service rejected these fields of a request. */
-export class RefusedFields extends InvalidInput {
+export class RejectedFields extends InvalidInput {
   readonly fields: readonly FieldProblem[];
 
   constructor(message: string, fields: readonly FieldProblem[]) {
@@ -49,7 +49,7 @@ export class RefusedFields extends InvalidInput {
   }
 }
 
-class AskedTooOften extends InvalidInput {
+class RateLimited extends InvalidInput {
   readonly retryAfterMs: number;
 
   constructor(message: string, retryAfterMs: number) {
@@ -100,27 +100,27 @@ export class Service {
         ...(tier !== undefined && { tier }),
         ...(typeof cursor === "string" && { cursor }),
       });
-      const page = await this.askPatiently("GET", `users?${query}`);
+      const page = await this.requestPatiently("GET", `users?${query}`);
       if (!("users" in page) || !Array.isArray(page.users) || !page.users.every(isUser)) throw this.unknownAnswer();
       yield page.users;
       cursor = "next" in page ? page.next : undefined;
     } while (typeof cursor === "string");
   }
 
-  /** Throws RefusedFields if the service names the invalid fields. */
+  /** Throws RejectedFields if the service names the invalid fields. */
   async importUsers(users: readonly UserInput[]): Promise<Imported> {
-    const answer = await this.askPatiently("POST", "users", { users });
+    const answer = await this.requestPatiently("POST", "users", { users });
     if (!isImported(answer)) throw this.unknownAnswer();
     return answer;
   }
 
   /** Sends a request, and waits and retries when the service limits the request rate. */
-  private async askPatiently(method: string, path: string, body?: unknown): Promise<object> {
+  private async requestPatiently(method: string, path: string, body?: unknown): Promise<object> {
     for (;;) {
       try {
         return await this.ask(method, path, body);
       } catch (error) {
-        if (!(error instanceof AskedTooOften)) throw error;
+        if (!(error instanceof RateLimited)) throw error;
         await delay(error.retryAfterMs);
       }
     }
@@ -140,10 +140,10 @@ export class Service {
       const message = `${this.base.href}: ${response.status} ${problemIn(answer)}`.trimEnd();
       const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
       if (response.status === 429 && seconds >= 0 && seconds <= LONGEST_WAIT_S) {
-        throw new AskedTooOften(message, seconds * 1000);
+        throw new RateLimited(message, seconds * 1000);
       }
       const fields = fieldsIn(answer);
-      throw fields.length === 0 ? new InvalidInput(message) : new RefusedFields(message, fields);
+      throw fields.length === 0 ? new InvalidInput(message) : new RejectedFields(message, fields);
     }
     if (typeof answer !== "object" || answer === null) throw this.unknownAnswer();
     return answer;
@@ -153,7 +153,9 @@ export class Service {
     try {
       return await fetch(url, init);
     } catch (error) {
-      throw new InvalidInput(`${this.base.href}: cannot be reached (${reasonOf(error)}): is the service running there?`);
+      throw new InvalidInput(
+        `${this.base.href}: cannot be reached (${reasonOf(error)}): is the service running there?`,
+      );
     }
   }
 

@@ -1,7 +1,7 @@
 import { parseUserInput, type UserInput } from "headgate-server";
-import { type ExitCode, exitCodes, InvalidInput, told } from "../failure.ts";
+import { type ExitCode, exitCodes, InvalidInput, reported } from "../failure.ts";
 import { openSource } from "../input/source.ts";
-import { type Imported, RefusedFields, Service, type ServiceOptions } from "../rules/service.ts";
+import { type Imported, RejectedFields, Service, type ServiceOptions } from "../rules/service.ts";
 import { type Format, userLines } from "./user-lines.ts";
 
 export interface ImportOptions extends ServiceOptions {
@@ -29,7 +29,8 @@ export async function importUsers(file: string | undefined, options: ImportOptio
     const sender = new Sender(to, source.name);
     for await (const { line, value } of userLines(source.read(), source.name, kind)) {
       const parsed = await parseUserInput(value);
-      if (!("user" in parsed)) throw new InvalidInput(`${source.name}:${line}: the file changed while it was being read`);
+      if (!("user" in parsed))
+        throw new InvalidInput(`${source.name}:${line}: the file changed while it was being read`);
       await sender.add(line, parsed.user);
     }
     process.stdout.write(summary(await sender.end()));
@@ -67,7 +68,7 @@ async function requireValid(pieces: AsyncIterable<Buffer>, name: string, format:
     if ("user" in parsed) continue;
     for (const { field, problem } of parsed.problems) {
       count += 1;
-      if (last !== undefined) process.stderr.write(told(last).line);
+      if (last !== undefined) process.stderr.write(reported(last).line);
       last = new InvalidInput(`${name}:${line}: ${field === "" ? "" : `${field}: `}${problem}`);
     }
     if (count >= MOST_PROBLEMS) break;
@@ -121,16 +122,16 @@ class Sender {
     const text = problem.replace(/ \(\d+ of these users\)$/, "");
     if (this.warned.has(text)) return;
     if (this.warned.size < MOST_PROBLEMS) this.warned.add(text);
-    process.stderr.write(told(new Error(`warning: ${this.name}:${place}: ${text}`)).line);
+    process.stderr.write(reported(new Error(`warning: ${this.name}:${place}: ${text}`)).line);
   }
 
   private failure(error: unknown, sent: readonly { readonly line: number }[]): unknown {
     if (!(error instanceof InvalidInput)) return error;
     const { created, updated, unchanged } = this.sum;
     const done = created + updated + unchanged;
-    const places = error instanceof RefusedFields ? error.fields : [];
+    const places = error instanceof RejectedFields ? error.fields : [];
     for (const { field, problem } of places.slice(1)) {
-      process.stderr.write(told(new Error(`${this.name}:${placeOf(field, sent)}: ${problem}`)).line);
+      process.stderr.write(reported(new Error(`${this.name}:${placeOf(field, sent)}: ${problem}`)).line);
     }
     const [first] = places;
     const what = first === undefined ? error.message : `${this.name}:${placeOf(first.field, sent)}: ${first.problem}`;

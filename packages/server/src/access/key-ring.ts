@@ -74,7 +74,7 @@ export class KeyRing {
   private right = new Map<string, Known>();
   private retry: NodeJS.Timeout | undefined;
   private closed = false;
-  private asked = 0;
+  private reads = 0;
 
   constructor(store: KeyStore, { adminKey, onError = () => {}, now = Date.now }: KeyRingOptions = {}) {
     this.store = store;
@@ -88,11 +88,11 @@ export class KeyRing {
 
   /** Rereads the keys. */
   async refresh(): Promise<void> {
-    this.asked += 1;
-    const mine = this.asked;
+    this.reads += 1;
+    const mine = this.reads;
     const records = await this.store.keys.all();
     // Reads may finish out of order: only the one that started last counts.
-    if (mine !== this.asked) return;
+    if (mine !== this.reads) return;
     this.known = new Map(records.flatMap(knownOf));
     // The admin key of the settings does not change.
     this.right = new Map([...this.right].filter(([, known]) => known === this.admin));

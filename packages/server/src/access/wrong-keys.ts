@@ -18,7 +18,7 @@ export interface WrongKeysOptions {
 /** Counts wrong API keys by address, throttles guessing, and logs it. */
 export class WrongKeys {
   /** Wrong keys so far. */
-  readonly counts = { refused: 0, throttled: 0 };
+  readonly counts = { rejected: 0, throttled: 0 };
   private readonly limiter: MemoryLimiter<
     Record<"guesses" | "lines" | "lines-of-address", ReturnType<typeof tokenBucket>>
   >;
@@ -47,11 +47,11 @@ export class WrongKeys {
   note(address: string, transport: Transport): void {
     const key = keyOf(address);
     const { allowed } = this.limiter.checkSync("guesses", key);
-    this.counts[allowed ? "refused" : "throttled"] += 1;
+    this.counts[allowed ? "rejected" : "throttled"] += 1;
     this.unlogged += 1;
     if (!this.limiter.checkSync("lines-of-address", key).allowed) return;
     if (!this.limiter.checkSync("lines", "all").allowed) return;
-    this.log?.warn({ address: key, transport, refused: this.unlogged }, "wrong API key");
+    this.log?.warn({ address: key, transport, rejected: this.unlogged }, "wrong API key");
     this.unlogged = 0;
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { refuseExposure } from "./exposure.ts";
+import { rejectExposure } from "./exposure.ts";
 import { readSettings, type SettingSources } from "./read-settings.ts";
 
 const TLS = { "tls-cert": "c", "tls-key": "k" };
@@ -13,7 +13,7 @@ describe("an address that others can reach", () => {
     [{ grpc: "10.0.0.1:80" }, /^--grpc/],
     [{ grpc: "[::ffff:10.0.0.1]:80" }, /^--grpc/],
   ])("is refused in the clear: %j", (flags, message) => {
-    expect(() => refuseExposure(readSettings({ flags, env: {} }).settings)).toThrow(message);
+    expect(() => rejectExposure(readSettings({ flags, env: {} }).settings)).toThrow(message);
   });
 
   it.each<[SettingSources["flags"]]>([
@@ -22,6 +22,6 @@ describe("an address that others can reach", () => {
     [{ http: "[::1]:80", grpc: "off" }],
     [{ http: "localhost:80", grpc: "127.0.0.2:81" }],
   ])("is fine with TLS, with --insecure, or if it is this machine: %j", (flags) => {
-    expect(() => refuseExposure(readSettings({ flags, env: {} }).settings)).not.toThrow();
+    expect(() => rejectExposure(readSettings({ flags, env: {} }).settings)).not.toThrow();
   });
 });

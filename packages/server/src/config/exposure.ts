@@ -10,7 +10,7 @@ export function isLoopback(host: string): boolean {
 }
 
 /** Refuses to expose API keys in plain text on a network, unless the operator has confirmed it. */
-export function refuseExposure({ http, grpc, tls, insecure }: Settings): void {
+export function rejectExposure({ http, grpc, tls, insecure }: Settings): void {
   if (tls !== undefined || insecure) return;
   const addresses: [string, Address | undefined][] = [
     ["--http", http],

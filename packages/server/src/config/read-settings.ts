@@ -91,7 +91,7 @@ class Reading {
   private readonly file: ReadonlyMap<string, Found>;
 
   constructor({ flags, env }: SettingSources) {
-    refuseUnknownVariables(env);
+    rejectUnknownVariables(env);
     this.flags = flags;
     this.env = env;
     const name = flags[CONFIG] ?? (env[CONFIG_VARIABLE] || undefined);
@@ -132,7 +132,7 @@ const KUBERNETES = /^HEADGATE_(SERVICE_(HOST|PORT)(_.+)?|PORT(_\d+_(TCP|UDP|SCTP
 /** Variables of other commands and of the project's tests. */
 const OF_OTHERS = ["HEADGATE_KEY", "HEADGATE_RUNS"];
 
-function refuseUnknownVariables(env: SettingSources["env"]): void {
+function rejectUnknownVariables(env: SettingSources["env"]): void {
   const known = new Set([CONFIG_VARIABLE, ...allSettings.map(variableOf)]);
   for (const name of Object.keys(env)) {
     if (!name.startsWith("HEADGATE_") || known.has(name) || KUBERNETES.test(name) || OF_OTHERS.includes(name)) continue;

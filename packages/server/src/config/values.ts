@@ -17,9 +17,10 @@ export function address(text: string, at: string): Address {
   const parts = /^(?:\[([^\]]+)\]:|([^:\s]+):|)(\d{1,5})$/.exec(text);
   const port = Number(parts?.[3]);
   if (parts === null || port > 65_535)
-    throw refusal(at, `must be an address and a port such as ${LOOPBACK}:8080`, text);
+    throw invalidValue(at, `must be an address and a port such as ${LOOPBACK}:8080`, text);
   const [, v6, host = v6 ?? LOOPBACK] = parts;
-  if (v6 !== undefined && isIP(v6) !== 6) throw refusal(at, "must have an IPv6 address between the brackets", text);
+  if (v6 !== undefined && isIP(v6) !== 6)
+    throw invalidValue(at, "must have an IPv6 address between the brackets", text);
   return { host, port };
 }
 
@@ -61,7 +62,7 @@ export function redisUrl(text: string, at: string): string {
 export function hosts(text: string, at: string): string {
   for (const host of text.split(",")) {
     if (!/^[^\s:/]+(:\d{1,5})?$/.test(host))
-      throw refusal(at, "must be a list of hosts such as 10.0.0.1:2181,10.0.0.2:2181", text);
+      throw invalidValue(at, "must be a list of hosts such as 10.0.0.1:2181,10.0.0.2:2181", text);
   }
   return text;
 }
@@ -69,30 +70,30 @@ export function hosts(text: string, at: string): string {
 export function isOn(text: string, at: string): boolean {
   if (["true", "1", "yes", "on"].includes(text)) return true;
   if (["false", "0", "no", "off"].includes(text)) return false;
-  throw refusal(at, "must be true or false", text);
+  throw invalidValue(at, "must be true or false", text);
 }
 
 export function logLevel(text: string, at: string): string {
   if (LOG_LEVELS.some((level) => level === text)) return text;
-  throw refusal(at, `must be one of ${LOG_LEVELS.join(", ")}`, text);
+  throw invalidValue(at, `must be one of ${LOG_LEVELS.join(", ")}`, text);
 }
 
 export function logFormat(text: string, at: string): LogFormat {
   const found = LOG_FORMATS.find((format) => format === text);
-  if (found === undefined) throw refusal(at, `must be one of ${LOG_FORMATS.join(", ")}`, text);
+  if (found === undefined) throw invalidValue(at, `must be one of ${LOG_FORMATS.join(", ")}`, text);
   return found;
 }
 
 export function count(text: string, at: string): number {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : 0;
-  if (value < 1) throw refusal(at, "must be a whole number, at least 1", text);
+  if (value < 1) throw invalidValue(at, "must be a whole number, at least 1", text);
   return value;
 }
 
 /** Parses seconds to milliseconds. */
 export function seconds(text: string, at: string): number {
   const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : 0;
-  if (value <= 0 || value > 1e9) throw refusal(at, "must be a number of seconds greater than 0", text);
+  if (value <= 0 || value > 1e9) throw invalidValue(at, "must be a number of seconds greater than 0", text);
   return value * 1000;
 }
 
@@ -103,7 +104,7 @@ const LONGEST_CALL_MS = 1_000;
 export function milliseconds(text: string, at: string): number {
   const parts = /^(\d+(?:\.\d+)?)(ms|s)?$/.exec(text);
   const value = parts === null ? 0 : Number(parts[1]) * (parts[2] === "s" ? 1000 : 1);
-  if (value < 1 || value > LONGEST_CALL_MS) throw refusal(at, `must be from 1ms to ${LONGEST_CALL_MS}ms`, text);
+  if (value < 1 || value > LONGEST_CALL_MS) throw invalidValue(at, `must be from 1ms to ${LONGEST_CALL_MS}ms`, text);
   return value;
 }
 
@@ -111,7 +112,7 @@ export function milliseconds(text: string, at: string): number {
 export function rate(text: string, at: string): Rate {
   const [, count, unit] = /^([1-9]\d{0,8})\/(s|m|h|d)$/.exec(text) ?? [];
   if (unit !== "s" && unit !== "m" && unit !== "h" && unit !== "d") {
-    throw refusal(at, "must be a rate such as 1000/m, with the unit s, m, h or d", text);
+    throw invalidValue(at, "must be a rate such as 1000/m, with the unit s, m, h or d", text);
   }
   return `${Number(count)}/${unit}`;
 }
@@ -124,7 +125,7 @@ export function duration(least: string, most: string): Parse<number> {
   return (text, at) => {
     const value = durationMs(text) ?? -1;
     if (value < bounds[0] || value > bounds[1])
-      throw refusal(at, `must be a duration from ${least} to ${most}, such as 1h`, text);
+      throw invalidValue(at, `must be a duration from ${least} to ${most}, such as 1h`, text);
     return value;
   };
 }
@@ -151,6 +152,6 @@ function durationMs(text: string): number | undefined {
   return Number(count) * UNITS_MS[unit as keyof typeof UNITS_MS];
 }
 
-function refusal(at: string, problem: string, value: string): HeadgateError {
+function invalidValue(at: string, problem: string, value: string): HeadgateError {
   return new HeadgateError("HG_BAD_OPTION", at, `${problem}, got ${JSON.stringify(value)}`);
 }

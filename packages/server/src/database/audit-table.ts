@@ -1,7 +1,7 @@
 import { type Kysely, sql } from "kysely";
 import type { AuditEntry, AuditEvent, AuditQuery, ChainBreak } from "../audit/audit.ts";
 import { ChainWalk, GENESIS, type Link } from "../audit/chain.ts";
-import type { Ledger } from "./audited-writes.ts";
+import type { AuditedDatabase } from "./audited-writes.ts";
 import { cursorAt, placeOf } from "./cursor.ts";
 import type { AuditTable, Paged, Verified } from "./database.ts";
 import { auditable } from "./storable-text.ts";
@@ -18,15 +18,15 @@ const WINDOW = 5_000;
 const AT = sql<number>`at + 0`;
 
 export class SqlAudit implements AuditTable {
-  private readonly ledger: Ledger;
+  private readonly audited: AuditedDatabase;
 
-  constructor(ledger: Ledger) {
-    this.ledger = ledger;
+  constructor(audited: AuditedDatabase) {
+    this.audited = audited;
   }
 
   async append(events: readonly AuditEvent[]): Promise<void> {
     if (events.length === 0) return;
-    await this.ledger.write(async (_, entry) => {
+    await this.audited.write(async (_, entry) => {
       entry.events.push(...events);
     });
   }
@@ -39,7 +39,7 @@ export class SqlAudit implements AuditTable {
     // clocks
     // may be set back, so every entry that could match has to be examined.
     const isIndexed = filters <= 1 && after === undefined && until === undefined;
-    return this.ledger.read(async (db) => {
+    return this.audited.read(async (db) => {
       const rows: AuditRow[] = [];
       let before = cursor === undefined ? undefined : placeOf(cursor, "number");
       for (;;) {
@@ -62,15 +62,15 @@ export class SqlAudit implements AuditTable {
 
   async verify(expected?: Link): Promise<Verified> {
     for (;;) {
-      const chain = await this.ledger.read(chainOf);
+      const chain = await this.audited.read(chainOf);
       const { anchor, head } = chain;
       const walk = await this.walk(chain, expected);
-      const beyond = await this.ledger.read(beyondHead);
+      const beyond = await this.audited.read(beyondHead);
       const broken = [...chain.broken, ...walk.breaks, ...(beyond === undefined ? [] : [beyond])];
       const verified = { entries: walk.entries, begins_after: anchor, head };
       if (broken.length === 0) return verified;
       // A purge may have removed entries during the walk.
-      const now = await this.ledger.read(chainOf);
+      const now = await this.audited.read(chainOf);
       if (now.anchor.seq !== anchor.seq) continue;
       return { ...verified, broken, unlisted: walk.breakCount - walk.breaks.length };
     }
@@ -80,7 +80,7 @@ export class SqlAudit implements AuditTable {
     const walk = new ChainWalk(anchor, expected);
     let last = Number.MIN_SAFE_INTEGER;
     for (;;) {
-      const rows = await this.ledger.read((db) =>
+      const rows = await this.audited.read((db) =>
         db
           .selectFrom("headgate_audit")
           .selectAll()

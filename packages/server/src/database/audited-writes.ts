@@ -16,7 +16,7 @@ const ITEMS_AT_ONCE = 100;
  * Access to the tables. Every change goes through `write`: one transaction with its audit entries and its notification
  * to other nodes. All errors are thrown as DatabaseErrors.
  */
-export class Ledger {
+export class AuditedDatabase {
   readonly feed: ChangeFeed;
   private readonly engine: Engine;
   private readonly underway = new Set<Promise<unknown>>();
@@ -29,8 +29,8 @@ export class Ledger {
     this.feed = feed;
   }
 
-  static async open(engine: Engine): Promise<Ledger> {
-    return new Ledger(engine, await ChangeFeed.open(engine));
+  static async open(engine: Engine): Promise<AuditedDatabase> {
+    return new AuditedDatabase(engine, await ChangeFeed.open(engine));
   }
 
   read<Result>(question: (db: Kysely<Tables>) => Promise<Result>): Promise<Result> {
@@ -57,7 +57,7 @@ export class Ledger {
    * A change that may take long and may use another connection. It runs after all writes requested before it and before
    * all later ones, so that none of them times out waiting for its lock.
    */
-  writeLong<Result>(work: (now: Pick<Ledger, "read" | "write">) => Promise<Result>): Promise<Result> {
+  writeLong<Result>(work: (now: Pick<AuditedDatabase, "read" | "write">) => Promise<Result>): Promise<Result> {
     const before = [...this.underway];
     const running = this.guarded(async () => {
       await Promise.allSettled(before);
@@ -114,18 +114,18 @@ export class Ledger {
   }
 
   private async writeNow<Result>(change: Writing<Result>): Promise<Result> {
-    let told = false;
+    let announced = false;
     const result = await this.engine.transaction(
       async (db) => {
         const entry = new Entry();
         const done = await change(db, entry);
         await this.enter(db, entry);
-        told = entry.changes.length > 0;
+        announced = entry.changes.length > 0;
         return done;
       },
       { alone: true },
     );
-    if (told) await this.feed.catchUp();
+    if (announced) await this.feed.catchUp();
     return result;
   }
 
@@ -156,7 +156,7 @@ export class Entry {
   /** The time of the whole transaction. */
   readonly at = Date.now();
   readonly events: AuditEvent[] = [];
-  private readonly told = new Map<string, Change>();
+  private readonly announced = new Map<string, Change>();
 
   record(actor: Actor, action: string, subject: string, before: unknown, after: unknown): void {
     const at = new Date(this.at).toISOString();
@@ -164,12 +164,12 @@ export class Entry {
   }
 
   /** Announces a change once, however many rows it affects. */
-  tell(change: Change): void {
-    this.told.set(JSON.stringify(change), change);
+  announce(change: Change): void {
+    this.announced.set(JSON.stringify(change), change);
   }
 
   get changes(): readonly Change[] {
-    return [...this.told.values()];
+    return [...this.announced.values()];
   }
 }
 

@@ -65,7 +65,7 @@ export class ChangeFeed {
 
   private async read(): Promise<void> {
     try {
-      for (const change of await this.changes()) this.tell(change);
+      for (const change of await this.changes()) this.deliver(change);
     } catch {
       // Users of the database notice on their own that it is down. When it is back, it may be another one (a backup, a
       // replica that lagged), whose revisions say nothing about what was delivered here.
@@ -95,7 +95,7 @@ export class ChangeFeed {
     return distinct(rows.slice(1).map(changeOf));
   }
 
-  private tell(change: Change): void {
+  private deliver(change: Change): void {
     for (const listener of this.listeners) {
       try {
         listener(change);

@@ -1,13 +1,13 @@
-import type { Ledger } from "./audited-writes.ts";
+import type { AuditedDatabase } from "./audited-writes.ts";
 import type { Answered, AnsweredTable } from "./database.ts";
 import { RETENTION_MS } from "./retention.ts";
 import { requireStorable } from "./storable-text.ts";
 
 export class SqlAnswered implements AnsweredTable {
-  private readonly ledger: Ledger;
+  private readonly audited: AuditedDatabase;
 
-  constructor(ledger: Ledger) {
-    this.ledger = ledger;
+  constructor(audited: AuditedDatabase) {
+    this.audited = audited;
   }
 
   async claim(key: string, fingerprint: string, now: Date): Promise<Answered | undefined> {
@@ -15,7 +15,7 @@ export class SqlAnswered implements AnsweredTable {
     const row = { fingerprint, claimed_at: now.getTime(), response: null };
     const expired = now.getTime() - RETENTION_MS.answered;
     for (;;) {
-      const claimed = await this.ledger.tally((db) =>
+      const claimed = await this.audited.tally((db) =>
         db
           .insertInto("headgate_answered")
           .values({ key, ...row })
@@ -26,7 +26,7 @@ export class SqlAnswered implements AnsweredTable {
           .executeTakeFirst(),
       );
       if (claimed !== undefined) return undefined;
-      const holder = await this.ledger.read((db) =>
+      const holder = await this.audited.read((db) =>
         db.selectFrom("headgate_answered").selectAll().where("key", "=", key).executeTakeFirst(),
       );
       // It was released meanwhile.
@@ -38,13 +38,13 @@ export class SqlAnswered implements AnsweredTable {
 
   async finish(key: string, status: number, body: string, headers: Readonly<Record<string, string>>): Promise<void> {
     const response = JSON.stringify({ status, body, headers });
-    await this.ledger.tally((db) =>
+    await this.audited.tally((db) =>
       db.updateTable("headgate_answered").set({ response }).where("key", "=", key).execute(),
     );
   }
 
   async release(key: string): Promise<void> {
-    await this.ledger.tally((db) =>
+    await this.audited.tally((db) =>
       db.deleteFrom("headgate_answered").where("key", "=", key).where("response", "is", null).execute(),
     );
   }

@@ -33,7 +33,7 @@ export async function importUsers(
       imported[before.version === 0 ? "created" : "updated"] += 1;
       changed.push(after);
       entry.record(actor, "user.import", `user:${user_id}`, audited(before), audited(after));
-      entry.tell({ kind: "user", user_id });
+      entry.announce({ kind: "user", user_id });
     }
     if (changed.length > 0) await store(db, changed);
   });

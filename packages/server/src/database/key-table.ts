@@ -1,18 +1,18 @@
 import type { ApiKeyRecord } from "../access/api-key.ts";
-import type { Ledger } from "./audited-writes.ts";
+import type { AuditedDatabase } from "./audited-writes.ts";
 import type { Actor, Conflict, KeyTable } from "./database.ts";
 import { canBeId, requireStorable } from "./storable-text.ts";
 import type { KeyRow } from "./tables.ts";
 
 export class SqlKeys implements KeyTable {
-  private readonly ledger: Ledger;
+  private readonly audited: AuditedDatabase;
 
-  constructor(ledger: Ledger) {
-    this.ledger = ledger;
+  constructor(audited: AuditedDatabase) {
+    this.audited = audited;
   }
 
   all(): Promise<readonly ApiKeyRecord[]> {
-    return this.ledger.read(async (db) => {
+    return this.audited.read(async (db) => {
       const rows = await db.selectFrom("headgate_keys").selectAll().orderBy("created_at").orderBy("key_id").execute();
       return rows.map(recordOf);
     });
@@ -20,16 +20,16 @@ export class SqlKeys implements KeyTable {
 
   async add(key: ApiKeyRecord, actor: Actor): Promise<void> {
     requireStorable(key);
-    await this.ledger.write(async (db, entry) => {
+    await this.audited.write(async (db, entry) => {
       await db.insertInto("headgate_keys").values(rowOf(key)).execute();
       entry.record(actor, "key.create", `key:${key.key_id}`, null, withoutHash(key));
-      entry.tell({ kind: "keys" });
+      entry.announce({ kind: "keys" });
     });
   }
 
   async revoke(id: string, actor: Actor): Promise<ApiKeyRecord | Conflict> {
     if (!canBeId(id)) return { conflict: "missing" };
-    return this.ledger.write(async (db, entry) => {
+    return this.audited.write(async (db, entry) => {
       const row = await db.selectFrom("headgate_keys").selectAll().where("key_id", "=", id).executeTakeFirst();
       if (row === undefined) return { conflict: "missing" };
       const before = recordOf(row);
@@ -38,7 +38,7 @@ export class SqlKeys implements KeyTable {
       const after = { ...before, revoked_at: new Date(entry.at).toISOString() };
       await db.updateTable("headgate_keys").set({ revoked_at: entry.at }).where("key_id", "=", id).execute();
       entry.record(actor, "key.revoke", `key:${id}`, withoutHash(before), withoutHash(after));
-      entry.tell({ kind: "keys" });
+      entry.announce({ kind: "keys" });
       return after;
     });
   }

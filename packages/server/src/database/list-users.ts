@@ -1,6 +1,6 @@
 import type { Kysely } from "kysely";
 import type { Override, Standing } from "../rules/user-limits.ts";
-import type { Ledger } from "./audited-writes.ts";
+import type { AuditedDatabase } from "./audited-writes.ts";
 import { cursorAt, placeOf } from "./cursor.ts";
 import type { Paged, UserQuery } from "./database.ts";
 import type { Tables } from "./tables.ts";
@@ -12,14 +12,17 @@ const USERS_AT_ONCE = 100;
 const LONGEST_PAGE = 1024 * 1024;
 
 /** Users in the order of their ids. A page may be shorter than its limit even if another one follows. */
-export async function listUsers(ledger: Ledger, { limit, cursor, tier }: UserQuery): Promise<Paged<Standing>> {
+export async function listUsers(
+  audited: AuditedDatabase,
+  { limit, cursor, tier }: UserQuery,
+): Promise<Paged<Standing>> {
   const users: Standing[] = [];
   let last = cursor === undefined ? undefined : placeOf(cursor, "string");
   let length = 0;
   for (;;) {
     // One more than requested shows whether there is a next page.
     const count = Math.min(USERS_AT_ONCE, limit - users.length);
-    const { some, hasMore, size } = await ledger.read((db) => usersAfter(db, last, tier, count));
+    const { some, hasMore, size } = await audited.read((db) => usersAfter(db, last, tier, count));
     users.push(...some);
     length += size;
     last = some.at(-1)?.user_id ?? last;

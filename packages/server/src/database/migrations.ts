@@ -13,7 +13,7 @@ const MIGRATION_TABLE = "headgate_migrations";
  */
 export async function migrate(db: Kysely<Tables>, id: RawBuilder<unknown>): Promise<void> {
   const migrations = migrationsWith(id);
-  await refuseNewerTables(db, migrations);
+  await rejectNewerTables(db, migrations);
   const provider: MigrationProvider = { getMigrations: async () => migrations };
   const migrator = new Migrator({
     db,
@@ -24,11 +24,11 @@ export async function migrate(db: Kysely<Tables>, id: RawBuilder<unknown>): Prom
   const { error } = await migrator.migrateToLatest();
   if (error === undefined) return;
   // A newer node may have migrated first.
-  await refuseNewerTables(db, migrations);
+  await rejectNewerTables(db, migrations);
   throw error;
 }
 
-async function refuseNewerTables(db: Kysely<Tables>, known: Readonly<Record<string, Migration>>): Promise<void> {
+async function rejectNewerTables(db: Kysely<Tables>, known: Readonly<Record<string, Migration>>): Promise<void> {
   const tables = await db.introspection.getTables({ withInternalKyselyTables: true });
   if (!tables.some(({ name }) => name === MIGRATION_TABLE)) return;
   const done = await sql<{ readonly name: string }>`select name from ${sql.table(MIGRATION_TABLE)}`.execute(db);

@@ -1,6 +1,6 @@
 import { HeadgateError } from "headgate";
 import { SqlAudit } from "./audit-table.ts";
-import { Ledger } from "./audited-writes.ts";
+import { AuditedDatabase } from "./audited-writes.ts";
 import type { Database } from "./database.ts";
 import { SqlDenied } from "./denied-table.ts";
 import { SqlAnswered } from "./idempotency-table.ts";
@@ -25,25 +25,25 @@ export interface DatabaseOptions {
 /** Opens the database and migrates its tables. Throws a DatabaseError if it cannot. */
 export async function openDatabase({ postgres, data, threads = true }: DatabaseOptions): Promise<Database> {
   const engine = await open();
-  let ledger: Ledger;
+  let audited: AuditedDatabase;
   try {
-    ledger = await Ledger.open(engine);
+    audited = await AuditedDatabase.open(engine);
   } catch (error) {
     await engine.close();
     throw engine.errorOf(error);
   }
   return {
-    rules: new SqlRules(ledger, threads ? replaceInThread({ postgres, data }) : undefined),
-    users: new SqlUsers(ledger),
-    keys: new SqlKeys(ledger),
-    audit: new SqlAudit(ledger),
-    rollups: new SqlRollups(ledger),
-    answered: new SqlAnswered(ledger),
-    denied: new SqlDenied(ledger),
-    onChange: (listener) => ledger.feed.onChange(listener),
-    ping: () => ledger.ping(),
-    purge: (now, retentionMs) => purge(ledger, now, retentionMs),
-    close: () => ledger.close(),
+    rules: new SqlRules(audited, threads ? replaceInThread({ postgres, data }) : undefined),
+    users: new SqlUsers(audited),
+    keys: new SqlKeys(audited),
+    audit: new SqlAudit(audited),
+    rollups: new SqlRollups(audited),
+    answered: new SqlAnswered(audited),
+    denied: new SqlDenied(audited),
+    onChange: (listener) => audited.feed.onChange(listener),
+    ping: () => audited.ping(),
+    purge: (now, retentionMs) => purge(audited, now, retentionMs),
+    close: () => audited.close(),
   };
 
   async function open() {

@@ -65,7 +65,7 @@ class PostgresEngine implements Engine {
       // Only the order of bytes is the same in every locale.
       await migrate(db, sql`text collate "C"`);
     } finally {
-      await farewell(db.destroy());
+      await closeWithin(db.destroy());
     }
   }
 
@@ -102,12 +102,12 @@ class PostgresEngine implements Engine {
   }
 
   async close(): Promise<void> {
-    await farewell(Promise.all([this.listener?.close(), this.db.destroy()]));
+    await closeWithin(Promise.all([this.listener?.close(), this.db.destroy()]));
   }
 }
 
 /** Does not wait for a frozen server to close the connection. */
-async function farewell(closed: Promise<unknown>): Promise<void> {
+async function closeWithin(closed: Promise<unknown>): Promise<void> {
   await Promise.race([closed, delay(FAREWELL_MS, undefined, { ref: false })]);
 }
 
@@ -124,7 +124,7 @@ function databaseOf(settings: pg.PoolConfig, first?: string): Kysely<Tables> {
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
   const connect = async () => {
-    const client = fragile(await pool.connect());
+    const client = discardedOnFailure(await pool.connect());
     try {
       if (first !== undefined) await client.query(first, []);
       return client;
@@ -137,7 +137,7 @@ function databaseOf(settings: pg.PoolConfig, first?: string): Kysely<Tables> {
 }
 
 /** A connection that is discarded after a failure: further queries would wait for a dead server again. */
-function fragile(client: pg.PoolClient): PostgresPoolClient {
+function discardedOnFailure(client: pg.PoolClient): PostgresPoolClient {
   let lost: unknown;
   const query = async (text: string, values: readonly unknown[]) => {
     if (lost !== undefined) throw lost;

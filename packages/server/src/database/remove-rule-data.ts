@@ -69,5 +69,5 @@ async function forget(
     await db.deleteFrom("headgate_overrides").where("override_id", "=", override.override_id).execute();
     entry.record(actor, "override.delete", `user:${user_id}`, override, null);
   }
-  entry.tell({ kind: "user", user_id });
+  entry.announce({ kind: "user", user_id });
 }

@@ -18,7 +18,7 @@ type ReplacedCounts = Record<"created" | "updated" | "removed" | "unchanged", nu
 /** The result of the thread. Errors are serialized, because they lose their class on the way. */
 export type Outcome =
   | { readonly replaced: ReplacedCounts }
-  | { readonly refused: { readonly code: HeadgateError["code"]; readonly field: string; readonly message: string } }
+  | { readonly rejected: { readonly code: HeadgateError["code"]; readonly field: string; readonly message: string } }
   | { readonly failed: { readonly code: DatabaseErrorCode; readonly message: string } };
 
 /** The compiled file even when running from source, as in tests, because a thread cannot load TypeScript. */
@@ -45,8 +45,8 @@ export function replaceInThread(options: DatabaseOptions): RuleTable["replace"] 
       };
     }
     if ("failed" in outcome) throw new DatabaseError(outcome.failed.code, textAfter("database", outcome.failed));
-    const { code, field } = outcome.refused;
-    throw new HeadgateError(code, field, textAfter(field, outcome.refused));
+    const { code, field } = outcome.rejected;
+    throw new HeadgateError(code, field, textAfter(field, outcome.rejected));
   };
 }
 

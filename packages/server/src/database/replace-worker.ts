@@ -29,7 +29,7 @@ async function outcomeOf({ options, actor }: Replacement, rules: readonly RuleIn
     }
     if (!(error instanceof HeadgateError)) throw error;
     const { code, field, message } = error;
-    return { answer: { refused: { code, field, message } }, parts: [] };
+    return { answer: { rejected: { code, field, message } }, parts: [] };
   }
 }
 

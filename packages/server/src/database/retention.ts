@@ -1,6 +1,6 @@
 import type { Transaction } from "kysely";
 import { AUDIT_SUBJECT, PURGE_ACTION, purgedToIn, purgeEvent } from "../audit/purge-record.ts";
-import type { Entry, Ledger } from "./audited-writes.ts";
+import type { AuditedDatabase, Entry } from "./audited-writes.ts";
 import type { Tables } from "./tables.ts";
 
 const MINUTE = 60_000;
@@ -29,7 +29,7 @@ export type Retention = Readonly<Record<Retained, number>>;
 
 /** Removes what has exceeded its retention, in small transactions. Returns the number of rows by kind. */
 export async function purge(
-  ledger: Ledger,
+  audited: AuditedDatabase,
   now: Date,
   retention: Partial<Retention> = {},
 ): Promise<Record<Retained, number>> {
@@ -38,7 +38,7 @@ export async function purge(
     const before = now.getTime() - retentionMs[kind];
     let all = 0;
     for (;;) {
-      const some = await ledger.write((db, entry) => removeSome[kind](db, before, entry));
+      const some = await audited.write((db, entry) => removeSome[kind](db, before, entry));
       all += some;
       if (some < ROWS_AT_ONCE) return all;
       await new Promise(setImmediate);

@@ -1,21 +1,21 @@
 import type { Rollup, RollupQuery } from "../metrics/rollup.ts";
-import { inParts, type Ledger } from "./audited-writes.ts";
+import { type AuditedDatabase, inParts } from "./audited-writes.ts";
 import { cursorAtPair, pairOf } from "./cursor.ts";
 import type { Paged, RollupTable } from "./database.ts";
 import { canBeId } from "./storable-text.ts";
 import { millisecondsOf } from "./time.ts";
 
 export class SqlRollups implements RollupTable {
-  private readonly ledger: Ledger;
+  private readonly audited: AuditedDatabase;
 
-  constructor(ledger: Ledger) {
-    this.ledger = ledger;
+  constructor(audited: AuditedDatabase) {
+    this.audited = audited;
   }
 
   async add(rollups: readonly Rollup[]): Promise<void> {
     const rows = summed(rollups);
     if (rows.length === 0) return;
-    await this.ledger.tally((db) =>
+    await this.audited.tally((db) =>
       inParts(rows, (some) =>
         db
           .insertInto("headgate_rollups")
@@ -35,7 +35,7 @@ export class SqlRollups implements RollupTable {
   async query({ period, rule_id, from, to, limit, cursor }: RollupQuery): Promise<Paged<Rollup>> {
     const after = cursor === undefined ? undefined : pairOf(cursor);
     if (rule_id !== undefined && !canBeId(rule_id)) return { items: [] };
-    return this.ledger.read(async (db) => {
+    return this.audited.read(async (db) => {
       let query = db
         .selectFrom("headgate_rollups")
         .selectAll()

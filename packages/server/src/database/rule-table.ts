@@ -15,22 +15,22 @@ const ROWS_AT_ONCE = 250;
 const MOST_REPLACED_HERE = 500;
 
 export class SqlRules implements RuleTable {
-  private readonly ledger: Ledger;
+  private readonly audited: AuditedDatabase;
   private readonly replaceInThread: RuleTable["replace"] | undefined;
 
   /** Without `replaceInThread`, any number of rules is replaced in this thread. */
-  constructor(ledger: Ledger, replaceInThread?: RuleTable["replace"]) {
-    this.ledger = ledger;
+  constructor(audited: AuditedDatabase, replaceInThread?: RuleTable["replace"]) {
+    this.audited = audited;
     this.replaceInThread = replaceInThread;
   }
 
   all(): Promise<readonly RateLimitRule[]> {
-    return this.ledger.snapshot(allRules);
+    return this.audited.snapshot(allRules);
   }
 
   async list({ limit, cursor }: Page): Promise<Paged<RateLimitRule>> {
     const after = cursor === undefined ? undefined : placeOf(cursor, "string");
-    return this.ledger.read(async (db) => {
+    return this.audited.read(async (db) => {
       const rows = await db
         .selectFrom("headgate_rules")
         .selectAll()
@@ -44,12 +44,12 @@ export class SqlRules implements RuleTable {
   }
 
   async get(id: string): Promise<RateLimitRule | undefined> {
-    return canBeId(id) ? this.ledger.read((db) => ruleById(db, id)) : undefined;
+    return canBeId(id) ? this.audited.read((db) => ruleById(db, id)) : undefined;
   }
 
   async create(input: RuleInput, actor: Actor): Promise<RateLimitRule | Conflict> {
     requireStorable(input);
-    return this.ledger.write(async (db, entry) => {
+    return this.audited.write(async (db, entry) => {
       const there = await db
         .selectFrom("headgate_rules")
         .select(["version"])
@@ -65,7 +65,7 @@ export class SqlRules implements RuleTable {
 
   async update(input: RuleInput, actor: Actor, version?: number): Promise<RateLimitRule | Conflict> {
     requireStorable(input);
-    return this.ledger.write(async (db, entry) => {
+    return this.audited.write(async (db, entry) => {
       const before = await ruleById(db, input.rule_id);
       if (before === undefined) return { conflict: "missing" };
       if (version !== undefined && version !== before.version) return { conflict: "changed", current: before.version };
@@ -85,7 +85,7 @@ export class SqlRules implements RuleTable {
 
   async remove(id: string, actor: Actor, version?: number): Promise<RateLimitRule | Conflict> {
     if (!canBeId(id)) return { conflict: "missing" };
-    return this.ledger.write(async (db, entry) => {
+    return this.audited.write(async (db, entry) => {
       const before = await ruleById(db, id);
       if (before === undefined) return { conflict: "missing" };
       if (version !== undefined && version !== before.version) return { conflict: "changed", current: before.version };
@@ -97,7 +97,7 @@ export class SqlRules implements RuleTable {
   }
 
   replace(inputs: readonly RuleInput[], actor: Actor): Promise<Replaced> {
-    return this.ledger.writeLong(async ({ read, write }) => {
+    return this.audited.writeLong(async ({ read, write }) => {
       const many = Math.max(inputs.length, await read(countRules)) > MOST_REPLACED_HERE;
       if (many && this.replaceInThread !== undefined) return this.replaceInThread(inputs, actor);
       requireDistinct(inputs);
@@ -184,5 +184,5 @@ function changedRule(before: RateLimitRule, input: RuleInput, { at }: Entry): Ra
 function note(entry: Entry, actor: Actor, before: RateLimitRule | undefined, after: RateLimitRule | undefined): void {
   const action = before === undefined ? "rule.create" : after === undefined ? "rule.delete" : "rule.update";
   entry.record(actor, action, `rule:${(after ?? before)?.rule_id}`, before, after);
-  entry.tell({ kind: "rules" });
+  entry.announce({ kind: "rules" });
 }

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { HeadgateError } from "headgate";
 import type { Kysely } from "kysely";
 import type { CustomLimit, Override, Standing, UserInput } from "../rules/user-limits.ts";
-import type { Ledger } from "./audited-writes.ts";
+import type { AuditedDatabase } from "./audited-writes.ts";
 import type { Actor, Conflict, Imported, Paged, UserQuery, UserTable } from "./database.ts";
 import { importUsers } from "./import-users.ts";
 import { listUsers } from "./list-users.ts";
@@ -17,21 +17,21 @@ const IDS_AT_ONCE = 5_000;
 const MOST_OVERRIDES = 1_000;
 
 export class SqlUsers implements UserTable {
-  private readonly ledger: Ledger;
+  private readonly audited: AuditedDatabase;
 
-  constructor(ledger: Ledger) {
-    this.ledger = ledger;
+  constructor(audited: AuditedDatabase) {
+    this.audited = audited;
   }
 
   async get(id: string): Promise<Standing> {
-    return canBeId(id) ? this.ledger.read((db) => standingOf(db, id)) : unknownUser(id);
+    return canBeId(id) ? this.audited.read((db) => standingOf(db, id)) : unknownUser(id);
   }
 
   /** Reads in portions. Users added meanwhile may be missing; the change feed reports them. */
   async ids(most: number): Promise<readonly string[] | undefined> {
     const ids: string[] = [];
     for (;;) {
-      const some = await this.ledger.read((db) => idsAfter(db, ids.at(-1)).execute());
+      const some = await this.audited.read((db) => idsAfter(db, ids.at(-1)).execute());
       for (const { user_id } of some) ids.push(user_id);
       if (ids.length > most) return undefined;
       if (some.length < IDS_AT_ONCE) return ids;
@@ -40,11 +40,11 @@ export class SqlUsers implements UserTable {
   }
 
   list(query: UserQuery): Promise<Paged<Standing>> {
-    return listUsers(this.ledger, query);
+    return listUsers(this.audited, query);
   }
 
   import(users: readonly UserInput[], actor: Actor): Promise<Imported> {
-    return this.ledger.write((db, entry) => importUsers(db, entry, users, actor));
+    return this.audited.write((db, entry) => importUsers(db, entry, users, actor));
   }
 
   setTier(id: string, tier: string | null, actor: Actor, version?: number): Promise<Standing | Conflict> {
@@ -67,7 +67,7 @@ export class SqlUsers implements UserTable {
     const { user_id, rule_id, limit, burst, reason } = input;
     const expires_at = new Date(millisecondsOf("expires_at", input.expires_at)).toISOString();
     requireStorable({ user_id, rule_id, reason });
-    return this.ledger.write(async (db, entry) => {
+    return this.audited.write(async (db, entry) => {
       const override: Override = {
         override_id: randomUUID(),
         user_id,
@@ -84,21 +84,21 @@ export class SqlUsers implements UserTable {
       await store(db, { ...standing, version: standing.version + 1 });
       await db.insertInto("headgate_overrides").values(rowOf(override)).execute();
       entry.record(actor, "override.create", `user:${user_id}`, null, override);
-      entry.tell({ kind: "user", user_id });
+      entry.announce({ kind: "user", user_id });
       return override;
     });
   }
 
   async removeOverride(userId: string, overrideId: string, actor: Actor): Promise<Override | Conflict> {
     if (!canBeId(userId) || !canBeId(overrideId)) return { conflict: "missing" };
-    return this.ledger.write(async (db, entry) => {
+    return this.audited.write(async (db, entry) => {
       const standing = await standingOf(db, userId);
       const override = standing.overrides.find(({ override_id }) => override_id === overrideId);
       if (override === undefined) return { conflict: "missing" };
       await store(db, { ...standing, version: standing.version + 1 });
       await db.deleteFrom("headgate_overrides").where("override_id", "=", overrideId).execute();
       entry.record(actor, "override.delete", `user:${userId}`, override, null);
-      entry.tell({ kind: "user", user_id: userId });
+      entry.announce({ kind: "user", user_id: userId });
       return override;
     });
   }
@@ -111,13 +111,13 @@ export class SqlUsers implements UserTable {
     version?: number,
   ): Promise<Standing | Conflict> {
     requireStorable({ user_id, ...change });
-    return this.ledger.write(async (db, entry) => {
+    return this.audited.write(async (db, entry) => {
       const before = await standingOf(db, user_id);
       if (version !== undefined && version !== before.version) return { conflict: "changed", current: before.version };
       const after = { ...before, ...change, version: before.version + 1 };
       await store(db, after);
       entry.record(actor, action, `user:${user_id}`, settled(before), settled(after));
-      entry.tell({ kind: "user", user_id });
+      entry.announce({ kind: "user", user_id });
       return after;
     });
   }

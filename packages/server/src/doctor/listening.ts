@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
-import { isLoopback, refuseExposure } from "../config/exposure.ts";
+import { isLoopback, rejectExposure } from "../config/exposure.ts";
 import type { Settings, TlsFiles } from "../config/settings.ts";
 import { type Finding, fail, messageOf, ok, warn } from "./finding.ts";
 
@@ -15,7 +15,7 @@ export function listeningFindings(settings: Settings): readonly Finding[] {
 
 function exposure(settings: Settings): Finding {
   try {
-    refuseExposure(settings);
+    rejectExposure(settings);
   } catch (error) {
     return fail("listening", messageOf(error));
   }

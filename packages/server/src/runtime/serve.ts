@@ -7,7 +7,7 @@ import { makeCheckService } from "../checks/check-service.ts";
 import { openStores, type StoreState, type Stores } from "../checks/counter-stores.ts";
 import { StoredUsers } from "../checks/stored-users.ts";
 import { Standings } from "../checks/user-data.ts";
-import { refuseExposure } from "../config/exposure.ts";
+import { rejectExposure } from "../config/exposure.ts";
 import type { Address, Settings } from "../config/settings.ts";
 import { addressText } from "../config/values.ts";
 import type { Database } from "../database/database.ts";
@@ -70,7 +70,7 @@ export interface NodeHost {
 
 /** Starts a node. If any part fails, closes what was opened and throws. */
 export async function serve(settings: Settings, log: Log, host: NodeHost = {}): Promise<RunningNode> {
-  refuseExposure(settings);
+  rejectExposure(settings);
   // Its errors are reported here anyway.
   setLogVerbosity(logVerbosity.NONE);
   const closing = new Closing();
@@ -138,7 +138,7 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
   closing.add(() => denied.flush().catch((error) => log.warn({ err: error }, "cannot write the most denied keys")));
   const timetable = new Timetable();
   closing.add(() => timetable.stop());
-  keepHouse(timetable, { database, stores, telemetry, rules, rollups, denied, settings, log });
+  startPeriodicWork(timetable, { database, stores, telemetry, rules, rollups, denied, settings, log });
 
   const registry = prometheus(telemetry, version);
   const wrongKeys = new WrongKeys({ perMinute: settings.wrongKeysPerMinute, log });
@@ -231,7 +231,7 @@ interface House {
 }
 
 /** Periodic work: probing store and database, writing rollups, purging, and starting a new hour of the most denied keys. */
-function keepHouse(
+function startPeriodicWork(
   timetable: Timetable,
   { database, stores, telemetry, rules, rollups, denied, settings, log }: House,
 ): void {

@@ -26,7 +26,7 @@ describe("wrong keys", () => {
     expect(wrongKeys.retryAfterMs("::ffff:192.0.2.1")).toBe(20_000);
     expect(wrongKeys.retryAfterMs("192.0.2.2")).toBe(0);
     wrongKeys.note("192.0.2.1", "rest");
-    expect(wrongKeys.counts).toEqual({ refused: 3, throttled: 1 });
+    expect(wrongKeys.counts).toEqual({ rejected: 3, throttled: 1 });
     await clock.advance(20_000);
     expect(wrongKeys.retryAfterMs("192.0.2.1")).toBe(0);
   });
@@ -41,10 +41,10 @@ describe("wrong keys", () => {
   it("are in the log once a minute for an address, ten times in all, with how many there were", async () => {
     const { clock, lines, wrongKeys } = counted();
     for (let i = 0; i < 50; i += 1) wrongKeys.note("192.0.2.1", "rest");
-    expect(lines).toEqual([{ address: "192.0.2.1", transport: "rest", refused: 1, msg: "wrong API key" }]);
+    expect(lines).toEqual([{ address: "192.0.2.1", transport: "rest", rejected: 1, msg: "wrong API key" }]);
     await clock.advance(60_000);
     wrongKeys.note("192.0.2.1", "grpc");
-    expect(lines[1]).toMatchObject({ transport: "grpc", refused: 50 });
+    expect(lines[1]).toMatchObject({ transport: "grpc", rejected: 50 });
     for (let i = 0; i < 200; i += 1) wrongKeys.note(`198.51.100.${i}`, "rest");
     expect(lines.length).toBeLessThanOrEqual(11);
   });
@@ -104,6 +104,6 @@ it("over gRPC are UNAUTHENTICATED, then RESOURCE_EXHAUSTED, counted once for eac
   }
   const { UNAUTHENTICATED, RESOURCE_EXHAUSTED } = status;
   expect(codes).toEqual([UNAUTHENTICATED, UNAUTHENTICATED, UNAUTHENTICATED, RESOURCE_EXHAUSTED, RESOURCE_EXHAUSTED]);
-  expect(wrongKeys.counts).toEqual({ refused: 3, throttled: 2 });
+  expect(wrongKeys.counts).toEqual({ rejected: 3, throttled: 2 });
   await call(client, client.checkRateLimit, check());
 });

@@ -52,7 +52,7 @@ it("docs/service/monitoring.md has every metric, and no other", async () => {
     standings: new Standings({ get: () => Promise.reject() }),
     rollups: { dropped: 0 },
     lostLogLines: () => 0,
-    wrongKeys: { counts: { refused: 0, throttled: 0 } },
+    wrongKeys: { counts: { rejected: 0, throttled: 0 } },
   });
   const exported = registry
     .getMetricsAsArray()

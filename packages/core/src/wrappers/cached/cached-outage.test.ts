@@ -247,7 +247,7 @@ describe("when the store of a cached store fails", () => {
     store.fail(new TypeError("no such thing"));
     node.apply("take", [operation(hundred, "k", 3)]);
     await clock.advance(100);
-    expect(node.stats).toMatchObject({ pendingUnits: 0, droppedUnits: { refused: 3 } });
+    expect(node.stats).toMatchObject({ pendingUnits: 0, droppedUnits: { rejected: 3 } });
     expect(warned).toHaveBeenCalledTimes(1);
   });
 

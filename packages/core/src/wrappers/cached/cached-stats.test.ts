@@ -28,7 +28,7 @@ it("a new cached store has nothing to tell", () => {
     worstTimerLagMs: 0,
     arrivalsPerSecond: 0,
     overAdmissionBound: 0,
-    droppedUnits: { closed: 0, unconfirmed: 0, overflow: 0, refused: 0, unwritten: 0 },
+    droppedUnits: { closed: 0, unconfirmed: 0, overflow: 0, rejected: 0, unwritten: 0 },
   });
 });
 

@@ -121,7 +121,8 @@ export class CachedStore implements Store {
     // Only the store remembers idempotency keys.
     if (action !== "take" || options?.idempotencyKey !== undefined) return this.handOn(action, operations, options);
     const now = this.clock.now();
-    if (this.read && !this.link.failing && !this.refuses(operations, now)) return this.readAndTake(operations, options);
+    if (this.read && !this.link.failing && !this.isKnownDenied(operations, now))
+      return this.readAndTake(operations, options);
     if (this.confirm && !this.link.failing && this.mustConfirm(operations, now)) {
       return this.confirmTake(operations, options);
     }
@@ -148,9 +149,10 @@ export class CachedStore implements Store {
       this.arrivals.add(cost);
       this.decidedHere.add(cost);
     }
-    if (!this.refuses(operations, now)) return operations.map((operation) => this.admit(operation, now, isWritten));
+    if (!this.isKnownDenied(operations, now))
+      return operations.map((operation) => this.admit(operation, now, isWritten));
     this.denied += 1;
-    return operations.map((operation) => this.standing(operation, now));
+    return operations.map((operation) => this.denialAnswer(operation, now));
   }
 
   /**
@@ -285,7 +287,7 @@ export class CachedStore implements Store {
   }
 
   /** Whether a request is known to be over a limit. */
-  private refuses(operations: readonly Operation[], now: number): boolean {
+  private isKnownDenied(operations: readonly Operation[], now: number): boolean {
     const time = this.timers.now();
     for (const operation of operations) {
       const local = this.local(operation.rule);
@@ -317,7 +319,7 @@ export class CachedStore implements Store {
   }
 
   /** The answer for one operation of a denied request, which may not be the operation that caused the denial. */
-  private standing(operation: Operation, now: number): Answer {
+  private denialAnswer(operation: Operation, now: number): Answer {
     const { key, cost } = operation;
     const limit = limitOf(operation);
     const local = this.local(operation.rule);
@@ -332,7 +334,7 @@ export class CachedStore implements Store {
     const late = this.lateness(time);
     // This process's own use exceeds the limit, so the denial holds unless the key is reset elsewhere.
     const until = time + retryAfter + late;
-    const own = { limit, cost, until, fullAt: time + resetAfter + late, ahead: now - time, askedAt: time };
+    const own = { limit, cost, until, fullAt: time + resetAfter + late, ahead: now - time, checkedAt: time };
     local.denials.set(key, own, time);
     void this.verify(operation, local, own);
     return this.answer(operation, now, false, remaining, retryAfter + late, resetAfter + late);
@@ -342,8 +344,8 @@ export class CachedStore implements Store {
     const { key, cost } = operation;
     const { limit } = denial;
     const time = this.timers.now();
-    if (Math.abs(time - denial.askedAt) >= this.refresh) {
-      denial.askedAt = time;
+    if (Math.abs(time - denial.checkedAt) >= this.refresh) {
+      denial.checkedAt = time;
       void this.verify(operation, local, denial);
     }
     const left = denial.until - time;
@@ -396,7 +398,7 @@ export class CachedStore implements Store {
     const known = local.denials.get(key, time);
     if (known !== undefined && known.cost < cost && sameLimit(known.limit, limit)) return;
     const ahead = answer.time - time;
-    const denial = { limit, cost, until: time + retryAfter, fullAt: time + resetAfter, ahead, askedAt: time };
+    const denial = { limit, cost, until: time + retryAfter, fullAt: time + resetAfter, ahead, checkedAt: time };
     local.denials.set(key, denial, time);
   }
 

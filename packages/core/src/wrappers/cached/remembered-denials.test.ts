@@ -8,7 +8,7 @@ import { RememberedDenials } from "./remembered-denials.ts";
 const LIMIT = fixedWindow("1/m");
 
 function until(time: number) {
-  return { limit: LIMIT, cost: 1, until: time, fullAt: time, ahead: 0, askedAt: 0 };
+  return { limit: LIMIT, cost: 1, until: time, fullAt: time, ahead: 0, checkedAt: 0 };
 }
 
 describe("denials", () => {

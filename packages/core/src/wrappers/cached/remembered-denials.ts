@@ -10,7 +10,7 @@ export interface Denial {
   /** How far the store's clock is ahead of the local one, to report times by the store's clock. */
   readonly ahead: number;
   /** When the store was last asked. */
-  askedAt: number;
+  checkedAt: number;
 }
 
 /** An entry that applies to one limit. */

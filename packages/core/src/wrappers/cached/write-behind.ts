@@ -34,7 +34,7 @@ export interface DroppedUnits {
   /** More than `maxPending` keys were waiting while the store was down. */
   readonly overflow: number;
   /** The store rejected them for a reason other than a failure. */
-  readonly refused: number;
+  readonly rejected: number;
   /** They could not be written when the store was closed. */
   readonly unwritten: number;
 }
@@ -67,7 +67,7 @@ export class WriteBehind {
     closed: 0,
     unconfirmed: 0,
     overflow: 0,
-    refused: 0,
+    rejected: 0,
     unwritten: 0,
   };
   private readonly link: TimedStore;
@@ -269,12 +269,12 @@ export class WriteBehind {
     }
     const isWhole = this.options.onFailure(delta);
     if (error instanceof StoreError && error.scope === "key") {
-      this.dropped.refused += units;
+      this.dropped.rejected += units;
       return;
     }
     if (isWhole) this.link.fail("penalize", error);
     if (code === "HG_STORE_REFUSED") this.putBack(delta);
-    else if (code === undefined) this.dropped.refused += units;
+    else if (code === undefined) this.dropped.rejected += units;
     else this.dropped.unconfirmed += units;
   }
 

@@ -38,7 +38,7 @@ export class BatchSize {
 
   /** `spent`: units spent in this node since the last call. */
   next(left: number, spent: number, now: number): number {
-    if (this.fixed !== undefined) return this.refused(left);
+    if (this.fixed !== undefined) return this.afterDenial(left);
     const elapsed = Math.max(1, now - this.since);
     this.since = now;
     this.rate = Math.max(spent / elapsed, this.rate / 2);
@@ -63,7 +63,7 @@ export class BatchSize {
   }
 
   /** How much to take on top of what is needed from a pool with `spare` units, even if it just denied a batch. */
-  refused(spare: number): number {
+  afterDenial(spare: number): number {
     // An adaptive batch is small relative to the pool, so a pool that denies it is nearly empty. A fixed batch may be
     // larger than the pool: taking half, then half of the rest, empties it in a few steps and leaves some for other
     // nodes.

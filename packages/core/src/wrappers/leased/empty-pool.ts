@@ -4,39 +4,38 @@ export class EmptyPool {
   private from = Number.POSITIVE_INFINITY;
   private end = Number.NEGATIVE_INFINITY;
   /** When something was last known to have been put into the pool. */
-  private openedAt = Number.NEGATIVE_INFINITY;
+  private filledAt = Number.NEGATIVE_INFINITY;
 
   get until(): number {
     return this.end;
   }
 
-  get lastOpenedAt(): number {
-    return this.openedAt;
+  get lastFilledAt(): number {
+    return this.filledAt;
   }
 
-  refuses(units: number, now: number): boolean {
+  denies(units: number, now: number): boolean {
     return units >= this.from && now < this.end;
   }
 
   /**
-   * Records that a node saw the pool deny. Returns whether that is the latest news; notifications may arrive out of
-   * order.
+   * Records that a node saw the pool deny. Returns false if the report is outdated: notifications may arrive out of order.
    */
-  shut(from: number, until: number, seenAt: number): boolean {
-    if (this.isOpenedSince(seenAt)) return false;
+  markEmpty(from: number, until: number, seenAt: number): boolean {
+    if (this.isFilledSince(seenAt)) return false;
     this.from = from;
     this.end = until;
     return true;
   }
 
-  isOpenedSince(time: number): boolean {
-    return time < this.openedAt;
+  isFilledSince(time: number): boolean {
+    return time < this.filledAt;
   }
 
   /** Records that something was put into the pool. */
-  open(at: number): void {
-    if (at <= this.openedAt) return;
-    this.openedAt = at;
+  markFilled(at: number): void {
+    if (at <= this.filledAt) return;
+    this.filledAt = at;
     this.forget();
   }
 

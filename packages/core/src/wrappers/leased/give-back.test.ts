@@ -103,14 +103,14 @@ describe("a leased store, giving back", () => {
     await node.takeMany(rule, 91);
     const seenAt = node.pool.clock.now();
     const topic = JSON.stringify(["api", KEY]);
-    const shut = shutNews(rule, seenAt, 60_000);
+    const empty = emptyNotification(rule, seenAt, 60_000);
     await node.pool.clock.advance(100);
     await node.store.apply("refund", [{ rule, key: KEY, cost: 3 }]);
     const heard: string[] = [];
     node.pool.notifications.subscribe(topic, (text) => heard.push(text));
-    node.pool.notifications.post(topic, shut);
+    node.pool.notifications.post(topic, empty);
     expect(heard).toHaveLength(2);
-    expect(heard).toContainEqual(expect.stringContaining("open"));
+    expect(heard).toContainEqual(expect.stringContaining("filled"));
     expect(await node.takeMany(rule, 20)).toBe(12);
   });
 
@@ -120,7 +120,7 @@ describe("a leased store, giving back", () => {
     await node.store.apply("refund", [{ rule, key: KEY, cost: 1 }]);
     await node.pool.clock.advance(100);
     const now = node.pool.clock.now();
-    node.pool.notifications.post(JSON.stringify(["api", KEY]), shutNews(rule, now, 1_000));
+    node.pool.notifications.post(JSON.stringify(["api", KEY]), emptyNotification(rule, now, 1_000));
     expect(await node.takeMany(rule, 20)).toBe(10);
   });
 
@@ -128,14 +128,14 @@ describe("a leased store, giving back", () => {
     const node = new LeasedNode({ base: 10, idleMs: 60_000 });
     await node.take(rule);
     const lower = { name: "api", limit: fixedWindow("10/m") };
-    node.pool.notifications.post(JSON.stringify(["api", KEY]), shutNews(lower, node.pool.clock.now(), 60_000));
+    node.pool.notifications.post(JSON.stringify(["api", KEY]), emptyNotification(lower, node.pool.clock.now(), 60_000));
     expect(await node.takeMany(rule, 110)).toBe(99);
   });
 
   it("asks no pool without end that somebody says will be opened in the future", async () => {
     const node = new LeasedNode({ base: 10, idleMs: 60_000 });
     await node.take(rule);
-    node.pool.notifications.post(JSON.stringify(["api", KEY]), JSON.stringify({ open: 1e18 }));
+    node.pool.notifications.post(JSON.stringify(["api", KEY]), JSON.stringify({ filled: 1e18 }));
     expect(await node.takeMany(rule, 110)).toBe(99);
   });
 
@@ -148,6 +148,6 @@ describe("a leased store, giving back", () => {
 });
 
 /** What another node posts that was refused one unit. */
-function shutNews({ limit }: Rule, now: number, forMs: number): string {
-  return JSON.stringify({ shut: [1, now + 1_000 * forMs, now], under: limitText(limit) });
+function emptyNotification({ limit }: Rule, now: number, forMs: number): string {
+  return JSON.stringify({ empty: [1, now + 1_000 * forMs, now], under: limitText(limit) });
 }

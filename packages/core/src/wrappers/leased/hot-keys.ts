@@ -18,7 +18,7 @@ export class HotKeys {
   }
 
   /** Counts a request. Returns whether the key is now hot. */
-  feel(key: string, now: number): boolean {
+  count(key: string, now: number): boolean {
     const generation = this.tempo.rest(GENERATION);
     if (now - this.since >= generation) this.turn(now, generation);
     const count = (this.young.get(key) ?? 0) + 1;

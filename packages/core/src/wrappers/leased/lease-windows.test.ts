@@ -87,7 +87,7 @@ describe("a leased store, from window to window", () => {
     const pool = new WatchedStore(new ManualClock());
     const node = new LeasedNode({ base: 5 }, pool);
     await node.take(rule);
-    for (const text of ["", "null", "[]", "{}", '{"shut":1}', '{"shut":["a","b"]}', '{"now":"never"}']) {
+    for (const text of ["", "null", "[]", "{}", '{"empty":1}', '{"empty":["a","b"]}', '{"now":"never"}']) {
       pool.notifications.post('["api","user:1"]', text);
     }
     expect(await node.takeMany(rule, 50)).toBe(50);

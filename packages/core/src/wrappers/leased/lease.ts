@@ -14,15 +14,15 @@ import { costOf, type Waiter, WaitingRequests } from "./waiting-requests.ts";
 const QUICK_REPLY = 5_000;
 
 /** What a lease needs from its store. */
-export interface Surroundings {
+export interface LeaseHost {
   readonly settings: Settings;
   readonly counts: Counts;
   /** Sends one request to the store, bypassing all leases. */
   straight(cost: number): Promise<Answer>;
   /** Tells the other nodes that, at `seenAt`, the pool denied `from` units or more until a time by the local clock. */
-  tellShut(from: number, until: number, seenAt: number): void;
+  notifyEmpty(from: number, until: number, seenAt: number): void;
   /** Tells the other nodes that the pool had units again at that time. */
-  tellOpen(at: number): void;
+  notifyFilled(at: number): void;
   /** How far the store's clock is ahead of the local one. */
   ahead(): number;
 }
@@ -41,7 +41,7 @@ export class Lease {
   usedAt: number;
   /** Whether the lease is no longer in use. */
   isLeft = false;
-  readonly shutter = new EmptyPool();
+  readonly emptyPool = new EmptyPool();
   private held = 0;
   /** When the units held become worthless. */
   private deadline = Number.NEGATIVE_INFINITY;
@@ -62,22 +62,22 @@ export class Lease {
   private debt = 0;
   private isAsking = false;
   /** Resolves when the latest call to the pool has been answered. */
-  private asked: Promise<void> = Promise.resolve();
+  private latestCall: Promise<void> = Promise.resolve();
   private readonly line = new WaitingRequests();
-  private readonly bank: PoolClient;
+  private readonly client: PoolClient;
   private readonly size: BatchSize;
-  private readonly around: Surroundings;
+  private readonly host: LeaseHost;
 
-  constructor(limit: Limit, pool: Pool, bank: PoolClient, size: BatchSize, around: Surroundings) {
+  constructor(limit: Limit, pool: Pool, client: PoolClient, size: BatchSize, host: LeaseHost) {
     this.limit = limit;
     this.pool = pool;
-    this.bank = bank;
+    this.client = client;
     this.size = size;
-    this.around = around;
-    this.usedAt = around.settings.clock.now();
+    this.host = host;
+    this.usedAt = host.settings.clock.now();
     this.left = pool.limit.burst;
     this.fullAt = this.usedAt;
-    this.ahead = around.ahead();
+    this.ahead = host.ahead();
   }
 
   /** Whether calls with this limit are charged to the lease. */
@@ -101,21 +101,21 @@ export class Lease {
     if (cost <= this.held) {
       this.pay(cost);
       if (this.held <= this.low && !this.isAsking) this.prefetch(now);
-      return this.told(true, 0, now);
+      return this.stateAnswer(true, 0, now);
     }
-    if (this.isRefused(cost, now)) return this.denied(this.shutter.until, now);
-    return this.around.settings.admitWhileAsking > 0 ? this.lend(cost, now) : undefined;
+    if (this.isDeniedByPool(cost, now)) return this.denied(this.emptyPool.until, now);
+    return this.host.settings.admitWhileAsking > 0 ? this.lend(cost, now) : undefined;
   }
 
   /** Asks the pool on behalf of a request. */
   wait(cost: number): Promise<Answer> {
     const answer = this.line.wait(cost);
-    if (!this.isAsking) this.asked = this.ask();
+    if (!this.isAsking) this.latestCall = this.ask();
     return answer;
   }
 
   /** Sets units aside for a request that has other limits too. Returns whether there were enough. */
-  hold(cost: number, now: number): boolean {
+  setAside(cost: number, now: number): boolean {
     this.usedAt = now;
     if (now >= this.deadline) this.expire();
     if (cost > this.held) {
@@ -129,7 +129,7 @@ export class Lease {
 
   /** Returns units that were set aside in an epoch, because another limit denied the request. */
   restore(cost: number, epoch: number): void {
-    const { counts } = this.around;
+    const { counts } = this.host;
     this.spent -= cost;
     counts.spent -= cost;
     if (epoch !== this.epoch || this.isLeft) {
@@ -145,7 +145,7 @@ export class Lease {
   }
 
   /** The state of the lease as an answer. */
-  told(allowed: boolean, retryAfter: number, now: number): LeaseAnswer {
+  stateAnswer(allowed: boolean, retryAfter: number, now: number): LeaseAnswer {
     const lasts = Math.max(0, this.deadline - now);
     const { held, left, epoch } = this;
     return new LeaseAnswer(
@@ -172,7 +172,7 @@ export class Lease {
 
   /** Whether the lease can be dropped without losing quota or the knowledge that there is none. */
   isBare(now: number): boolean {
-    return this.held === 0 && !this.isAsking && this.bank.doubts === 0 && now >= this.shutter.until;
+    return this.held === 0 && !this.isAsking && this.client.doubts === 0 && now >= this.emptyPool.until;
   }
 
   /** Gives back what is held beyond `keep` units, unless it is worthless. */
@@ -180,12 +180,12 @@ export class Lease {
     if (now >= this.deadline) this.expire();
     const amount = this.held - keep;
     if (amount <= 0) return;
-    const { counts } = this.around;
+    const { counts } = this.host;
     this.held = keep;
     counts.held -= amount;
     counts.returning += amount;
     counts.roundTrips += 1;
-    const isBack = await this.bank.giveBack(amount, this.deadline).catch(() => false);
+    const isBack = await this.client.giveBack(amount, this.deadline).catch(() => false);
     counts.returning -= amount;
     if (!isBack) {
       counts.burnt += amount;
@@ -194,18 +194,18 @@ export class Lease {
     counts.returned += amount;
     this.size.returned(amount);
     this.left += amount;
-    const at = this.around.settings.clock.now();
-    this.shutter.open(at);
+    const at = this.host.settings.clock.now();
+    this.emptyPool.markFilled(at);
     // Even if no denial is known here: after a change of the limit, notifications about the old one are not received.
-    this.around.tellOpen(at);
+    this.host.notifyFilled(at);
   }
 
   /** Gives back everything, including what is still in flight. */
   async end(): Promise<void> {
-    const { clock } = this.around.settings;
+    const { clock } = this.host.settings;
     // What is held goes first, before any later request to the pool.
     const isBack = this.giveBack(0, clock.now());
-    await this.asked;
+    await this.latestCall;
     await Promise.all([isBack, this.giveBack(0, clock.now())]);
   }
 
@@ -219,14 +219,14 @@ export class Lease {
     this.expire();
     // Units set aside at the moment belong to the old pool as well.
     this.epoch += 1;
-    this.shutter.open(this.around.settings.clock.now());
+    this.emptyPool.markFilled(this.host.settings.clock.now());
   }
 
   /** Finds out what became of grants without a reply. */
   async clearDoubts(): Promise<void> {
-    for (let count = this.bank.doubts; count > 0; count -= 1) {
-      this.around.counts.roundTrips += 1;
-      const cleared = await this.bank.clearDoubt();
+    for (let count = this.client.doubts; count > 0; count -= 1) {
+      this.host.counts.roundTrips += 1;
+      const cleared = await this.client.clearDoubt();
       if (cleared === undefined) return;
       if (cleared.answer.allowed) this.receive(cleared.amount, cleared);
     }
@@ -235,19 +235,19 @@ export class Lease {
   private pay(cost: number): void {
     this.held -= cost;
     this.spent += cost;
-    const { counts } = this.around;
+    const { counts } = this.host;
     counts.spent += cost;
     counts.held -= cost;
   }
 
   /** Admits a request while the pool is being asked, up to the bound per window. */
   private lend(cost: number, now: number): Answer | undefined {
-    const { settings, counts } = this.around;
+    const { settings, counts } = this.host;
     if (this.debt + cost > settings.admitWhileAsking) return undefined;
     this.debt += cost;
     counts.lent += cost;
-    if (!this.isAsking) this.asked = this.ask();
-    return this.told(true, 0, now);
+    if (!this.isAsking) this.latestCall = this.ask();
+    return this.stateAnswer(true, 0, now);
   }
 
   /** Discards expired units, and the debt that belongs to them. */
@@ -255,8 +255,8 @@ export class Lease {
     if (this.deadline > Number.NEGATIVE_INFINITY) this.debt = 0;
     this.deadline = Number.NEGATIVE_INFINITY;
     if (this.held === 0) return;
-    this.around.counts.burnt += this.held;
-    this.around.counts.held -= this.held;
+    this.host.counts.burnt += this.held;
+    this.host.counts.held -= this.held;
     this.held = 0;
   }
 
@@ -267,14 +267,14 @@ export class Lease {
   /** Fetches the next batch in the background if it is worthwhile. */
   private prefetch(now: number): void {
     const amount = this.nextBatch(now);
-    if (amount > 0 && !this.shutter.refuses(amount, now)) this.asked = this.ask(amount);
+    if (amount > 0 && !this.emptyPool.denies(amount, now)) this.latestCall = this.ask(amount);
   }
 
   private nextBatch(now: number): number {
     // After `fullAt`, the pool has the full quota again.
     const left = now >= this.fullAt ? this.pool.limit.burst : this.left;
     this.batch = Math.min(this.size.next(left, this.spent, now), this.pool.most - this.held);
-    this.low = Math.floor(this.batch * this.around.settings.prefetchAt);
+    this.low = Math.floor(this.batch * this.host.settings.prefetchAt);
     this.spent = 0;
     return Math.max(0, this.batch);
   }
@@ -287,7 +287,7 @@ export class Lease {
     let extra = batch;
     try {
       do {
-        const now = this.around.settings.clock.now();
+        const now = this.host.settings.clock.now();
         const waiters = this.line.leave().filter((waiter) => !this.isSettled(waiter, now));
         await this.fetch(waiters, extra ?? (waiters.length > 0 ? this.nextBatch(now) : 0));
         extra = undefined;
@@ -322,31 +322,31 @@ export class Lease {
         void this.clearDoubts();
         return;
       }
-      waiting = await this.refused(waiting, amount, granted);
+      waiting = await this.afterDenial(waiting, amount, granted);
       const spare = Math.max(0, Math.floor(granted.answer.remaining) - costOf(waiting));
       debt = Math.min(this.debt, spare);
-      extra = Math.min(extra, this.size.refused(spare - debt));
+      extra = Math.min(extra, this.size.afterDenial(spare - debt));
       // Debt that the pool did not cover stays for this window, and nothing more is lent in it.
       if (waiting.length === 0) return;
     }
   }
 
   private async take(amount: number): Promise<Granted> {
-    this.around.counts.roundTrips += 1;
-    return this.bank.take(amount);
+    this.host.counts.roundTrips += 1;
+    return this.client.take(amount);
   }
 
   /** Handles a denial by the pool: answers the requests it can, and returns those to ask for again. */
-  private async refused(waiting: readonly Waiter[], amount: number, refusal: Granted): Promise<readonly Waiter[]> {
-    const { clock } = this.around.settings;
-    const { answer } = refusal;
+  private async afterDenial(waiting: readonly Waiter[], amount: number, denial: Granted): Promise<readonly Waiter[]> {
+    const { clock } = this.host.settings;
+    const { answer } = denial;
     this.learn(answer);
     const left = Math.floor(answer.remaining);
     const [first, ...others] = waiting;
     // The pool has received units since it was asked.
-    if (this.shutter.isOpenedSince(refusal.sentAt)) return waiting;
+    if (this.emptyPool.isFilledSince(denial.sentAt)) return waiting;
     if (first === undefined) {
-      if (left < 1) this.shutAfter(amount, refusal);
+      if (left < 1) this.markEmptyAfter(amount, denial);
       return [];
     }
     if (left >= first.cost && amount > first.cost) return this.line.firstOf(waiting, left);
@@ -362,7 +362,7 @@ export class Lease {
       // Lease and pool together have enough: give the lease back, so that the pool can pay the whole request.
       await this.giveBack(0, clock.now());
     } else if (this.pool.isWindow || isAlone) {
-      first.resolve(this.denied(this.shutAfter(amount, refusal), clock.now()));
+      first.resolve(this.denied(this.markEmptyAfter(amount, denial), clock.now()));
       this.line.putBack(others);
       return [];
     }
@@ -374,36 +374,37 @@ export class Lease {
   private isSettled(waiter: Waiter, now: number): boolean {
     if (now < this.deadline && waiter.cost <= this.held) {
       this.pay(waiter.cost);
-      waiter.resolve(this.told(true, 0, now));
+      waiter.resolve(this.stateAnswer(true, 0, now));
       return true;
     }
-    if (!this.isRefused(waiter.cost, now)) return false;
-    waiter.resolve(this.denied(this.shutter.until, now));
+    if (!this.isDeniedByPool(waiter.cost, now)) return false;
+    waiter.resolve(this.denied(this.emptyPool.until, now));
     return true;
   }
 
   private denied(until: number, now: number): Answer {
-    this.around.counts.denied += 1;
-    return this.told(false, Math.max(0, until - now), now);
+    this.host.counts.denied += 1;
+    return this.stateAnswer(false, Math.max(0, until - now), now);
   }
 
-  private isRefused(cost: number, now: number): boolean {
-    return this.shutter.refuses(cost - this.held, now);
+  private isDeniedByPool(cost: number, now: number): boolean {
+    return this.emptyPool.denies(cost - this.held, now);
   }
 
   /** Remembers that the pool is empty. Returns until when. */
-  private shutAfter(amount: number, { answer, sentAt }: Granted): number {
+  private markEmptyAfter(amount: number, { answer, sentAt }: Granted): number {
     // A window grants nothing more until it ends; a bucket refills, and then has what was requested.
     const from = this.pool.isWindow ? Math.floor(answer.remaining) + 1 : amount;
     // Counted from the store's answer: after a late reply, a pool that is full again would not be asked.
-    const said = Math.min(this.around.settings.clock.now(), sentAt + QUICK_REPLY);
+    const said = Math.min(this.host.settings.clock.now(), sentAt + QUICK_REPLY);
     const until = said + answer.retryAfter;
-    if (Number.isFinite(until) && this.shutter.shut(from, until, sentAt)) this.around.tellShut(from, until, sentAt);
+    if (Number.isFinite(until) && this.emptyPool.markEmpty(from, until, sentAt))
+      this.host.notifyEmpty(from, until, sentAt);
     return until;
   }
 
   private learn(answer: Answer): void {
-    const now = this.around.settings.clock.now();
+    const now = this.host.settings.clock.now();
     this.left = answer.remaining;
     this.fullAt = now + answer.resetAfter;
     this.ahead = answer.time - now;
@@ -411,7 +412,7 @@ export class Lease {
 
   /** `kept`: units that are not spent yet. */
   private receive(kept: number, { amount, deadline }: Granted): void {
-    const { counts, settings } = this.around;
+    const { counts, settings } = this.host;
     const now = settings.clock.now();
     if (now >= this.deadline) {
       this.expire();
@@ -432,7 +433,7 @@ export class Lease {
     this.deadline = Math.max(this.deadline, deadline);
     this.held += kept - owed;
     counts.held += kept - owed;
-    if (this.held > 0) this.shutter.forget();
+    if (this.held > 0) this.emptyPool.forget();
   }
 
   /** Charged by the store for the request itself, however late its reply arrived. */
@@ -443,7 +444,7 @@ export class Lease {
   /** The pool is unreachable: all waiting requests go straight to the store, where the rule's policy applies. */
   private goStraight(error: unknown): void {
     for (const { cost, resolve, reject } of this.line.leave()) {
-      if (error instanceof StoreError) this.around.straight(cost).then(resolve, reject);
+      if (error instanceof StoreError) this.host.straight(cost).then(resolve, reject);
       else reject(error);
     }
   }

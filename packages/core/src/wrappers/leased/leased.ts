@@ -54,7 +54,7 @@ export class LeasedStore implements Store {
   private readonly tempo = new StoreLatency();
   private readonly counters: LeasedCounters;
   private readonly counts: Counts = noCounts();
-  private readonly news: PoolNotifications;
+  private readonly poolNotifications: PoolNotifications;
   /** Unique prefix of the ids of this node's grants. */
   private readonly node = crypto.randomUUID();
   private grants = 0;
@@ -69,7 +69,7 @@ export class LeasedStore implements Store {
     if (store.journal !== undefined) this.journal = store.journal;
     this.time = this.settings.clock;
     this.storeTime = store.clock ?? options.clock ?? new SystemClock();
-    this.news = new PoolNotifications(store, this.time);
+    this.poolNotifications = new PoolNotifications(store, this.time);
   }
 
   get stats(): LeasedStats {
@@ -114,7 +114,7 @@ export class LeasedStore implements Store {
     this.stopTending?.abort();
     const leases = this.counters.all().flatMap((counter) => [...counter.leases.values()]);
     await Promise.all(leases.map((lease) => lease.end()));
-    this.news.close();
+    this.poolNotifications.close();
     await this.store.close?.();
   }
 
@@ -131,7 +131,7 @@ export class LeasedStore implements Store {
     if (lease !== undefined) {
       if (!lease.isReplacedBy(limit)) return undefined;
       this.retire(counter, key, lease, limit);
-    } else if (this.counts.leases >= this.settings.maxLeases || !counter.heat.feel(key, now)) {
+    } else if (this.counts.leases >= this.settings.maxLeases || !counter.heat.count(key, now)) {
       return undefined;
     }
     return this.promote(operation, counter, now);
@@ -147,13 +147,14 @@ export class LeasedStore implements Store {
       settings,
       counts,
       straight: async (cost) => only(await this.straight("take", [{ rule, key, cost, limit }])),
-      tellShut: (from, until, seenAt) => this.news.shut(counter.name, key, pool.limit, from, until, seenAt),
-      tellOpen: (at) => this.news.opened(counter.name, key, at),
+      notifyEmpty: (from, until, seenAt) =>
+        this.poolNotifications.postEmpty(counter.name, key, pool.limit, from, until, seenAt),
+      notifyFilled: (at) => this.poolNotifications.postFilled(counter.name, key, at),
       ahead: () => this.storeTime.now() - time.now(),
     });
     counter.leases.set(key, lease);
     counts.leases += 1;
-    this.news.follow(counter.name, key, pool.limit, lease);
+    this.poolNotifications.follow(counter.name, key, pool.limit, lease);
     if (this.stopTending === undefined) void this.tend();
     return lease;
   }
@@ -171,7 +172,7 @@ export class LeasedStore implements Store {
     lease.isLeft = true;
     leases.delete(key);
     this.counts.leases -= 1;
-    this.news.leave(name, key);
+    this.poolNotifications.leave(name, key);
     return lease;
   }
 
@@ -196,9 +197,9 @@ export class LeasedStore implements Store {
   }
 
   private async timed(answers: Promise<Answers>): Promise<Answers> {
-    const asked = this.time.now();
+    const sentAt = this.time.now();
     const answered = await answers;
-    this.tempo.answered(this.time.now() - asked);
+    this.tempo.answered(this.time.now() - sentAt);
     return answered;
   }
 
@@ -215,7 +216,7 @@ export class LeasedStore implements Store {
     const now = this.time.now();
     const paid = operations.map((operation) => {
       const lease = this.leaseFor(operation, now);
-      return lease?.hold(operation.cost, now) ? { lease, epoch: lease.currentEpoch } : undefined;
+      return lease?.setAside(operation.cost, now) ? { lease, epoch: lease.currentEpoch } : undefined;
     });
     const rest = operations.filter((_, i) => paid[i] === undefined);
     const giveBack = (): void => {
@@ -234,7 +235,7 @@ export class LeasedStore implements Store {
     let next = 0;
     return operations.map((_, i) => {
       const part = paid[i];
-      if (part !== undefined) return part.lease.told(true, 0, this.time.now());
+      if (part !== undefined) return part.lease.stateAnswer(true, 0, this.time.now());
       next += 1;
       return answers[next - 1];
     });
@@ -250,9 +251,9 @@ export class LeasedStore implements Store {
     const now = this.time.now();
     if (action === "refund" || action === "reset") {
       this.each(operations, (lease, { rule, key }) => {
-        lease.shutter.open(now);
-        if (action === "reset") this.news.reset(counterOf(rule), key);
-        else this.news.opened(counterOf(rule), key, now);
+        lease.emptyPool.markFilled(now);
+        if (action === "reset") this.poolNotifications.reset(counterOf(rule), key);
+        else this.poolNotifications.postFilled(counterOf(rule), key, now);
       });
     }
     return operations.map((operation, i) => {

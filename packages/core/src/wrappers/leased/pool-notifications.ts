@@ -9,8 +9,8 @@ import type { Lease } from "./lease.ts";
  * Times are by the store's clock, which all nodes can read.
  */
 type Item =
-  | { readonly shut: readonly [from: number, until: number, seenAt: number]; readonly under: string }
-  | { readonly open: number }
+  | { readonly empty: readonly [from: number, until: number, seenAt: number]; readonly under: string }
+  | { readonly filled: number }
   | { readonly reset: true };
 
 /** Maximum difference between two nodes' estimates of the store's time, in microseconds. */
@@ -51,14 +51,14 @@ export class PoolNotifications {
   }
 
   /** Times are by the local clock. */
-  shut(counter: string, key: string, limit: Limit, from: number, until: number, seenAt: number): void {
+  postEmpty(counter: string, key: string, limit: Limit, from: number, until: number, seenAt: number): void {
     const ahead = this.ahead();
-    const shut = [from, Math.floor(until + ahead), Math.floor(seenAt + ahead)] as const;
-    this.post(counter, key, { shut, under: limitText(limit) });
+    const empty = [from, Math.floor(until + ahead), Math.floor(seenAt + ahead)] as const;
+    this.post(counter, key, { empty, under: limitText(limit) });
   }
 
-  opened(counter: string, key: string, at: number): void {
-    this.post(counter, key, { open: Math.floor(at + this.ahead()) });
+  postFilled(counter: string, key: string, at: number): void {
+    this.post(counter, key, { filled: Math.floor(at + this.ahead()) });
   }
 
   reset(counter: string, key: string): void {
@@ -75,13 +75,13 @@ export class PoolNotifications {
     const ahead = this.ahead();
     if ("reset" in item) lease.drop();
     // A time in the future would keep the pool being asked until then.
-    else if ("open" in item) lease.shutter.open(Math.min(item.open - ahead, this.time.now()));
+    else if ("filled" in item) lease.emptyPool.markFilled(Math.min(item.filled - ahead, this.time.now()));
     // Under another limit there may be room, for example while a change reaches one node after the other.
     else if (item.under === limitText(limit)) {
-      const [from, until, seenAt] = item.shut;
+      const [from, until, seenAt] = item.empty;
       // The notification is outdated: correct it for nodes that received only this one.
-      if (!lease.shutter.shut(from, until - ahead, seenAt - ahead - DIFFERENCE))
-        this.opened(counter, key, lease.shutter.lastOpenedAt);
+      if (!lease.emptyPool.markEmpty(from, until - ahead, seenAt - ahead - DIFFERENCE))
+        this.postFilled(counter, key, lease.emptyPool.lastFilledAt);
     }
   }
 
@@ -105,10 +105,10 @@ function readItem(text: string): Item | undefined {
   }
   if (typeof item !== "object" || item === null) return undefined;
   if ("reset" in item) return item.reset === true ? { reset: true } : undefined;
-  if ("open" in item) return typeof item.open === "number" ? { open: item.open } : undefined;
-  if (!("shut" in item && "under" in item) || !Array.isArray(item.shut) || typeof item.under !== "string")
+  if ("filled" in item) return typeof item.filled === "number" ? { filled: item.filled } : undefined;
+  if (!("empty" in item && "under" in item) || !Array.isArray(item.empty) || typeof item.under !== "string")
     return undefined;
-  const [from, until, seenAt]: unknown[] = item.shut;
+  const [from, until, seenAt]: unknown[] = item.empty;
   const areNumbers = typeof from === "number" && typeof until === "number" && typeof seenAt === "number";
-  return areNumbers ? { shut: [from, until, seenAt], under: item.under } : undefined;
+  return areNumbers ? { empty: [from, until, seenAt], under: item.under } : undefined;
 }

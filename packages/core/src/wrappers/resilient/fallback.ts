@@ -3,7 +3,7 @@ import type { Clock } from "../../clock/clock.ts";
 import type { Limit } from "../../limits/limit.ts";
 import { MemoryStore } from "../../stores/memory/memory-store.ts";
 import { type Action, type Answer, type ApplyOptions, limitOf, type Operation } from "../../stores/store.ts";
-import { KnownKeys, type Report, type StandingDenial } from "./known-keys.ts";
+import { type ActiveDenial, KnownKeys, type Report } from "./known-keys.ts";
 import { leftOfShare, queueRoom, shareOf } from "./node-share.ts";
 import type { Policy } from "./on-error.ts";
 
@@ -51,20 +51,20 @@ export class Fallback {
       // Denials learned while the reset was in flight end with it, too.
       if (action === "reset") this.known.forget(operations[i]);
       const age = mayBeOld && storeNow !== undefined ? Math.max(0, storeNow - answer.time) : 0;
-      this.known.learn(operations[i], askedCost(action, operations[i]), aged(answer, age), at, mayBeOld);
+      this.known.learn(operations[i], requestedCost(action, operations[i]), aged(answer, age), at, mayBeOld);
     }
   }
 
   /** `patience`: microseconds until the store may be asked again. */
   answer(policy: Policy, action: Action, operations: readonly Operation[], patience: number): readonly Answer[] {
     const now = this.clock.now();
-    const denials = operations.map((operation) => this.known.denial(operation, askedCost(action, operation), now));
+    const denials = operations.map((operation) => this.known.denial(operation, requestedCost(action, operation), now));
     if (policy === "local") return this.local(action, operations, denials, patience);
     return operations.map((operation, i) => {
       const never = canFit(action, operation) ? undefined : Number.POSITIVE_INFINITY;
       const denial = denials[i];
       if (policy === "deny") {
-        return told(
+        return fallbackAnswer(
           now,
           false,
           0,
@@ -73,9 +73,9 @@ export class Fallback {
         );
       }
       if (denial !== undefined)
-        return told(now, false, denial.remaining, never ?? denial.retryAfter, denial.resetAfter);
+        return fallbackAnswer(now, false, denial.remaining, never ?? denial.retryAfter, denial.resetAfter);
       // Under `allow`, nothing is counted, so the full quota is reported.
-      return told(now, never === undefined, limitOf(operation).burst, never ?? 0, 0);
+      return fallbackAnswer(now, never === undefined, limitOf(operation).burst, never ?? 0, 0);
     });
   }
 
@@ -88,7 +88,7 @@ export class Fallback {
   private local(
     action: Action,
     operations: readonly Operation[],
-    denials: readonly (StandingDenial | undefined)[],
+    denials: readonly (ActiveDenial | undefined)[],
     patience: number,
   ): readonly Answer[] {
     this.memory ??= new MemoryStore({ clock: { now: () => this.past ?? this.clock.now(), sleep: neverSlept } });
@@ -150,7 +150,13 @@ function neverSlept(): Promise<void> {
   return Promise.resolve();
 }
 
-function told(time: number, allowed: boolean, remaining: number, retryAfter: number, resetAfter: number): Answer {
+function fallbackAnswer(
+  time: number,
+  allowed: boolean,
+  remaining: number,
+  retryAfter: number,
+  resetAfter: number,
+): Answer {
   return { ...FALLBACK, time, allowed, remaining, retryAfter, resetAfter };
 }
 
@@ -162,11 +168,11 @@ function aged(answer: Answer, age: number): Answer {
 }
 
 /** The cost an answer refers to: corrections are answered like a peek with cost 1. */
-function askedCost(action: Action, { cost }: Operation): number {
+function requestedCost(action: Action, { cost }: Operation): number {
   return action === "take" || action === "peek" ? cost : 1;
 }
 
 /** Whether the limit could ever admit it. */
 function canFit(action: Action, operation: Operation): boolean {
-  return askedCost(action, operation) <= limitOf(operation).burst;
+  return requestedCost(action, operation) <= limitOf(operation).burst;
 }

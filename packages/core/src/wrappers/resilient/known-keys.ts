@@ -14,7 +14,7 @@ export interface Report {
 }
 
 /** A denial by the store that still holds: for how long, and until the full quota is available again. */
-export interface StandingDenial {
+export interface ActiveDenial {
   readonly remaining: number;
   readonly retryAfter: number;
   readonly resetAfter: number;
@@ -106,7 +106,7 @@ export class KnownKeys {
   }
 
   /** The denial that applies to a request of `cost`, if any. */
-  denial(operation: Operation, cost: number, now: number): StandingDenial | undefined {
+  denial(operation: Operation, cost: number, now: number): ActiveDenial | undefined {
     const row = this.findUnderLimit(operation);
     if (row < 0) return undefined;
     this.followClock(row, now);

@@ -69,9 +69,9 @@ export class ResilientStore implements Store {
     this.timeout = new StoreError("HG_STORE_TIMEOUT", `did not answer within ${deadline / 1000} ms`);
     // By the time of the next probe, the previous one has ended.
     this.breakers = new Breakers(store.nodes, (node) => {
-      const told = node === undefined ? {} : { node };
+      const affected = node === undefined ? {} : { node };
       return new Breaker(failures, Math.max(retry, deadline), clock, (change) =>
-        tell(onDegraded, { ...change, ...told }),
+        notify(onDegraded, { ...change, ...affected }),
       );
     });
     this.policies = policies;
@@ -172,7 +172,7 @@ export class ResilientStore implements Store {
     const failure = failureOf(error);
     if (failure === undefined) throw error;
     this.counters.failures[failure] += 1;
-    tell((code: Failure) => this.onFailure(code, error), failure);
+    notify((code: Failure) => this.onFailure(code, error), failure);
     // An error about one key says nothing about the store, and a call with many requests counts as one failure.
     const scope = error instanceof StoreError ? error.scope : "request";
     if (scope === "key" || (scope === "call" && error === this.lastFailure)) return;
@@ -200,7 +200,7 @@ export class ResilientStore implements Store {
 }
 
 /** A listener that throws must not stop the traffic. */
-function tell<News>(listener: (news: News) => void, news: News): void {
+function notify<News>(listener: (news: News) => void, news: News): void {
   try {
     listener(news);
   } catch (error) {

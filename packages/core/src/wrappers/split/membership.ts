@@ -12,7 +12,7 @@ export interface SplitClient {
 }
 
 /** How many heartbeats a replica without a place sends per lease. */
-const HASTE = 12;
+const BEATS_WITHOUT_PLACE = 12;
 
 interface MembershipOptions {
   readonly group: string;
@@ -122,7 +122,7 @@ export class Membership {
     const isMistaken = this.#failure !== undefined && !(this.#failure instanceof StoreError);
     return this.place() !== undefined || isMistaken
       ? this.#beatMs
-      : Math.min(this.#beatMs, Math.ceil(this.#leaseMs / HASTE));
+      : Math.min(this.#beatMs, Math.ceil(this.#leaseMs / BEATS_WITHOUT_PLACE));
   }
 
   async #beat(): Promise<void> {
@@ -130,8 +130,8 @@ export class Membership {
     const number = this.#number;
     const sent = this.clock.now();
     this.#sent = sent;
-    const told = this.place();
-    const { rank, of } = told ?? { rank: 0, of: 0 };
+    const reported = this.place();
+    const { rank, of } = reported ?? { rank: 0, of: 0 };
     const script = lua["wrappers/split/beat.lua"];
     const answered = await this.#client
       .eval(script, 1, this.#key, this.#member, number, this.#leaseMs, rank, of)
@@ -142,7 +142,7 @@ export class Membership {
     this.#sent = undefined;
     if (answered instanceof StoreError) this.#failure = answered;
     // If the reported place has expired since, Redis may have assigned it to another replica before it got the report.
-    else if (this.place() === told) this.#accept(answered, sent);
+    else if (this.place() === reported) this.#accept(answered, sent);
   }
 
   #accept({ place, replicas, leaseMs }: BeatAnswer, sent: number): void {
