@@ -23,12 +23,12 @@ if (cluster.isPrimary) {
   const client = new Redis(process.env.REDIS_URL ?? "redis://127.0.0.1:6379", redisOptions);
   client.on("error", (error) => console.error(`Redis: ${error.message}`));
   const store = split(client, { group: "example" });
-  const limiter = rateLimiter({ everybody: tokenBucket("8/h") }, { store: resilient(store, { onError: "deny" }) });
+  const limiter = rateLimiter({ service: tokenBucket("8/h") }, { store: resilient(store, { onError: "deny" }) });
   await store.ready();
 
   const app = express();
-  const sameKey = () => "everybody";
-  app.get("/", rateLimit(limiter, { rules: "everybody", by: sameKey }), (_request, response) => {
+  const sameKey = () => "service";
+  app.get("/", rateLimit(limiter, { rules: "service", by: sameKey }), (_request, response) => {
     response.send(`replica ${store.stats.rank} of ${store.stats.replicas}\n`);
   });
   app.listen(process.env.PORT ?? 0, "127.0.0.1");

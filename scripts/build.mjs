@@ -1,5 +1,6 @@
-// Compiles every workspace. The CommonJS copy of the library needs a package.json of its own,
-// else Node would read it as ESM like the rest of the package.
+// Compiles every workspace. The CommonJS copy of the library needs its own package.json; otherwise Node would load it
+// as
+// ESM like the rest of the package.
 import { spawnSync } from "node:child_process";
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

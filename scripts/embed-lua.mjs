@@ -1,4 +1,4 @@
-// Writes every Lua script of the library into one module: the compiler and bundlers know no .lua files.
+// Writes every Lua script of the library into one module, because compilers and bundlers do not understand .lua files.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 
 const source = new URL("../packages/core/src/", import.meta.url);
@@ -8,10 +8,10 @@ export function embedLua() {
   const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".lua"));
   const names = files.sort().map((file) => JSON.stringify(file));
   const entries = files.map((file, index) => `  ${names[index]}: ${JSON.stringify(text(file))},\n`);
-  // The type names the files only: a type of the texts would put every script into the published declarations.
+  // The type has only the names: a type with the texts would put every script into the published declarations.
   const type = `Readonly<Record<\n  | ${names.join("\n  | ")},\n  string\n>>`;
   const module = `// Made from the .lua files by scripts/embed-lua.mjs.\nexport const lua: ${type} = {\n${entries.join("")}};\n`;
-  // Only when it changed: a new file would be compiled anew.
+  // Only if it changed, because a new file would be compiled again.
   if (current() !== module) writeFileSync(target, module);
 }
 

@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 
-/** What each server is installed from, and the programs (or files) of it that the tests use. */
+/** The package of each server, and its programs or files that the tests use. */
 const servers = [
   { name: "Redis 7", debianPackages: ["redis-server"], programs: ["redis-server", "redis-cli"] },
   {
@@ -45,7 +45,7 @@ function refuse(absent) {
 
 /** @param {string[]} packages */
 function aptInstall(packages) {
-  // Debian starts a server as soon as it is installed, unless this file says no. The tests start their own.
+  // Debian starts a server when it is installed, unless this file forbids it. The tests start their own.
   const policy = "/usr/sbin/policy-rc.d";
   const isOurs = !existsSync(policy);
   if (isOurs) writeFileSync(policy, "#!/bin/sh\nexit 101\n", { mode: 0o755 });
@@ -61,7 +61,7 @@ function aptInstall(packages) {
  */
 function aptGet(...args) {
   spawnSync(APT, ["-q", ...args], {
-    // What apt says is not the output of whatever needed the servers.
+    // The output of apt must not mix with that of the caller.
     stdio: ["ignore", 2, 2],
     env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
   });

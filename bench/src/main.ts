@@ -14,7 +14,7 @@ import { usage } from "./usage.ts";
 
 const PAGE = new URL("../../docs/internals/benchmarks.md", import.meta.url);
 const PACKAGE = new URL("../package.json", import.meta.url);
-/** What subjects stand on, so that its version counts too. */
+/** Dependencies of the subjects, whose versions matter too. */
 const BENEATH = ["@hono/node-server", "express", "fastify", "hono", "ioredis"];
 
 async function main(): Promise<void> {
@@ -59,7 +59,7 @@ async function take(suite: Suite, options: Options): Promise<Taken> {
   const run = (task: Task) => runInChild({ ...task, address: surroundings?.address }, surroundings?.launcher);
   const failed = await runRounds(suite, selection, samples, observer, run).finally(() => surroundings?.close());
   observer.end();
-  // A peer that does not run leaves a comparison; without Headgate there is none.
+  // Without a peer there is still a comparison; without Headgate there is none.
   if ([...failed].some(isHeadgate)) process.exitCode = 1;
   const wanted = suite.workloads.filter(({ name }) => workloads?.includes(name) ?? true);
   return { standings: standings(wanted, samples), notes: surroundings?.notes ?? [] };
@@ -84,7 +84,7 @@ function budgetOf(suite: Suite, { quick, rounds, seconds }: Options): Budget {
   };
 }
 
-/** Versions are pinned in the package, so what it says is what is installed. */
+/** Versions are pinned in the package, so they are the installed ones. */
 function versions(): [name: string, version: string][] {
   const { dependencies }: { dependencies: Record<string, string> } = JSON.parse(readFileSync(PACKAGE, "utf8"));
   const measured = new Set([...suites.flatMap((suite) => [...subjectsOf(suite)]), ...BENEATH]);

@@ -18,7 +18,7 @@ export function readOptions(args: readonly string[]): Options {
   const { values, positionals } = parse(args);
   const { quick, json, write, help, ...selection } = values;
   if (positionals.length > 1) throw new UsageError(`one suite at a time, got ${positionals.join(", ")}`);
-  // The page names the command that made it, and is to hold every suite and subject.
+  // The page names the command that generated it, and must contain every suite and subject.
   if (write && (json || positionals.length > 0 || Object.keys(selection).length > 0)) {
     throw new UsageError(
       "--write runs every suite for docs/internals/benchmarks.md: it takes nothing else but --quick",

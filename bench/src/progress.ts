@@ -1,6 +1,6 @@
 import type { Observer } from "./run/rounds.ts";
 
-/** On standard error, since standard output is for the figures: a line that renews itself if somebody watches. */
+/** Reports progress on standard error, because standard output is for the figures; on a terminal, in one line. */
 export function progress(stream: NodeJS.WriteStream): Observer & { end(): void } {
   const clear = stream.isTTY ? "\r\u001b[K" : "";
   return {

@@ -1,54 +1,54 @@
-/** One thing that is measured, the same for every subject. */
+/** One measurement, the same for every subject. */
 export interface Workload {
   readonly name: string;
   readonly unit: string;
   readonly better: "more" | "less";
-  /** What happens in it, as one sentence for the reader of a table. */
+  /** What happens in it, in one sentence for readers of the table. */
   readonly about: string;
 }
 
 /**
- * What one child process measures of one subject. Mostly a single workload; two where the second
- * can be read off the first for nothing.
+ * What one child process measures for one subject: usually one workload, or two if the second is a by-product of the
+ * first.
  */
 export interface Experiment {
   readonly name: string;
   readonly workloads: readonly string[];
   readonly subjects: readonly string[];
-  /** The subjects of a quick run, where all of them would take too long. */
+  /** The subjects of a quick run, if all of them would take too long. */
   readonly quickSubjects?: readonly string[];
 }
 
-/** A child's orders: plain data, since they travel to another process. */
+/** Instructions for a child process, as plain data. */
 export interface Task {
   readonly suite: string;
   readonly experiment: string;
   readonly subject: string;
   readonly timedMs: number;
-  /** How long a key lives where a suite lets keys expire. */
+  /** How long a key lives in suites in which keys expire. */
   readonly lifetimeMs: number;
-  /** Of the server that the suite started, if it has one. */
+  /** Address of the server that the suite started, if any. */
   readonly address?: string | undefined;
 }
 
-/** What a child measured, by the name of the workload. */
+/** What a child measured, by workload. */
 export type Figures = Readonly<Record<string, number>>;
 
-/** How much of everything a run does. */
+/** The size of a run. */
 export interface Budget {
   readonly rounds: number;
   readonly timedMs: number;
   readonly lifetimeMs: number;
-  /** After this long no further round begins; the first always ends. */
+  /** After this time no further round starts; the first always completes. */
   readonly stopAfterMs: number;
 }
 
-/** What all children of a run share: a server, if they do, and where they run. */
+/** What all children of a run share: a server, if any, and where they run. */
 export interface Surroundings {
   readonly address?: string;
-  /** A command that runs the command after it, as `taskset` does; or nothing. */
+  /** A command prefix such as `taskset`; may be empty. */
   readonly launcher: readonly string[];
-  /** What a reader must know about them, as Markdown paragraphs. */
+  /** What readers must know about them, as Markdown paragraphs. */
   readonly notes: readonly string[];
   close(): Promise<void>;
 }
@@ -58,22 +58,22 @@ export interface Suite {
   readonly name: string;
   readonly title: string;
   readonly about: string;
-  /** What a reader must know to read the figures rightly, as Markdown paragraphs. */
+  /** What readers must know to interpret the figures, as Markdown paragraphs. */
   readonly reading: readonly string[];
   readonly workloads: readonly Workload[];
   readonly experiments: readonly Experiment[];
   readonly full: Budget;
   readonly quick: Budget;
-  /** Starts what all children need, in the parent, before the first of them. */
+  /** Starts what all children need, in the parent process, before the first of them. */
   open?(): Promise<Surroundings>;
-  /** Runs in the child. Loads what it measures itself, so that a child holds nothing else. */
+  /** Runs in the child. Loads what it measures itself, so that a child loads nothing else. */
   measure(task: Task): Promise<Figures>;
 }
 
 export const HEADGATE = "headgate";
 export const FLOOR = "floor: ";
 
-/** Headgate plain, or with something around it: `headgate-resilient`. */
+/** Headgate itself, or with a wrapper such as `headgate-resilient`. */
 export function isHeadgate(subject: string): boolean {
   return subject === HEADGATE || subject.startsWith(`${HEADGATE}-`);
 }

@@ -1,4 +1,4 @@
-// How stores and wrappers compose. The stores are those that the library exports, and each stack is built and asked.
+// How stores and wrappers compose. The stores are those that the library exports, and each stack is built and checked.
 import * as headgate from "headgate";
 import * as redis from "headgate/redis";
 import { ManualClock } from "headgate/testing";
@@ -30,7 +30,7 @@ const notes = {
   split: "enforces a share",
 };
 
-/** Who says that they decided (`decision.source`), by the outermost layer that can; from real decisions. */
+/** The `source` of real decisions for each outermost layer. */
 async function sources() {
   const clock = new ManualClock();
   const memory = new MemoryStore({ clock });

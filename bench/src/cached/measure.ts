@@ -3,16 +3,16 @@ import { nextMessage } from "../run/next-message.ts";
 import type { Figures, Task } from "../suite.ts";
 import { type Traffic, traffics } from "./traffics.ts";
 
-/** What one process is told to do: plain data. */
+/** Instructions for one process, as plain data. */
 export interface NodeOrders {
   readonly subject: string;
   readonly address: string;
-  /** What the counters of this run are called: no run meets those of another. */
+  /** Prefix of the counters, unique per run. */
   readonly run: string;
   readonly traffic: Traffic;
 }
 
-/** What one process saw; latencies in milliseconds. */
+/** The results of one process; latencies in milliseconds. */
 export interface NodeFigures {
   readonly checks: number;
   readonly allowed: number;
@@ -28,7 +28,7 @@ export async function measureOverAdmission({ experiment, subject, address }: Tas
   const nodes = Array.from({ length: traffic.processes }, () =>
     fork(new URL("./node.js", import.meta.url), [JSON.stringify(orders)], { stdio: ["ignore", 2, 2, "ipc"] }),
   );
-  // All begin together, when the last has connected.
+  // All start together when the last one has connected.
   await Promise.all(nodes.map(nextMessage));
   for (const node of nodes) node.send("begin");
   const figures: NodeFigures[] = await Promise.all(nodes.map(nextMessage));

@@ -9,17 +9,17 @@ import type { NodeFigures, NodeOrders } from "./measure.ts";
 import { UNCONFIRMED } from "./suite.ts";
 
 const IN_FLIGHT = 64;
-/** Whoever is answered without a round trip lets the network have a turn now and then. */
+/** Checks answered without a round trip yield to the event loop after this many. */
 const CHECKS_PER_TURN = 64;
 const TIMEOUT_MS = 30_000;
 const LONG_MS = 10 * 365 * 86_400_000;
 
-// Not to be left behind when the process that measures is killed.
+// Exit when the measuring process is killed.
 process.once("disconnect", () => process.exit());
 
 const { subject, address, run, traffic }: NodeOrders = JSON.parse(process.argv[2] ?? "{}");
 const { keys, limit, checksPerKey, perSecond } = traffic;
-// Whoever waits long is to be seen in the figures, and not to fail.
+// Long waits should show in the figures instead of failing.
 const client = new Redis(address, { ...redisOptions, socketTimeout: TIMEOUT_MS });
 const redis = new RedisStore(client, { timeoutMs: TIMEOUT_MS });
 await redis.ready();

@@ -1,14 +1,14 @@
-/** What each of the processes asks for, under a window that does not end meanwhile. */
+/** The traffic of each process, in a window that does not end during the measurement. */
 export interface Traffic {
   readonly name: string;
   readonly about: string;
   readonly processes: number;
   readonly keys: number;
-  /** Units that each key may take. */
+  /** Units per key. */
   readonly limit: number;
-  /** How often each process asks for each key. */
+  /** Checks per key and process. */
   readonly checksPerKey: number;
-  /** Checks that each process makes each second; without it, as many as it can, with 64 in flight. */
+  /** Checks per second and process. Default: as many as possible, with 64 in flight. */
   readonly perSecond?: number;
 }
 

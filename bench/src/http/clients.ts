@@ -4,7 +4,7 @@ import { isWhole, requireRight } from "./responses.ts";
 
 const REQUEST = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
 
-/** Connections that are kept open, each of which asks again as soon as it has its answer. */
+/** Persistent connections, each of which sends the next request when the response has arrived. */
 export class Clients {
   private readonly sockets: readonly Socket[];
   private readonly limited: boolean;
@@ -14,7 +14,7 @@ export class Clients {
     this.limited = limited;
   }
 
-  /** `limited` says whether responses must tell limits, or must not. */
+  /** `limited`: whether responses must, or must not, have rate limit headers. */
   static async connect(port: number, count: number, limited: boolean): Promise<Clients> {
     const sockets = Array.from({ length: count }, () => connect({ port, host: "127.0.0.1", noDelay: true }));
     await Promise.all(sockets.map((socket) => once(socket, "connect")));
@@ -24,7 +24,7 @@ export class Clients {
     );
   }
 
-  /** Asks as long as more is wanted, given how many were answered, and tells how many that were in the end. */
+  /** Sends requests while `wantsMore` returns true for the number answered. Returns the total. */
   async ask(wantsMore: (answered: number) => boolean): Promise<number> {
     let answered = 0;
     const goOn = () => {

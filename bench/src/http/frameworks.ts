@@ -2,9 +2,9 @@ import type { ServerModule } from "./servers/server.ts";
 
 interface Framework {
   readonly title: string;
-  /** Its popular limiter. */
+  /** A popular limiter for this framework. */
   readonly peer: string;
-  /** Only for the process that serves with it. */
+  /** Called only in the process that runs the server. */
   readonly load: () => Promise<ServerModule>;
 }
 

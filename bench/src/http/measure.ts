@@ -6,16 +6,16 @@ import { BARE } from "./servers/server.ts";
 import { costName } from "./workloads.ts";
 
 const CONNECTIONS = 64;
-/** Less, and what is measured is the compiler at work: a limiter then seems to cost twice as much. */
+/** With fewer, the compiler would be measured: a limiter then seems to cost twice as much. */
 const WARM_UP_REQUESTS = 20_000;
-/** What a server is asked before each turn, to have its memory at hand again. */
+/** Requests before each turn, to warm the caches. */
 const LEAD_IN_REQUESTS = 500;
-/** How often the servers take their turns. */
+/** Number of turns per server. */
 const TIMES = 10;
 
 /**
- * Measures a subject beside two bare servers of the same framework, one started before it and one after: processes of
- * one and the same program differ by some percent.
+ * Measures a subject between two bare servers of the same framework, one started before it and one after, because
+ * processes of the same program differ by a few percent.
  */
 export async function measureServer({ experiment, subject, timedMs }: Task): Promise<Figures> {
   const started: Contestant[] = [];
@@ -28,7 +28,7 @@ export async function measureServer({ experiment, subject, timedMs }: Task): Pro
   }
 }
 
-/** What else goes on in the machine touches the turns of one time alike, so it is their ratios that are told. */
+/** Other load on the machine affects all turns of a round alike, so ratios are reported. */
 async function measureBetween(
   earlier: Contestant,
   own: Contestant,
@@ -40,7 +40,7 @@ async function measureBetween(
   const rates: number[] = [];
   const costs: number[] = [];
   for (let time = 0; time < TIMES; time += 1) {
-    // Nobody has two turns in a row, of which the second might find more at hand.
+    // No server has two turns in a row, because the second could profit from warm caches.
     const bare = await earlier.turn(turnMs);
     const first = await own.turn(turnMs);
     const bareAgain = await later.turn(turnMs);
@@ -60,7 +60,7 @@ function together(one: Turn, other: Turn): Turn {
   return { requests: one.requests + other.requests, processorMs: one.processorMs + other.processorMs };
 }
 
-/** Thousands of requests for each second of the server's processor time. */
+/** Thousands of requests per second of the server's CPU time. */
 function rate({ requests, processorMs }: Turn): number {
   return requests / processorMs;
 }
@@ -75,7 +75,7 @@ class Contestant {
     this.clients = clients;
   }
 
-  /** Warms it up at once: a server that has been idle for some seconds before its first request stays slower. */
+  /** Warms it up immediately: a server that is idle for some seconds before its first request stays slower. */
   static async start(framework: string, subject: string): Promise<Contestant> {
     const server = await startServed(new URL("./server-process.js", import.meta.url), [framework, subject], []);
     const clients = await Clients.connect(server.port, CONNECTIONS, subject !== BARE);

@@ -4,7 +4,7 @@ const LENGTH = /\r\ncontent-length: *(\d+)/i;
 const CHUNKED = /\r\ntransfer-encoding: *chunked/i;
 const LIMITED = /\r\n(x-)?ratelimit/i;
 
-/** Whether this is the whole of a response. Nothing is asked before it is there, so no other can follow it. */
+/** Whether this is a complete response. The next request is sent only afterwards, so nothing can follow it. */
 export function isWhole(text: string): boolean {
   const end = text.indexOf(HEAD_END);
   if (end < 0) return false;
@@ -15,7 +15,7 @@ export function isWhole(text: string): boolean {
   throw new Error(`a response has no length: ${head}`);
 }
 
-/** A server that answers wrongly is not fast. */
+/** A server that answers incorrectly is not fast. */
 export function requireRight(text: string, { limited }: { readonly limited: boolean }): void {
   const head = text.slice(0, text.indexOf(HEAD_END));
   if (!head.startsWith("HTTP/1.1 200 ")) throw new Error(`answered ${head.split("\r\n", 1)[0]}`);

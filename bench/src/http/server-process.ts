@@ -1,9 +1,9 @@
-// Serves with one framework and one subject, in a process of its own: its processor time is the figure.
+// Runs a server with one framework and one subject in a separate process, whose CPU time is measured.
 
 import { serving } from "../run/serving.ts";
 import { frameworks } from "./frameworks.ts";
 
-/** Longer than any break between two loads, whatever the framework's own default. */
+/** Longer than any pause between two loads, whatever the framework's default. */
 const KEEP_ALIVE_MS = 120_000;
 
 const [framework, subject] = process.argv.slice(2);

@@ -3,7 +3,7 @@ import type { Figures, Task } from "../suite.ts";
 import { memoryInUse } from "./memory-in-use.ts";
 import { arrive, MILLION, warmUp } from "./newcomers.ts";
 
-/** Long enough that nothing expires meanwhile. */
+/** Long enough that nothing expires during the measurement. */
 const WINDOW_MS = 600_000;
 
 export async function measureArrival({ subject }: Task): Promise<Figures> {
@@ -13,7 +13,7 @@ export async function measureArrival({ subject }: Task): Promise<Figures> {
   await warmUp(checker);
   const pause = await arrive(checker);
   const bytes = memoryInUse() - before;
-  // The limiter must outlive the weighing.
+  // The limiter must stay reachable while memory is measured.
   await warmUp(checker);
   return subject === NO_LIMITER ? { "pause-arrive": pause } : { "1m": bytes / MILLION, "pause-arrive": pause };
 }

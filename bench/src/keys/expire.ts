@@ -8,7 +8,7 @@ import { arrive, check, MILLION, warmUp } from "./newcomers.ts";
 
 const TICK_MS = 1;
 const KNOWN_KEYS = 50;
-/** Those that drop keys by the window need two windows after the one in which a key came. */
+/** Limiters that drop keys per window need two windows after the one in which a key arrived. */
 const LIFETIMES_WATCHED = 3;
 
 export async function measureExpiry({ subject, lifetimeMs }: Task): Promise<Figures> {
@@ -24,7 +24,7 @@ export async function measureExpiry({ subject, lifetimeMs }: Task): Promise<Figu
   return subject === NO_LIMITER ? { "pause-expire": pause } : { "pause-expire": pause, "1m-expired": left };
 }
 
-/** Light traffic, for limiters that tidy up as work comes in; answers by how many ms the latest timer was late. */
+/** Light traffic, for limiters that clean up as requests arrive. Returns how late the last timer was, in ms. */
 async function watch(checker: Checker, end: number): Promise<number> {
   let longest = 0;
   let ticks = 0;

@@ -1,7 +1,7 @@
-/** Bytes on the heap and in buffers outside it that something still refers to. */
+/** Reachable bytes on the heap and in buffers outside it. */
 export function memoryInUse(): number {
   if (globalThis.gc === undefined) throw new Error("needs node --expose-gc");
-  // What only a finalizer held on to goes with the second.
+  // The second collection frees what only a finalizer kept alive.
   globalThis.gc();
   globalThis.gc();
   const { heapUsed, external } = process.memoryUsage();

@@ -4,24 +4,24 @@ import type { Checker } from "../subjects/subject.ts";
 import { KeyStrings } from "../traffic/key-strings.ts";
 
 export const MILLION = 1_000_000;
-/** As many as a busy server may find waiting when it looks. */
+/** As many as a busy server may find waiting in one turn. */
 const KEYS_PER_TURN = 100;
 const WARM_UP_KEYS = 200;
 
-/** Lets a check be compiled before it is watched, as it would be on a server that has been up for a while. */
+/** Compiles the check before it is measured, as on a server that has been up for a while. */
 export async function warmUp(checker: Checker): Promise<void> {
   for (let i = 0; i < WARM_UP_KEYS; i += 1) await check(checker, `warm-up:${i}`);
   await nextTurn();
 }
 
-/** A million keys come for the first time, some in each turn of the event loop; answers the longest turn in ms. */
+/** A million new keys, some in each turn of the event loop. Returns the longest turn in ms. */
 export async function arrive(checker: Checker): Promise<number> {
   const strings = new KeyStrings(MILLION);
   let longest = 0;
   let turnBegan = undisturbedNow();
   for (let i = 0; i < MILLION; i += 1) {
     const key = strings.make(i);
-    // Awaiting what is no promise would put a microtask between any two checks.
+    // Awaiting a value that is not a promise would add a microtask per check.
     if (checker.kind === "sync") checker.check(key);
     else await checker.check(key);
     if (i % KEYS_PER_TURN !== KEYS_PER_TURN - 1) continue;
@@ -33,7 +33,7 @@ export async function arrive(checker: Checker): Promise<number> {
   return longest;
 }
 
-/** Whether a request passes; only that it was asked matters here. */
+/** Makes a check and ignores the result. */
 export async function check(checker: Checker, key: string): Promise<void> {
   if (checker.kind === "sync") {
     checker.check(key);

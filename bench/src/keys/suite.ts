@@ -2,9 +2,9 @@ import { contestants, NO_LIMITER } from "../subjects/registry.ts";
 import { HEADGATE, type Suite } from "../suite.ts";
 
 const COMING: readonly string[] = [...contestants, NO_LIMITER];
-/** With these a quick run would not be quick: a million keys of theirs take as long as those of all the others. */
+/** Left out of quick runs: a million keys take them as long as all others together. */
 const HEAVY: readonly string[] = ["@nestjs/throttler", "rate-limiter-flexible", "limiter"];
-/** Not `limiter`, `@fastify/rate-limit` or the floors: those keep a key until somebody else drops it. */
+/** Without `limiter`, `@fastify/rate-limit` and the floors, which never remove keys on their own. */
 const FORGETTING: readonly string[] = [
   HEADGATE,
   "fast-ratelimit",

@@ -4,7 +4,7 @@ import { nextMessage } from "../run/next-message.ts";
 import type { Figures, Task } from "../suite.ts";
 import { traffics } from "./traffics.ts";
 
-/** What one process is told to do: plain data. */
+/** Instructions for one process, as plain data. */
 export interface NodeOrders {
   readonly suite: string;
   readonly subject: string;
@@ -15,7 +15,7 @@ export interface NodeOrders {
   readonly timedMs: number;
 }
 
-/** What one process saw. */
+/** The results of one process. */
 export interface NodeFigures {
   readonly checks: number;
   readonly elapsedMs: number;
@@ -30,11 +30,11 @@ export async function measureNodes({ suite, experiment, subject, timedMs, addres
   const nodes = Array.from({ length: processes }, (_, place) =>
     start({ suite, subject, address, keys, place, warmUpMs, timedMs }),
   );
-  // All begin together, when the last has connected.
+  // All start together when the last one has connected.
   await Promise.all(nodes.map(nextMessage));
   for (const node of nodes) node.send("begin");
   const figures: NodeFigures[] = await Promise.all(nodes.map(nextMessage));
-  // What the last of them gives back is not to weigh on the next subject.
+  // Returning leases must not affect the next subject.
   await Promise.all(nodes.map((node) => node.exitCode ?? once(node, "exit")));
   const sum = (of: (node: NodeFigures) => number) => figures.reduce((total, node) => total + of(node), 0);
   return {

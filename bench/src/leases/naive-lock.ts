@@ -5,14 +5,13 @@ import type { Place, Subject } from "./subjects.ts";
 const SESSION_MS = 30_000;
 const TOTAL = 10 ** 12;
 
-/** How many keys are made at a time. */
+/** Number of keys to create at a time. */
 const MADE_AT_ONCE = 100;
 
 /**
- * What one would write first: for each check take a lock on the key, read what may still be used, write it less the
- * cost, let go of the lock. The lock is ZooKeeper's recipe: everybody makes an ephemeral znode with the next number,
- * the lowest has the lock, each other watches the one before it. Written as well as that can be; what is left out is
- * that the quota is full again after a while.
+ * The obvious implementation: for each check, lock the key, read the remaining quota, write it minus the cost, and
+ * unlock. The lock follows ZooKeeper's recipe: every client creates an ephemeral sequential znode, the lowest has the
+ * lock, and each other watches its predecessor. It is written as well as possible, except that the quota never refills.
  */
 class NaiveLock {
   roundTrips = 0;
@@ -27,7 +26,7 @@ class NaiveLock {
     try {
       await this.call<string>((done) => this.client.create(usableOf(key), Buffer.from(String(TOTAL)), done));
     } catch (error) {
-      // Another process was quicker.
+      // Another process was faster.
       if (codeOf(error) !== Exception.NODE_EXISTS) throw error;
     }
   }
@@ -36,7 +35,7 @@ class NaiveLock {
     const mine = await this.lock(locksOf(key));
     const usable = Number(await this.call<Buffer>((done) => this.client.getData(usableOf(key), done)));
     const allowed = usable >= cost;
-    // One after the other without waiting in between: ZooKeeper keeps the order of a client's requests.
+    // Sent without waiting in between: ZooKeeper preserves the order of a client's requests.
     await Promise.all([
       allowed && this.call((done) => this.client.setData(usableOf(key), Buffer.from(String(usable - cost)), done)),
       this.call((done) => this.client.remove(mine, (error) => done(error, undefined))),
@@ -44,7 +43,7 @@ class NaiveLock {
     return { allowed };
   }
 
-  /** Answers the znode to remove. */
+  /** Returns the znode to remove. */
   private async lock(locks: string): Promise<string> {
     const mine = await this.call<string>((done) =>
       this.client.create(`${locks}/check-`, CreateMode.EPHEMERAL_SEQUENTIAL, done),
@@ -52,7 +51,7 @@ class NaiveLock {
     const name = mine.slice(locks.length + 1);
     for (;;) {
       const waiting = await this.call<string[]>((done) => this.client.getChildren(locks, done));
-      // Numbers have leading zeros, so they sort as texts.
+      // Numbers have leading zeros, so they sort as text.
       const before = waiting
         .filter((other) => other < name)
         .sort()
@@ -62,7 +61,7 @@ class NaiveLock {
     }
   }
 
-  /** Reads it, for a watch that is set by asking whether it exists would stay behind if it does not. */
+  /** Uses a read, because a watch set by an existence check would remain if the znode does not exist. */
   private async gone(path: string): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.call<Buffer>((done) => this.client.getData(path, () => resolve(), done)).catch((error) => {

@@ -6,12 +6,12 @@ import type { NodeFigures, NodeOrders } from "./measure.ts";
 import { openSubject } from "./subjects.ts";
 
 const IN_FLIGHT = 64;
-/** Whoever is answered without a round trip lets the network have a turn now and then. */
+/** Checks answered without a round trip yield to the event loop after this many. */
 const CHECKS_PER_TURN = 64;
-/** Not all processes begin with the same key. */
+/** Processes start with different keys. */
 const PLACES_APART = 97;
 
-// Not to be left behind when the process that measures is killed.
+// Exit when the measuring process is killed.
 process.once("disconnect", () => process.exit());
 
 const { suite, subject, address, keys, place, warmUpMs, timedMs }: NodeOrders = JSON.parse(process.argv[2] ?? "{}");
@@ -34,7 +34,7 @@ const { checks, allowed } = await load(checker, { ...callers, took: (ms) => late
 if (allowed !== checks) throw new Error(`allowed ${allowed} of ${checks} checks`);
 const figures: NodeFigures = {
   checks,
-  // Until the last answer: where hundreds wait for one lock that is much later than when the last was asked for.
+  // Until the last reply: where hundreds wait for one lock, that is much later than the last request.
   elapsedMs: performance.now() - start,
   p99: latencies.percentile(0.99),
   roundTrips: roundTrips() - before,

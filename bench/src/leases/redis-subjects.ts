@@ -4,10 +4,10 @@ import { Redis } from "ioredis";
 import { storeChecker } from "./store-checker.ts";
 import { LEASED, ONE_CALL, type Place, type Subject } from "./subjects.ts";
 
-/** Whoever waits long is to be seen in the figures, and not to fail. */
+/** Long waits should show in the figures instead of failing. */
 const TIMEOUT_MS = 10_000;
 
-/** What the store asks is one command each time, whatever number of checks is in it. */
+/** Counts commands: the store sends one per call, however many checks it contains. */
 class CountingRedis extends Redis {
   commands = 0;
 

@@ -1,7 +1,7 @@
 import { fixedWindow, rateLimiter, type Store } from "headgate";
 import type { AsyncChecker } from "../subjects/subject.ts";
 
-/** One that nobody exhausts, and that does not end while it is measured. */
+/** A limit that is neither exhausted nor ends during the measurement. */
 const limit = fixedWindow({ limit: 10 ** 12, windowMs: 3_600_000 });
 
 /** Headgate on a store. */

@@ -6,14 +6,14 @@ export const EAGER = `${LEASED}-eagerly`;
 export const ONE_CALL = "one-call-per-check";
 export const LOCK = "lock-update-unlock";
 
-/** A limiter on a server that several processes share, and how often it has asked that server. */
+/** A limiter on a server shared by several processes, and how often it has called that server. */
 export interface Subject {
   readonly checker: AsyncChecker;
   roundTrips(): number;
   close(): Promise<void>;
 }
 
-/** Where to count, and for whom: those who need something on the server for each key make it beforehand. */
+/** Where to count and under which keys, for subjects that have to create something per key in advance. */
 export interface Place {
   readonly address: string;
   readonly keys: readonly string[];

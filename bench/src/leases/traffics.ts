@@ -1,10 +1,10 @@
-/** How many processes ask for how many keys. */
+/** The number of processes and keys. */
 export interface Traffic {
   readonly name: string;
   readonly about: string;
   readonly processes: number;
   readonly keys: number;
-  /** Until all processes have found how much to take at a time. */
+  /** Long enough for all processes to find their batch sizes. */
   readonly warmUpMs: number;
 }
 

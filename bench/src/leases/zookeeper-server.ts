@@ -4,7 +4,7 @@ import type { Surroundings } from "../suite.ts";
 /** Enough memory and the full compiler: the server of the tests is made to start quickly instead. */
 const JAVA = ["-Xmx512m", "-Dzookeeper.forceSync=no"];
 
-/** Starts the ZooKeeper that all subjects of a run share: one server, that does not wait for its disk. */
+/** Starts the ZooKeeper shared by all subjects of a run: one server that does not wait for its disk. */
 export async function startZooKeeper(): Promise<Surroundings> {
   const server = await start();
   return {

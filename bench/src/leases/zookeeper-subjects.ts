@@ -4,7 +4,7 @@ import { openNaiveLock } from "./naive-lock.ts";
 import { storeChecker } from "./store-checker.ts";
 import { EAGER, LEASED, LOCK, type Place, type Subject } from "./subjects.ts";
 
-/** Whoever waits long is to be seen in the figures, and not to fail. */
+/** Long waits should show in the figures instead of failing. */
 const PATIENCE = { timeoutMs: 10_000, sessionTimeoutMs: 30_000 };
 
 export async function openSubject(name: string, place: Place): Promise<Subject> {

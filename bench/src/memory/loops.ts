@@ -2,16 +2,16 @@ import { undisturbedNow } from "../run/undisturbed-time.ts";
 import type { AsyncChecker } from "../subjects/subject.ts";
 import type { KeyStrings } from "../traffic/key-strings.ts";
 
-/** Checks between two looks at the clock, few enough to stop in time and many enough not to feel it. */
+/** Checks between two clock readings: few enough to stop in time, and many enough to be negligible. */
 const STRETCH = 256;
 const BATCH = 64;
 
-/** The keys to come, and how far they have come. */
+/** The keys to check, and the position in their sequence. */
 export interface KeyFlow {
   readonly keys: readonly string[];
   /** Its length is a power of two and a multiple of a stretch. */
   readonly sequence: Uint32Array;
-  /** Where to make each key anew, if not from `keys`. */
+  /** Creates each key as a new string, if not taken from `keys`. */
   readonly strings: KeyStrings | undefined;
   at: number;
 }
@@ -23,11 +23,10 @@ export interface Rate {
 
 type Check = (key: string) => boolean;
 
-/** Does one stretch of checks from a place in the sequence on; answers how many were allowed. */
+/** Makes one stretch of checks, starting at a position in the sequence. Returns the number allowed. */
 export type Stretch = (from: number) => number;
 
-// A loop for each way to come by a key: one loop that asks which way it is would be slower than
-// what it measures.
+// One loop per way of getting a key: a loop that branches would be slower than what it measures.
 
 export function storedKeys(check: Check, { keys, sequence }: KeyFlow): Stretch {
   return (from) => {
@@ -57,7 +56,7 @@ export function batchedKeys(checkMany: (keys: readonly string[]) => number, { ke
   };
 }
 
-/** Without a single await: a limiter may save work within one run of synchronous code. */
+/** Without any await, because a limiter may save work within one run of synchronous code. */
 export function rate(stretch: Stretch, flow: KeyFlow, ms: number): Rate {
   const start = undisturbedNow();
   const end = performance.now() + ms;

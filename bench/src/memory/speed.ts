@@ -17,7 +17,7 @@ import {
 
 const WINDOW_MS = 600_000;
 const PLENTY = 1_000_000_000;
-/** Until a check is compiled, also where the compiler has to share a processor. */
+/** Long enough for the compiler, even if it shares a core. */
 const LEAST_WARM_UP_MS = 200;
 const WARM_UP_STEP_MS = 50;
 
@@ -75,7 +75,7 @@ function stretchOf(checker: SyncChecker, traffic: Traffic, flow: KeyFlow): Stret
   throw new Error(`cannot be asked this way: ${traffic.way}`);
 }
 
-/** In key order, so that what is timed is a limiter that has settled. */
+/** In key order, before the measurement. */
 async function insert(checker: Checker, keys: readonly string[]): Promise<void> {
   for (const key of keys) {
     if (checker.kind === "sync") checker.check(key);
@@ -83,7 +83,7 @@ async function insert(checker: Checker, keys: readonly string[]): Promise<void> 
   }
 }
 
-/** A limiter that decides wrongly is not fast. Floors decide as they like. */
+/** A limiter that decides incorrectly is not fast. Floors may decide anything. */
 function requireDecisions(subject: string, allowedShare: number, expected: number): void {
   if (subject.startsWith(FLOOR) || allowedShare === expected) return;
   throw new Error(`allowed ${(100 * allowedShare).toFixed(2)}% of the checks, not ${100 * expected}%`);

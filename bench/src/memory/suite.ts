@@ -9,7 +9,7 @@ function experiment(workload: string): Experiment {
   return { name: workload, workloads: [workload], subjects: contestants };
 }
 
-/** The others take longer to insert a million keys than a quick run has time. */
+/** The others would take too long to insert a million keys in a quick run. */
 const FASTEST = [HEADGATE, "fast-ratelimit", "hono-rate-limiter", "@fastify/rate-limit", MAP_GET, BARE_GCRA];
 
 export const memory: Suite = {

@@ -1,7 +1,7 @@
 import type { Redis } from "ioredis";
 import { undisturbedNow } from "../run/undisturbed-time.ts";
 
-/** What some work took, in ms: on the clock, and of the processors of this process and of Redis. */
+/** The cost of some work in ms: elapsed time, and CPU time of this process and of Redis. */
 export interface Cost<T> {
   readonly result: T;
   readonly elapsedMs: number;

@@ -1,7 +1,7 @@
 /** A power of two, so that wrapping around is a mask. */
 const KEPT = 2 ** 20;
 
-/** How long each of the last million checks took, in ms. */
+/** The latencies of the last million checks, in ms. */
 export class Latencies {
   private readonly times = new Float64Array(KEPT);
   private count = 0;
@@ -11,7 +11,7 @@ export class Latencies {
     this.count += 1;
   }
 
-  /** The least time that this share of the checks kept within. */
+  /** The latency that this share of the checks did not exceed. */
   percentile(share: number): number {
     const sorted = this.times.slice(0, Math.min(this.count, KEPT)).sort();
     return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];

@@ -4,7 +4,7 @@ import type { AsyncChecker } from "../subjects/subject.ts";
 export interface Callers {
   readonly inFlight: number;
   nextKey(): string;
-  /** After how many checks a caller lets the network have a turn: who is answered without a round trip never would. */
+  /** Number of checks after which a caller yields to the event loop, which local answers would otherwise never do. */
   readonly checksPerTurn: number;
   took(ms: number): void;
 }
@@ -14,7 +14,7 @@ export interface Tally {
   readonly allowed: number;
 }
 
-/** So many callers, each of whom asks again as soon as it has its answer. */
+/** Runs callers that each send the next check when the last one is answered. */
 export async function load(checker: AsyncChecker, callers: Callers, ms: number): Promise<Tally> {
   const { inFlight, checksPerTurn } = callers;
   const end = performance.now() + ms;

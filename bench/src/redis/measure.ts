@@ -19,7 +19,7 @@ export async function measureShared({ experiment, subject, timedMs, address }: T
   const strings = new KeyStrings(traffic.keys);
   const keys = Array.from({ length: traffic.keys }, (_, i) => strings.make(i));
   const redis = new Redis(address);
-  // What others left there must not weigh on this one.
+  // Leftovers of other subjects must not affect this one.
   await redis.flushall();
   const checker = await (await loadSharedSubject(subject))({ ...traffic, url: address });
   // Keys that are to be denied use up their limit first.
@@ -47,7 +47,7 @@ export async function measureShared({ experiment, subject, timedMs, address }: T
   return Object.fromEntries(traffic.readings.map((reading) => [workloadName(experiment, reading), figures[reading]]));
 }
 
-/** So that what is timed is a Redis that has settled. */
+/** Inserts all keys before the measurement. */
 async function insert(checker: AsyncChecker, keys: readonly string[]): Promise<void> {
   for (let i = 0; i < keys.length; i += INSERTED_AT_ONCE) {
     await Promise.all(keys.slice(i, i + INSERTED_AT_ONCE).map((key) => checker.check(key)));
@@ -63,7 +63,7 @@ function keysAtRandom(keys: readonly string[]): () => string {
   };
 }
 
-/** A limiter that decides wrongly is not fast. */
+/** A limiter that decides incorrectly is not fast. */
 function requireDecisions({ allowed, checks }: Tally, expected: number): void {
   if (allowed === expected * checks) return;
   throw new Error(`allowed ${((100 * allowed) / checks).toFixed(2)}% of the checks, not ${100 * expected}%`);

@@ -1,6 +1,6 @@
 import type { Workload } from "../suite.ts";
 
-/** What can be read off one experiment. */
+/** The figures of one experiment. */
 export type Reading = "rate" | "p50" | "p99" | "client" | "redis";
 
 const readings: Readonly<Record<Reading, Pick<Workload, "unit" | "better" | "about">>> = {
@@ -11,7 +11,7 @@ const readings: Readonly<Record<Reading, Pick<Workload, "unit" | "better" | "abo
   redis: { unit: "k checks/s", better: "more", about: "For each second of Redis's processor time." },
 };
 
-/** The rate goes by the name of the experiment itself. */
+/** The rate has the name of the experiment itself. */
 export function workloadName(experiment: string, reading: Reading): string {
   return reading === "rate" ? experiment : `${experiment}-${reading}`;
 }

@@ -2,11 +2,11 @@ import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { onCore } from "../run/cores.ts";
 import type { Surroundings } from "../suite.ts";
 
-/** Apart, so that neither takes the other's time, nor the system moves them about. */
+/** On separate cores, so that neither takes time from the other. */
 const CLIENT_CORE = 0;
 const SERVER_CORE = 1;
 
-/** Starts the Redis that all subjects of a run share. It keeps nothing on disk. */
+/** Starts the Redis shared by all subjects of a run, without persistence. */
 export async function startServer(): Promise<Surroundings> {
   const launcher = onCore(CLIENT_CORE);
   const server = await start();

@@ -3,7 +3,7 @@ import { workloadsOf } from "./readings.ts";
 import { CACHED, FLEXIBLE, FLEXIBLE_BLOCKING, RATE_LIMIT_REDIS, RESILIENT } from "./subjects/registry.ts";
 import { type Traffic, traffics } from "./traffics.ts";
 
-/** Who can take part in it: several limits at once, and denials from memory, are not for everybody. */
+/** The subjects that support the traffic: not all have several limits per check, or local denials. */
 function subjectsOf({ limits, denied }: Traffic): readonly string[] {
   if (denied) return [CACHED, FLEXIBLE, FLEXIBLE_BLOCKING];
   if (limits !== undefined) return [HEADGATE, FLEXIBLE];

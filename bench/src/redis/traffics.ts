@@ -1,14 +1,14 @@
 import type { Reading } from "./readings.ts";
 
-/** What comes, how it is limited, and what is read off. */
+/** A kind of traffic, its limit, and the figures to report. */
 export interface Traffic {
   readonly about: string;
   readonly keys: number;
-  /** Checks that are on their way at any time. */
+  /** Number of checks in flight at any time. */
   readonly inFlight: number;
   readonly limit: number;
   readonly windowMs: number;
-  /** How many limits each check is held against, where it is asked for several; else there is one. */
+  /** Number of limits per check, if several; otherwise one. */
   readonly limits: number | undefined;
   readonly denied: boolean;
   readonly readings: readonly Reading[];
@@ -41,7 +41,7 @@ const denied: Traffic = {
   keys: 50,
   inFlight: 64,
   limit: 5,
-  // So long that no quota comes back while it is measured.
+  // Long enough that no quota returns during the measurement.
   windowMs: 3_600_000,
   limits: undefined,
   denied: true,

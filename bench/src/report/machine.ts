@@ -2,7 +2,7 @@ import { arch, availableParallelism, cpus, loadavg, release, totalmem, type } fr
 
 const GIBIBYTE = 2 ** 30;
 
-/** Where and when figures were taken, as lines of `name: value`. */
+/** Where and when figures were measured, as `name: value` lines. */
 export function machine(): [name: string, value: string][] {
   return [
     ["Date", new Date().toISOString().slice(0, 10)],

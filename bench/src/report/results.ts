@@ -2,19 +2,19 @@ import type { Samples } from "../run/samples.ts";
 import { HEADGATE, isHeadgate, isPeer, type Workload } from "../suite.ts";
 import { type Summary, summarize } from "./statistics.ts";
 
-/** One figure as `--json` gives it. */
+/** One figure in the format of `--json`. */
 export interface Result extends Summary {
   readonly workload: string;
   readonly subject: string;
   readonly unit: string;
 }
 
-/** The subjects of one workload, the best first, beside the best of the peers. */
+/** The subjects of one workload, best first, compared with the best peer. */
 export interface Standing {
   readonly workload: Workload;
   readonly results: readonly Result[];
   readonly bestPeer: Result | undefined;
-  /** Plain if it took part, else the best of those with something around it. */
+  /** Plain Headgate if it took part, otherwise its best wrapper. */
   readonly headgate: Result | undefined;
 }
 
@@ -35,13 +35,13 @@ function standing(workload: Workload, samples: Samples): Standing {
   };
 }
 
-/** How many times as good as the best peer: over 1 is better, whether more is better or less. */
+/** Ratio to the best peer: above 1 is better, whether more or less is better. */
 export function ratio({ workload, bestPeer }: Standing, result: Result): number | undefined {
   if (bestPeer === undefined) return undefined;
   return workload.better === "more" ? result.median / bestPeer.median : bestPeer.median / result.median;
 }
 
-/** No measurement here is good to more than four digits. */
+/** No measurement here is accurate to more than four digits. */
 function rounded({ median, min, max }: Summary): Summary {
   return { median: digits(median), min: digits(min), max: digits(max) };
 }

@@ -2,7 +2,7 @@ import { type Result, ratio, type Standing } from "./results.ts";
 
 export const HEADINGS = ["subject", "median", "min..max", "to the best peer"] as const;
 
-/** A standing as the cells of a table. */
+/** The results of a workload as the cells of a table. */
 export function cells(standing: Standing): string[][] {
   return standing.results.map((result) => [
     result.subject,
@@ -12,7 +12,7 @@ export function cells(standing: Standing): string[][] {
   ]);
 }
 
-/** Headgate beside the best peer, in one line. */
+/** Headgate compared with the best peer, in one line. */
 export function comparison(standing: Standing): string | undefined {
   const { workload, headgate, bestPeer } = standing;
   if (headgate === undefined || bestPeer === undefined) return undefined;

@@ -11,7 +11,7 @@ const LEAST_WARM_UP_MS = 200;
 export async function measureLookup({ experiment, subject, timedMs }: Task): Promise<Figures> {
   const rules = keptRules(COUNTS[experiment]);
   const services = (rules.length - 1) / 3;
-  // Scattered, so that neighbours in time are none in memory.
+  // Scattered, so that consecutive lookups are not neighbours in memory.
   const paths = Array.from({ length: PATHS }, (_, i) => `/service${(i * 7_919) % services}/orders/${1_000_000 + i}`);
   const look = subject === HEADGATE ? await inCatalogue(rules) : inMap(paths);
   const matches = subject === HEADGATE ? 3 : 1;
@@ -39,7 +39,7 @@ function inMap(paths: readonly string[]): Look {
   return (path) => map.get(path) ?? 0;
 }
 
-/** Lookups per second. What finds too little or too much is not fast. */
+/** Lookups per second. A lookup that finds too little or too much is not fast. */
 function run(look: Look, paths: readonly string[], matches: number, ms: number): number {
   const start = undisturbedNow();
   let lookups = 0;

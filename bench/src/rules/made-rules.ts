@@ -3,7 +3,7 @@ import { type RuleInput, rulesOfService } from "headgate-server";
 const least = { name: "Rule", dimension: "user", endpoint_pattern: "/**", limit: 100, window_seconds: 60 };
 const [template] = await rulesOfService([least]);
 
-/** A third each for exact paths, for paths with a parameter, and for all below a path; the first is for all paths. */
+/** A third each of exact paths, paths with a parameter, and prefixes; the first rule matches all paths. */
 export function makeRules(count: number, more = 0): RuleInput[] {
   const patterns = ["/**"];
   for (let service = 0; patterns.length < count; service += 1) {
@@ -18,7 +18,7 @@ export function makeRules(count: number, more = 0): RuleInput[] {
   }));
 }
 
-/** The same as a file; written by hand, since the library that could do it leaves much garbage behind. */
+/** The same as a file. Built manually, because the YAML library leaves much garbage behind. */
 export function rulesYaml(rules: readonly RuleInput[]): string {
   const items = rules.map((rule) => {
     const fields = Object.entries(rule).filter(([, value]) => value !== null);

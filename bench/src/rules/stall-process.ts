@@ -1,4 +1,4 @@
-// A node as `headgate serve` starts it, which tells how long nobody was served by it at a time.
+// A node like `headgate serve`, which reports the longest time its event loop was blocked.
 import { makeLog, readSettings, serve } from "headgate-server";
 import { undisturbedNow } from "../run/undisturbed-time.ts";
 import { ADMIN_KEY, type FromNode } from "./stalled-node.ts";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 
 export const ADMIN_KEY = `hg_${"a".repeat(16)}_${"b".repeat(43)}`;
 
-/** What the node's process says. */
+/** Messages of the node's process. */
 export type FromNode = { readonly url: string } | { readonly longestMs: number };
 
 /** A node in another process, whose pauses are measured. */
@@ -16,7 +16,7 @@ export class StalledNode {
     this.url = url;
   }
 
-  /** Its flags are those of `headgate serve`. */
+  /** `flags` are those of `headgate serve`. */
   static async start(flags: Readonly<Record<string, string>>): Promise<StalledNode> {
     const child = fork(new URL("./stall-process.js", import.meta.url), [JSON.stringify(flags)], {
       stdio: ["ignore", 2, 2, "ipc"],
@@ -25,7 +25,7 @@ export class StalledNode {
     return new StalledNode(child, url);
   }
 
-  /** The longest time since the last call in which it served nobody. */
+  /** The longest pause since the last call. */
   async longestMs(): Promise<number> {
     this.child.send("how long?");
     const { longestMs } = await answer(this.child, (message) => ("longestMs" in message ? message : undefined));

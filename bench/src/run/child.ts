@@ -1,5 +1,5 @@
-// Measures one subject in one experiment, in a process where nothing else has run: neither another
-// library's garbage nor what the compiler learned from it can touch the figures.
+// Measures one subject in one experiment in a fresh process, so that neither another library's garbage nor what the
+// compiler learned from it can affect the figures.
 import type { Task } from "../suite.ts";
 import { findSuite } from "../suites.ts";
 import type { Answer } from "./messages.ts";
@@ -16,5 +16,5 @@ async function answer(task: Task): Promise<Answer> {
 
 const task: Task = JSON.parse(process.argv[2] ?? "{}");
 const answered = await answer(task);
-// Some limiters leave a timer for every key behind, so the process would not end by itself.
+// Some limiters leave a timer per key behind, so the process would not end by itself.
 process.send?.(answered, () => process.exit());

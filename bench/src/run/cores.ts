@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { cpus } from "node:os";
 
 /**
- * A command that holds the command after it to one core; nothing where there is no such command, or one core only. By
- * what the machine has: a process that is held to one core itself would see no other.
+ * A command prefix that pins the command to one core; empty if that is not possible or there is only one core. It looks
+ * at the cores of the machine, because a pinned process sees only its own.
  */
 export function onCore(core: 0 | 1): readonly string[] {
   return isThere("taskset") && cpus().length > 1 ? ["taskset", "-c", String(core)] : [];

@@ -10,7 +10,7 @@ export function runInChild(task: Task, launcher: readonly string[] = []): Promis
     const child = fork(new URL("./child.js", import.meta.url), [JSON.stringify(task)], {
       execPath,
       execArgv,
-      // Whatever a library prints must not get between the figures on standard output.
+      // Output of libraries must not mix with the figures on standard output.
       stdio: ["ignore", 2, 2, "ipc"],
       timeout: LONGEST_RUN_MS,
     });
@@ -18,7 +18,7 @@ export function runInChild(task: Task, launcher: readonly string[] = []): Promis
       if (isAnswer(message)) resolve(message);
     });
     child.on("error", (error) => resolve({ ok: false, message: error.message }));
-    // After a message this changes nothing: the promise has its value.
+    // After a message this has no effect, because the promise is settled.
     child.on("exit", (code, signal) => resolve({ ok: false, message: `ended with ${signal ?? code} and no answer` }));
   });
 }

@@ -1,6 +1,6 @@
 import type { Figures } from "../suite.ts";
 
-/** What a child answers. */
+/** The reply of a child process. */
 export type Answer =
   | { readonly ok: true; readonly figures: Figures }
   | { readonly ok: false; readonly message: string };

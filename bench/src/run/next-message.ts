@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 
-/** The next message of a process. Processes end with this one, so none is left behind by one that fails. */
+/** The next message of a process. Child processes end with this one, so none is left behind by a failure. */
 export async function nextMessage(node: ChildProcess) {
   const gone = new AbortController();
   const ended = (code: number | null, signal: string | null) =>

@@ -5,20 +5,20 @@ import type { Samples } from "./samples.ts";
 export interface Selection {
   readonly budget: Budget;
   readonly quick: boolean;
-  /** Which to run, where not all. */
+  /** The workloads to run, if not all. */
   readonly workloads: readonly string[] | undefined;
   readonly subjects: readonly string[] | undefined;
 }
 
-/** Says what is going on to whoever waits. */
+/** Reports progress. */
 export interface Observer {
   measuring(number: number, total: number, task: Task): void;
   failed(task: Task, message: string): void;
 }
 
 /**
- * Runs every subject once in each round, one process at a time. Interleaved, so that a minute in
- * which the machine is slow touches all subjects alike instead of one. Answers who failed.
+ * Runs every subject once per round, one process at a time. Interleaving makes a slow minute of the machine affect all
+ * subjects alike. Returns the subjects that failed.
  */
 export async function runRounds(
   suite: Suite,
@@ -34,7 +34,7 @@ export async function runRounds(
   for (let round = 0; round < rounds; round += 1) {
     for (const [i, task] of tasks.entries()) {
       if (round > 0 && performance.now() - start > stopAfterMs) break;
-      // It would fail again, and say so again.
+      // It would fail again and report that again.
       if (failed.has(task)) continue;
       observer.measuring(round * tasks.length + i + 1, rounds * tasks.length, task);
       const answer = await run(task);

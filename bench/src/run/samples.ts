@@ -1,4 +1,4 @@
-/** What was measured, round by round, by workload and subject. */
+/** Measurements of each round, by workload and subject. */
 export class Samples {
   private readonly values = new Map<string, Map<string, number[]>>();
 

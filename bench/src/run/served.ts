@@ -8,12 +8,12 @@ const SERVER_CORE = 0;
 /** A server in another process. */
 export interface Served {
   readonly port: number;
-  /** All that its process has used of the processors so far. */
+  /** CPU time of the process so far. */
   processorMs(): Promise<number>;
   close(): Promise<void>;
 }
 
-/** Starts a program that serves, as `serving.ts` has it; by a command that says where it runs. */
+/** Starts a program that uses `serving.ts`, with a command prefix that determines where it runs. */
 export async function startServed(
   program: URL,
   args: readonly string[],

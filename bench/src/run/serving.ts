@@ -1,14 +1,14 @@
-/** What a server's process says to the one that started it. */
+/** Messages of a server process to its parent. */
 export type FromServer = { readonly port: number } | { readonly processorMs: number };
 
-/** Says where this process serves, and from then on, to any message, what it has used of the processors. */
+/** Reports the port, and from then on answers each message with the CPU time used. */
 export function serving(port: number): void {
   tell({ port });
   process.on("message", () => {
     const { user, system } = process.cpuUsage();
     tell({ processorMs: (user + system) / 1000 });
   });
-  // Who started it may have been killed.
+  // The parent may have been killed.
   process.once("disconnect", () => process.exit());
   process.once("SIGTERM", () => process.exit());
 }

@@ -1,9 +1,8 @@
 import { openSync, readSync } from "node:fs";
 
 /**
- * Milliseconds, without those in which this thread could have run but others had its processor: on
- * a shared machine they say more about the neighbours than about what is measured. Linux counts
- * them; elsewhere this is the plain time.
+ * Milliseconds, excluding the time in which this thread was runnable but others had its core: on a shared machine, that
+ * says more about the neighbours than about the subject. Available on Linux; elsewhere this is the elapsed time.
  */
 export function undisturbedNow(): number {
   return performance.now() - waitedMs();
@@ -15,14 +14,14 @@ const file = openSchedulerStatistics();
 
 function openSchedulerStatistics(): number | undefined {
   try {
-    // The main thread's number is the process's.
+    // The id of the main thread is that of the process.
     return openSync(`/proc/self/task/${process.pid}/schedstat`, "r");
   } catch {
     return undefined;
   }
 }
 
-/** The file has one line: time on a processor, time waiting for one, and how many turns it had. */
+/** The file has one line: time on a core, time waiting for one, and number of time slices. */
 function waitedMs(): number {
   if (file === undefined) return 0;
   const length = readSync(file, line, 0, line.length, 0);

@@ -7,12 +7,12 @@ import { GRPC_ECHO as ECHO } from "./subjects.ts";
 
 const PROCESS = new URL("./grpc-process.js", import.meta.url);
 
-/** Calls that are under way at the same time; of messages with many checks, fewer. */
+/** Calls in flight; fewer if messages have many checks. */
 const CALLERS = { unary: 64, batch: 8, stream: 8 } as const;
 const WARM_UP_CHECKS = { unary: 30_000, batch: 200_000, stream: 200_000 } as const;
-/** The two servers take turns, so that what else goes on in the machine touches both alike. */
+/** The two servers take turns, so that other load on the machine affects both alike. */
 const TURNS = 10;
-/** A node refuses more than 100,000 checks a second: what it could do is told by the processor time of fewer. */
+/** A node rejects more than 100,000 checks per second, so its capacity is derived from the CPU time of fewer. */
 const MOST_CHECKS_PER_MS = 90;
 
 export interface Load {
@@ -20,13 +20,13 @@ export interface Load {
   readonly isDenied: boolean;
 }
 
-/** Checks for each second of the server's processor time; of single ones also beside what a bare echo answers. */
+/** Checks per second of the server's CPU time; for single checks also compared with a bare echo. */
 export async function measureGrpc({ experiment, subject, timedMs }: Task, load: Load): Promise<Figures> {
   const own = await Contestant.start(subject, load);
   const contest = load.shape === "unary" ? [await Contestant.start(ECHO, load), own] : [own];
   try {
     for (let turn = 0; turn < TURNS; turn += 1) {
-      // Nobody shall always be the first.
+      // Alternate which server goes first.
       for (const contestant of turn % 2 === 0 ? contest : contest.toReversed()) await contestant.run(timedMs / TURNS);
     }
     const [echo] = contest;
@@ -64,7 +64,7 @@ class Contestant {
 
   static async start(subject: string, load: Load): Promise<Contestant> {
     const contestant = new Contestant(await startServed(PROCESS, [subject]), load, subject === ECHO);
-    // Who is to be denied must have been let in once.
+    // To be denied, a user must have been admitted once.
     for (const message of contestant.messages) await contestant.unaryCall(message, load.shape === "unary");
     await contestant.ask((asked) => asked < WARM_UP_CHECKS[load.shape]);
     return contestant;
@@ -77,7 +77,7 @@ class Contestant {
     this.processorMs += (await this.server.processorMs()) - before;
   }
 
-  /** Thousands of checks for each second of the server's processor time. */
+  /** Thousands of checks per second of the server's CPU time. */
   get rate(): number {
     return this.checks / this.processorMs;
   }
@@ -87,7 +87,7 @@ class Contestant {
     await this.server.close();
   }
 
-  /** Asks as long as more is wanted, given how many checks were asked for, and tells how many that were in the end. */
+  /** Sends calls while `wantsMore` returns true for the number of checks. Returns the total. */
   private async ask(wantsMore: (asked: number) => boolean): Promise<number> {
     const start = performance.now();
     let asked = 0;
@@ -125,7 +125,7 @@ class Contestant {
   private unaryCall(message: Buffer, isSingle = this.load.shape === "unary"): Promise<Buffer> {
     const { shape } = this.load;
     const path = isSingle ? METHODS.unary : shape === "stream" ? METHODS.batch : METHODS[shape];
-    // A message of a stream has its checks in another field than a batch.
+    // In a stream, the checks are in another field than in a batch.
     const bytes = !isSingle && shape === "stream" ? asBatch(message) : message;
     return new Promise((resolve, reject) => {
       this.client.makeUnaryRequest<Buffer, Buffer>(path, sameBytes, sameBytes, bytes, this.metadata, (error, answer) =>
@@ -139,7 +139,7 @@ class Contestant {
     return this.messages[this.next];
   }
 
-  /** A server that answers wrongly is not fast. */
+  /** A server that answers incorrectly is not fast. */
   private judge(answer: Buffer): void {
     if (this.isEcho || isRight(answer, this.load.shape, this.load.isDenied)) return;
     throw new Error(`answered ${answer.toString("hex")}`);

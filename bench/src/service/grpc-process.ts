@@ -1,4 +1,4 @@
-// Serves checks over gRPC, or echoes bytes with bare grpc-js, in a process of its own: its processor time is the figure.
+// Serves checks over gRPC, or echoes bytes with bare grpc-js, in a separate process whose CPU time is measured.
 import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData } from "@grpc/grpc-js";
 import { serving } from "../run/serving.ts";
 import { METHODS, sameBytes } from "./grpc-requests.ts";
@@ -14,7 +14,7 @@ async function checks(): Promise<number> {
   return Number(grpcAddress.split(":").at(-1));
 }
 
-/** Sends the bytes of a check back, and reads nothing of them. */
+/** Echoes the bytes of a check without parsing them. */
 async function echo(): Promise<number> {
   const server = new Server();
   const codec = { requestSerialize: sameBytes, requestDeserialize: sameBytes };

@@ -1,6 +1,6 @@
 import { CHECK } from "./rest-requests.ts";
 
-/** How many checks a message of a batch or a stream carries. */
+/** Number of checks in a batch or a stream message. */
 export const CHECKS_IN_A_MESSAGE = 100;
 const USERS = 1_000;
 
@@ -10,7 +10,7 @@ export const METHODS = {
   stream: "/headgate.v1.RateLimiter/CheckRateLimitStream",
 } as const;
 
-/** What the server reads and writes as it is: the client's own codec is no part of the figures. */
+/** Passes bytes through, so that the client's codec is not part of the figures. */
 export function sameBytes(message: Buffer): Buffer {
   return message;
 }
@@ -22,7 +22,7 @@ export function checksOf(endpoint: string): readonly Buffer[] {
   );
 }
 
-/** Messages of many checks: the checks stand in field 1 of a batch, in field 2 of a stream's message. */
+/** Messages with many checks, which are field 1 of a batch and field 2 of a stream message. */
 export function messagesOf(checks: readonly Buffer[], field: 1 | 2): readonly Buffer[] {
   const messages: Buffer[] = [];
   for (let from = 0; from < checks.length; from += CHECKS_IN_A_MESSAGE) {
@@ -31,9 +31,9 @@ export function messagesOf(checks: readonly Buffer[], field: 1 | 2): readonly Bu
   return messages;
 }
 
-/** Whether an answer, or the first one of a message, says what it should. */
+/** Whether a response, or the first one of a message, is correct. */
 export function isRight(answer: Buffer, shape: keyof typeof METHODS, isDenied: boolean): boolean {
-  // The field `allowed` is the first one, and is not there if it is false.
+  // `allowed` is the first field, and is absent if false.
   const start = shape === "unary" ? 0 : 2;
   const allowed = answer[start] === 0x08 && answer[start + 1] === 1;
   return answer.length > start + 2 && allowed === !isDenied;

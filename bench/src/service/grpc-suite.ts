@@ -4,7 +4,7 @@ import type { Load } from "./grpc-measure.ts";
 import { CHECKS_IN_A_MESSAGE } from "./grpc-requests.ts";
 import { GRPC_ECHO as ECHO } from "./subjects.ts";
 
-/** Not that of the servers. */
+/** Different from the core of the servers. */
 const CLIENT_CORE = 1;
 
 const loads: Readonly<Record<string, Load & { readonly what: string }>> = {

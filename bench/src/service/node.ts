@@ -4,7 +4,10 @@ import { join } from "node:path";
 import { makeLog, type RunningNode, readSettings, serve } from "headgate-server";
 import { CHECK, KEY, RULE } from "./rest-requests.ts";
 
-/** The service as `headgate serve` starts it, with counters in memory: one rule that lets all pass, and one that lets none. */
+/**
+ * The service as started by `headgate serve`, with counters in memory: one rule that admits all, and one that admits
+ * none.
+ */
 export async function startNode(): Promise<RunningNode> {
   const data = mkdtempSync(join(tmpdir(), "headgate-bench-"));
   process.once("exit", () => rmSync(data, { recursive: true, force: true }));

@@ -8,10 +8,10 @@ import { REST_ECHO as ECHO } from "./subjects.ts";
 
 const CONNECTIONS = 64;
 const WARM_UP_REQUESTS = 30_000;
-/** The two servers take turns, so that what else goes on in the machine touches both alike. */
+/** The two servers take turns, so that other load on the machine affects both alike. */
 const TURNS = 10;
 
-/** Checks per second beside what bare fastify answers that reads the same body and sends it back. */
+/** Checks per second, compared with bare fastify that parses the same body and echoes it. */
 export async function measureRest({ experiment, subject, timedMs }: Task): Promise<Figures> {
   const isDenied = experiment === "rest-denied";
   const endpoint = isDenied ? CHECK.denied : CHECK.allowed;
@@ -19,7 +19,7 @@ export async function measureRest({ experiment, subject, timedMs }: Task): Promi
   const contest = [await Contestant.start(ECHO, endpoint, 200), await Contestant.start(subject, endpoint, expected)];
   try {
     for (let turn = 0; turn < TURNS; turn += 1) {
-      // Nobody shall always be the first.
+      // Alternate which server goes first.
       for (const contestant of turn % 2 === 0 ? contest : contest.toReversed()) await contestant.run(timedMs / TURNS);
     }
     const [echo, own] = contest.map(({ rate }) => rate);
@@ -53,7 +53,7 @@ class Contestant {
     );
     await Promise.all(sockets.map((socket) => once(socket, "connect")));
     const contestant = new Contestant(server, sockets, endpoint, expected);
-    // Who is to be denied must have been let in once.
+    // To be denied, a user must have been admitted once.
     if (expected === 429) await contestant.useUp();
     await contestant.load((answered) => answered < WARM_UP_REQUESTS);
     return contestant;
@@ -66,7 +66,7 @@ class Contestant {
     this.processorMs += (await this.server.processorMs()) - before;
   }
 
-  /** Thousands of requests for each second of the server's processor time. */
+  /** Thousands of requests per second of the server's CPU time. */
   get rate(): number {
     return this.requests / this.processorMs;
   }
@@ -106,7 +106,7 @@ class Contestant {
       const read = (chunk: string) => {
         text += chunk;
         if (!isWhole(text)) return;
-        // A server that answers wrongly is not fast.
+        // A server that answers incorrectly is not fast.
         if (!text.startsWith(`HTTP/1.1 ${expected} `)) return end(new Error(`answered ${text}`));
         text = "";
         if (goOn()) ask();

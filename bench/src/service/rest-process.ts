@@ -1,4 +1,4 @@
-// Serves checks over REST, or echoes JSON with bare fastify, in a process of its own: its processor time is the figure.
+// Serves checks over REST, or echoes JSON with bare fastify, in a separate process whose CPU time is measured.
 import { fastify } from "fastify";
 import { serving } from "../run/serving.ts";
 import { startNode } from "./node.ts";
@@ -8,7 +8,7 @@ const [subject] = process.argv.slice(2);
 const url = subject === REST_ECHO ? await echo() : (await startNode()).url;
 serving(Number(new URL(url).port));
 
-/** Reads a body like that of a check, and sends it back. */
+/** Parses a body like that of a check, and echoes it. */
 async function echo(): Promise<string> {
   const app = fastify({ keepAliveTimeout: 120_000 });
   app.post("/api/v1/check", (request, reply) => reply.send(request.body));

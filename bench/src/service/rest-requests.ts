@@ -1,7 +1,7 @@
-/** The admin key of the service that is measured. */
+/** The admin key of the measured service. */
 export const KEY = "a-key-for-the-benchmark-alone";
 
-/** What is asked for: what nearly everybody may, and what nobody may a second time. */
+/** One endpoint whose limit is never reached, and one that allows a single check. */
 export const CHECK = { allowed: "/api/v1/orders", denied: "/api/v1/denied" } as const;
 
 export const RULE = {

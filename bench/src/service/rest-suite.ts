@@ -2,7 +2,7 @@ import { onCore } from "../run/cores.ts";
 import { type Experiment, HEADGATE, type Suite, type Workload } from "../suite.ts";
 import { REST_ECHO as ECHO } from "./subjects.ts";
 
-/** Not that of the servers. */
+/** Different from the core of the servers. */
 const CLIENT_CORE = 1;
 
 function workloads(name: string, what: string): Workload[] {

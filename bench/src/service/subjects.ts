@@ -1,5 +1,5 @@
 import { FLOOR } from "../suite.ts";
 
-/** What the service is held against: a server of the same kind that decides nothing. */
+/** The baseline for the service: a server of the same kind that decides nothing. */
 export const REST_ECHO = `${FLOOR}JSON echo of bare fastify`;
 export const GRPC_ECHO = `${FLOOR}echo of bare grpc-js`;

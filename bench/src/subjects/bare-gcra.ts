@@ -2,7 +2,7 @@ import type { MakeChecker } from "./subject.ts";
 
 const CHECKS_PER_CLOCK_READING = 64;
 
-/** GCRA and nothing else: no decision object, no bad input, no expiry, and a clock read now and then. */
+/** GCRA and nothing else: no decision object, validation or expiry, and the clock is read only occasionally. */
 export async function load(): Promise<MakeChecker> {
   return ({ limit, windowMs, maxKeys }) => {
     const rows = new Map<string, number>();

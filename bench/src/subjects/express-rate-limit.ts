@@ -4,7 +4,7 @@ interface Hits {
   readonly totalHits: number;
 }
 
-/** What the bench uses of it: its own type asks for the options of the whole middleware. */
+/** The part used here: its own type requires the options of the whole middleware. */
 interface HitStore {
   init(options: { windowMs: number }): void;
   increment(key: string): Promise<Hits>;

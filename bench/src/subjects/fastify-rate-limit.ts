@@ -17,7 +17,7 @@ export async function load(): Promise<MakeChecker> {
   const LocalStore: unknown = require("@fastify/rate-limit/store/LocalStore.js");
   if (!isLocalStore(LocalStore)) throw new Error("@fastify/rate-limit has no LocalStore with incr");
   return ({ limit, windowMs, maxKeys }) => {
-    // It keeps the 5,000 keys used last unless told otherwise, and so would forget who is limited.
+    // By default it keeps only the 5,000 most recently used keys, and so would forget limited ones.
     const store = new LocalStore(false, false, maxKeys);
     let current = 0;
     const take = (_error: Error | null, hits: Hits): void => {

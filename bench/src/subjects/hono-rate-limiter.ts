@@ -1,6 +1,6 @@
 import type { MakeChecker } from "./subject.ts";
 
-/** What the bench uses of it: its own type asks for the options of the whole middleware. */
+/** The part used here: its own type requires the options of the whole middleware. */
 interface HitStore {
   init(options: { windowMs: number }): void;
   increment(key: string): { readonly totalHits: number };

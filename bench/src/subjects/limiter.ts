@@ -4,7 +4,7 @@ import type { MakeChecker } from "./subject.ts";
 export async function load(): Promise<MakeChecker> {
   const library = await import("limiter");
   return ({ limit, windowMs }) => {
-    // It limits one thing; telling keys apart is left to its users, and this is how they do it.
+    // It limits a single key; this is how its users distinguish keys.
     const limiters = new Map<string, RateLimiter>();
     return {
       kind: "sync",

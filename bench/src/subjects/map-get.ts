@@ -1,6 +1,6 @@
 import type { MakeChecker } from "./subject.ts";
 
-/** No decision at all: what finding a key in a `Map` costs, and keeping it there. */
+/** No decision: only finding a key in a `Map` and keeping it there. */
 export async function load(): Promise<MakeChecker> {
   return () => {
     const rows = new Map<string, number>();

@@ -11,7 +11,7 @@ export async function load(): Promise<MakeChecker> {
   const { ThrottlerStorageService } = await import("@nestjs/throttler");
   return ({ limit, windowMs }) => {
     class Storage extends ThrottlerStorageService {
-      // It sweeps once a minute; with a shorter window the bench would not live to see it.
+      // It sweeps once a minute, too rarely for the short windows used here.
       protected override readonly sweepIntervalMs = Math.min(windowMs, DEFAULT_SWEEP_MS);
     }
     const storage = new Storage();

@@ -1,6 +1,6 @@
 import type { MakeChecker } from "./subject.ts";
 
-/** Nothing: what the machine and the traffic alone amount to. */
+/** No limiter: the cost of the machine and the traffic alone. */
 export async function load(): Promise<MakeChecker> {
   return () => ({ kind: "sync", check: () => true });
 }

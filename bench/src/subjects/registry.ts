@@ -5,7 +5,7 @@ export const MAP_GET = "floor: Map.get";
 export const BARE_GCRA = "floor: bare GCRA in a typed array";
 export const NO_LIMITER = "floor: no limiter";
 
-/** Each in a module of its own, which imports its library only when asked to load it. */
+/** Each in a separate module, which imports its library on demand. */
 const modules: Readonly<Record<string, () => Promise<SubjectModule>>> = {
   [HEADGATE]: () => import("./headgate.ts"),
   "fast-ratelimit": () => import("./fast-ratelimit.ts"),
@@ -20,7 +20,7 @@ const modules: Readonly<Record<string, () => Promise<SubjectModule>>> = {
   [NO_LIMITER]: () => import("./no-limiter.ts"),
 };
 
-/** Headgate, its peers, and the floors that do the work of a look-up or a decision and nothing else. */
+/** Headgate, its peers, and the floors, which only look up a key or do the arithmetic. */
 export const contestants: readonly string[] = Object.keys(modules).filter((subject) => subject !== NO_LIMITER);
 
 export async function loadSubject(name: string): Promise<MakeChecker> {

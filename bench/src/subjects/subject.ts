@@ -1,22 +1,23 @@
 interface LimiterOptions {
   readonly limit: number;
   readonly windowMs: number;
-  /** For those that must know beforehand how many keys will come. */
+  /** For limiters that must know the number of keys in advance. */
   readonly maxKeys: number;
 }
 
 export interface SyncChecker {
   readonly kind: "sync";
   check(key: string): boolean;
-  /** A check whose whole answer is kept, so that the compiler cannot leave out the parts that nobody reads. */
+  /** A check that keeps the whole result, so that the compiler cannot omit unused parts. */
   checkAndKeep?(key: string): boolean;
-  /** A batch in one call, for those that have it; answers how many were allowed. */
+  /** A batch in one call, if supported. Returns the number allowed. */
   checkMany?(keys: readonly string[]): number;
 }
 
 /**
- * The promise is the library's own, not one wrapped around it: another would cost as much as the
- * library. One that rejects with anything but an Error means denied.
+ * The promise is the library's own, because wrapping it would cost as much as the library. A rejection with anything
+ * but
+ * an Error means denied.
  */
 export interface AsyncChecker {
   readonly kind: "async";
@@ -26,7 +27,7 @@ export interface AsyncChecker {
 
 export type Checker = SyncChecker | AsyncChecker;
 
-/** A loaded library. Loading and making are apart so that code does not count as memory for keys. */
+/** A loaded library. Loading and creating are separate, so that code does not count as memory for keys. */
 export type MakeChecker = (options: LimiterOptions) => Checker;
 
 export interface SubjectModule {

@@ -2,12 +2,12 @@
 export const KEY_LENGTH = 20;
 const PREFIX = "user:";
 const ZERO = "0".charCodeAt(0);
-/** Neighbours differ in several digits, as numbers do that were not given out in a row. */
+/** Neighbouring keys differ in several digits, like ids that were not assigned in a row. */
 const STEP = 7919;
 
 /**
- * Key strings as they come off a socket: flat, one byte for each character, and a new object each
- * time. A string put together in JavaScript would be a tree of parts until something flattens it.
+ * Key strings as they are read from a socket: flat, one byte per character, and a new object each time. A string built
+ * in JavaScript would be a tree of parts until it is flattened.
  */
 export class KeyStrings {
   private readonly bytes: Buffer;
@@ -22,7 +22,7 @@ export class KeyStrings {
     return this.bytes.toString("latin1", start, start + KEY_LENGTH);
   }
 
-  /** Digit by digit: a million strings made only to be copied would take longer than the rest of a quick run. */
+  /** Digit by digit, because a million temporary strings would take longer than the rest of a quick run. */
   private spell(key: number): void {
     let at = (key + 1) * KEY_LENGTH;
     for (let left = key * STEP; left > 0; left = Math.floor(left / 10)) {

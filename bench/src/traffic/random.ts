@@ -1,6 +1,6 @@
 const SEED = 0x9e3779b9;
 
-/** Numbers from 0 up to but not including 1, the same in every process (xorshift, Marsaglia). */
+/** Numbers from 0 (inclusive) to 1 (exclusive), the same in every process (xorshift, Marsaglia). */
 export function seededRandom(seed = SEED): () => number {
   let state = seed;
   return () => {

@@ -3,16 +3,16 @@ import { seededRandom } from "./random.ts";
 /** A power of two, so that wrapping around is a mask. */
 export const SEQUENCE_LENGTH = 2 ** 21;
 
-/** Key numbers, each as likely as any other. */
+/** Key numbers, uniformly distributed. */
 export function uniformSequence(keys: number, length = SEQUENCE_LENGTH): Uint32Array {
   const random = seededRandom();
   return new Uint32Array(length).map(() => random() * keys);
 }
 
 /**
- * Key numbers by Zipf's law with exponent 1: the second most frequent comes half as often as the
- * first, the third a third as often. Ranks are scattered over the numbers, else the frequent keys
- * would lie side by side in memory because they were inserted one after the other.
+ * Key numbers by Zipf's law with exponent 1: the second most frequent occurs half as often as the first, the third a
+ * third as often. Ranks are scattered over the numbers; otherwise frequent keys would be neighbours in memory, because
+ * they were inserted one after the other.
  */
 export function zipfSequence(keys: number, length = SEQUENCE_LENGTH): Uint32Array {
   const random = seededRandom();
@@ -24,7 +24,7 @@ export function zipfSequence(keys: number, length = SEQUENCE_LENGTH): Uint32Arra
   });
 }
 
-/** Vose's alias method: a draw from any distribution for two random numbers, exact for every rank. */
+/** Vose's alias method: draws from any distribution with two random numbers. */
 function aliasTable(weights: Float64Array): { share: Float64Array; alias: Uint32Array } {
   const mean = weights.reduce((sum, weight) => sum + weight, 0) / weights.length;
   const share = weights.map((weight) => weight / mean);
@@ -39,7 +39,7 @@ function aliasTable(weights: Float64Array): { share: Float64Array; alias: Uint32
     share[giver] -= 1 - share[taker];
     if (share[giver] < 1) scarce.push(ample.pop() as number);
   }
-  // What is left over differs from 1 by rounding only.
+  // The rest differs from 1 only by rounding.
   for (const i of [...scarce, ...ample]) share[i] = 1;
   return { share, alias };
 }

@@ -27,7 +27,7 @@ const limiters: Limiters<Install> = {
 export async function serve(subject: string): Promise<Server> {
   const app = fastify();
   const install = await limiterOf(limiters, subject);
-  // A plugin must be there before the routes that it is to change.
+  // A plugin must be registered before the routes it applies to.
   await install?.(app);
   app.get("/", async () => HELLO);
   await app.listen({ port: 0, host: "127.0.0.1" });

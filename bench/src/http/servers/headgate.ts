@@ -1,5 +1,5 @@
 import { gcra, rateLimiter } from "headgate";
 import { LIMIT, WINDOW_MS } from "./server.ts";
 
-/** The same before every framework; to be imported only by who measures it. */
+/** The same for every framework. Import it only where it is measured. */
 export const limiter = rateLimiter({ api: gcra({ limit: LIMIT, windowMs: WINDOW_MS }) });

@@ -19,7 +19,7 @@ const limiters: Limiters<MiddlewareHandler<Env>> = {
     return rateLimiter<Env>({
       limit: LIMIT,
       windowMs: WINDOW_MS,
-      // It has no key of its own.
+      // It has no default key.
       keyGenerator: (c) => c.env.incoming.socket.remoteAddress ?? "",
     });
   },

@@ -4,14 +4,14 @@ import { FLOOR } from "../../suite.ts";
 export const BARE = `${FLOOR}bare`;
 export const THREE_HEADERS = `${FLOOR}three constant headers`;
 
-/** So generous that everybody passes, and so slow to refill that each response has another remainder to tell. */
+/** So large that no request is denied, and so slow to refill that each response reports a different remainder. */
 export const LIMIT = 1_000_000_000;
 export const WINDOW_MS = 86_400_000;
 
-/** What every server answers. */
+/** The body of every response. */
 export const HELLO = { hello: "world" } as const;
 
-/** What the floor sets. */
+/** The headers that the floor sets. */
 export const HEADERS = [
   ["RateLimit-Limit", "1000000000"],
   ["RateLimit-Remaining", "999999999"],
@@ -19,14 +19,14 @@ export const HEADERS = [
 ] as const;
 
 export interface ServerModule {
-  /** Starts a server with the subject before its only handler, on a free port of the loopback. */
+  /** Starts a server with the subject in front of its only handler, on a free loopback port. */
   serve(subject: string): Promise<Server>;
 }
 
-/** What stands before the handler, each made when asked so that a process loads only what it measures. */
+/** The middleware of each subject, loaded on demand so that a process loads only what it measures. */
 export type Limiters<Middleware> = Readonly<Record<string, () => Promise<Middleware>>>;
 
-/** Nothing for a bare server. */
+/** Undefined for a bare server. */
 export async function limiterOf<Middleware>(
   limiters: Limiters<Middleware>,
   subject: string,

@@ -18,7 +18,7 @@ export function checker(store: Store, { limit, windowMs, limits }: SharedLimiter
   return { kind: "async", check: (key) => limiter.checkAll(names.map((name) => ({ rule: name, key }))), allowed };
 }
 
-/** What a fallback allows does not count: it was not asked of Redis. */
+/** Decisions of a fallback do not count, because Redis was not asked. */
 function allowed(decision: Decision | Verdict): boolean {
   return decision.allowed && !decision.degraded;
 }

@@ -7,7 +7,7 @@ interface Hits {
   readonly totalHits: number;
 }
 
-/** What the bench uses of it: its own type asks for the options of the whole middleware. */
+/** The part used here: its own type requires the options of the whole middleware. */
 interface HitStore {
   init(options: { windowMs: number }): Promise<void>;
   increment(key: string): Promise<Hits>;
@@ -17,7 +17,7 @@ export async function make({ url, limit, windowMs }: SharedLimiterOptions): Prom
   const client = new Redis(url);
   await client.ping();
   const store: HitStore = new RedisStore({
-    // As its documentation has it for ioredis.
+    // As documented for ioredis.
     sendCommand: (command: string, ...args: string[]) => client.call(command, ...args) as Promise<number[]>,
   });
   await store.init({ windowMs });

@@ -7,7 +7,7 @@ export function make(options: SharedLimiterOptions): Promise<AsyncChecker> {
   return checker(options, {});
 }
 
-/** `inMemoryBlockOnConsumed` is what its documentation advises against a flood. */
+/** Its documentation recommends `inMemoryBlockOnConsumed` against floods. */
 export async function checker(
   { url, limit, windowMs, limits = 1 }: SharedLimiterOptions,
   further: { readonly inMemoryBlockOnConsumed?: number },

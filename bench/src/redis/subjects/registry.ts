@@ -7,7 +7,7 @@ export const FLEXIBLE = "rate-limiter-flexible";
 export const FLEXIBLE_BLOCKING = "rate-limiter-flexible with inMemoryBlockOnConsumed";
 export const RATE_LIMIT_REDIS = "rate-limit-redis";
 
-/** Each in a module of its own, so that a process loads only the one that it measures. */
+/** Each in a separate module, so that a process loads only what it measures. */
 const modules: Readonly<Record<string, () => Promise<SharedSubjectModule>>> = {
   [HEADGATE]: () => import("./headgate.ts"),
   [RESILIENT]: () => import("./headgate-resilient.ts"),

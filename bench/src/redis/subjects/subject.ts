@@ -1,11 +1,11 @@
 import type { AsyncChecker } from "../../subjects/subject.ts";
 
 export interface SharedLimiterOptions {
-  /** Of the Redis that they all share. */
+  /** URL of the shared Redis. */
   readonly url: string;
   readonly limit: number;
   readonly windowMs: number;
-  /** How many limits one check is held against, where it is asked for several; else there is one. */
+  /** Number of limits per check, if several; otherwise one. */
   readonly limits: number | undefined;
 }
 
