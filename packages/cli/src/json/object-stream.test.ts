@@ -172,10 +172,10 @@ test("bytes that are not UTF-8 are refused where they are", () => {
         reader.write(bytes.subarray(0, cut));
         reader.write(bytes.subarray(cut));
         reader.end();
-      }).toThrow("text: line 2, column 8: expected text in UTF-8");
+      }).toThrow("text: line 2, column 8: expected UTF-8 text");
     }
   }
   const reader = stream();
   reader.write(Buffer.from([0x7b, 0x7d, 0xe2, 0x82]));
-  expect(() => reader.end()).toThrow("text: line 1, column 3: expected text in UTF-8");
+  expect(() => reader.end()).toThrow("text: line 1, column 3: expected UTF-8 text");
 });
