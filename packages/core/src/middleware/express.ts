@@ -8,8 +8,8 @@ import { type AddressOptions, clientAddressOf } from "./address/client-address.t
 import type { Admission, Denied, Passed } from "./admission.ts";
 import { connectionAdapter, expressAdapter } from "./express/express-adapter.ts";
 import { RateLimitMiddleware } from "./middleware.ts";
-import { type Asked, type MiddlewareOptions, requireMiddlewareOptions } from "./middleware-options.ts";
-import { isAbandoned, setHeaders, tellEnd } from "./shared/node-response.ts";
+import { type MiddlewareOptions, type RulesOrOptions, requireMiddlewareOptions } from "./middleware-options.ts";
+import { isAbandoned, reportEnd, setHeaders } from "./shared/node-response.ts";
 import { errorOf } from "./thrown-error.ts";
 
 export type { AddressOptions } from "./address/client-address.ts";
@@ -60,7 +60,7 @@ export function rateLimit<
 >(limiter: Limiter<R> | MemoryLimiter<R>, given: RulesOrOptions<NoInfer<RuleName<R>>, Req, Own<Req, Res>>): Middleware {
   const options = requireMiddlewareOptions<RuleName<R>, Req, Own<Req, Res>>(given, OWN);
   const { onDenied } = options;
-  const gate = new RateLimitMiddleware<R, Req>(
+  const rateLimits = new RateLimitMiddleware<R, Req>(
     limiter,
     options,
     options.proxies === undefined ? expressAdapter : connectionAdapter,

@@ -8,8 +8,8 @@ import type { Admission, Denied, Passed } from "./admission.ts";
 import { connectionAdapter, fastifyAdapter } from "./fastify/fastify-adapter.ts";
 import type { HeaderField } from "./headers/response-headers.ts";
 import { RateLimitMiddleware } from "./middleware.ts";
-import { type Asked, type MiddlewareOptions, requireMiddlewareOptions } from "./middleware-options.ts";
-import { isAbandoned, tellEnd } from "./shared/node-response.ts";
+import { type MiddlewareOptions, type RulesOrOptions, requireMiddlewareOptions } from "./middleware-options.ts";
+import { isAbandoned, reportEnd } from "./shared/node-response.ts";
 import { errorOf } from "./thrown-error.ts";
 
 export type { AddressOptions } from "./address/client-address.ts";
@@ -70,8 +70,8 @@ export function rateLimit<R extends Rules>(
 ): RateLimitHook {
   const options = requireMiddlewareOptions<RuleName<R>, FastifyRequest, Own>(given, OWN);
   const { onDenied } = options;
-  const face = options.proxies === undefined ? asFastifySees : asItCame;
-  const gate = new RateLimitMiddleware<R, FastifyRequest>(limiter, options, face, OWN);
+  const adapter = options.proxies === undefined ? fastifyAdapter : connectionAdapter;
+  const rateLimits = new RateLimitMiddleware<R, FastifyRequest>(limiter, options, adapter, OWN);
 
   const pass = (
     admission: Passed,

@@ -5,7 +5,7 @@ import type { MemoryLimiter } from "../limiter/memory-limiter.ts";
 import type { RuleName, Rules } from "../limiter/rules.ts";
 import type { Denied, Passed } from "./admission.ts";
 import { RateLimitMiddleware } from "./middleware.ts";
-import { type Asked, type MiddlewareOptions, requireMiddlewareOptions } from "./middleware-options.ts";
+import { type MiddlewareOptions, type RulesOrOptions, requireMiddlewareOptions } from "./middleware-options.ts";
 import type { RequestAdapter } from "./request-adapter.ts";
 import { userId } from "./shared/authenticated-user.ts";
 import { abandonedResponse, besideBody, headersOf, withHeaders } from "./shared/fetch-response.ts";
@@ -43,7 +43,7 @@ export function rateLimit<R extends Rules>(
 ): MiddlewareHandler {
   const options = requireMiddlewareOptions<RuleName<R>, Context, Own>(given, OWN);
   const { peer = (c: Context) => platformPeer(c.req.raw, c.env), onDenied } = options;
-  const face: RequestAdapter<Context> = {
+  const adapter: RequestAdapter<Context> = {
     peer: (c) => peer(c) ?? undefined,
     header: (c, name) => c.req.header(name),
     user: (c) => userId(c.get("user")),

@@ -6,7 +6,7 @@ import type { RuleName, Rules } from "../limiter/rules.ts";
 import { type AddressOptions, clientAddressOf } from "./address/client-address.ts";
 import type { Denied, Passed } from "./admission.ts";
 import { RateLimitMiddleware } from "./middleware.ts";
-import { type Asked, type MiddlewareOptions, requireMiddlewareOptions } from "./middleware-options.ts";
+import { type MiddlewareOptions, type RulesOrOptions, requireMiddlewareOptions } from "./middleware-options.ts";
 import type { RequestAdapter } from "./request-adapter.ts";
 import { userId } from "./shared/authenticated-user.ts";
 import { isAbandoned, reportEnd, setHeaders } from "./shared/node-response.ts";
@@ -60,7 +60,7 @@ export function rateLimit<R extends Rules>(
 ): (ctx: Context, next: Next) => Promise<unknown> {
   const options = requireMiddlewareOptions<RuleName<R>, Context, Own>(given, OWN);
   const { onDenied } = options;
-  const gate = new RateLimitMiddleware<R, Context>(limiter, options, face, OWN);
+  const rateLimits = new RateLimitMiddleware<R, Context>(limiter, options, adapter, OWN);
 
   const pass = (admission: Passed, ctx: Context, next: Next): Promise<unknown> => {
     ctx.state.rateLimit = admission;

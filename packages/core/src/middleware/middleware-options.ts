@@ -93,7 +93,7 @@ export function requireMiddlewareOptions<Name extends string, Request, Own exten
   given: RulesOrOptions<Name, Request, Own>,
   more: readonly string[],
 ): MiddlewareOptions<Name, Request> & Partial<Own> {
-  const options = typeof asked === "string" || Array.isArray(asked) ? { rules: asked } : asked;
+  const options = typeof given === "string" || Array.isArray(given) ? { rules: given } : given;
   readOptions<object>(options, { ...Object.fromEntries(more.map((name) => [name, aFunction])), ...REQUIREMENTS });
   return options as MiddlewareOptions<Name, Request> & Partial<Own>;
 }

@@ -22,7 +22,6 @@ import {
   requireCostOf,
   requireLimits,
   requireMiddlewareOptions,
-  requireReserveForMs,
 } from "./middleware-options.ts";
 import { Notices, processNotices } from "./notices.ts";
 import { type Ending, requireRefundOn } from "./refund-on.ts";

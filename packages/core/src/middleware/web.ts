@@ -4,7 +4,7 @@ import type { MemoryLimiter } from "../limiter/memory-limiter.ts";
 import type { RuleName, Rules } from "../limiter/rules.ts";
 import type { Denied, Passed } from "./admission.ts";
 import { RateLimitMiddleware } from "./middleware.ts";
-import { type Asked, type MiddlewareOptions, requireMiddlewareOptions } from "./middleware-options.ts";
+import { type MiddlewareOptions, type RulesOrOptions, requireMiddlewareOptions } from "./middleware-options.ts";
 import type { RequestAdapter } from "./request-adapter.ts";
 import { abandonedResponse, besideBody, headersOf, withHeaders } from "./shared/fetch-response.ts";
 import { FetchEnd } from "./shared/fetch-response-end.ts";
@@ -50,7 +50,7 @@ export function rateLimit<R extends Rules, Req extends Request = Request>(
 ): Limit<Req> {
   const options = requireMiddlewareOptions<RuleName<R>, Req, Own<Req>>(given, OWN);
   const { peer, onDenied } = options;
-  const face: RequestAdapter<Req> = {
+  const adapter: RequestAdapter<Req> = {
     peer(request) {
       const platform = platforms.get(request) ?? [];
       if (peer === undefined) return platformPeer(request, platform[0]);

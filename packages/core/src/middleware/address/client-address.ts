@@ -50,7 +50,7 @@ export class ClientAddress<Request> {
 
   constructor(adapter: RequestAdapter<Request>, options: AddressOptions, notices: Notices) {
     const { proxies, forwardedHeader = "x-forwarded-for", ipv6Prefix = 64 } = options;
-    this.face = face;
+    this.adapter = adapter;
     this.trust = proxies === undefined ? undefined : requireTrust(proxies);
     this.header = forwardedHeader;
     this.ipv6Prefix = ipv6Prefix;
@@ -148,7 +148,7 @@ export function clientAddressOf<Request>(
     let address = known.get(options);
     if (address === undefined) {
       readOptions(options, addressRequirements);
-      address = new ClientAddress(faceFor(options), options, processNotices);
+      address = new ClientAddress(adapterFor(options), options, processNotices);
       known.set(options, address);
     }
     return address.of(request);

@@ -105,24 +105,24 @@ export async function addressKey(
   response: Response,
 ): Promise<string> {
   const subnet = await evaluated(ipv6Subnet, request, response);
-  if (!isSubnet(subnet)) deny("ipv6Subnet", "a function that returns false or a whole number from 1 to 128", subnet);
+  if (!isSubnet(subnet)) reject("ipv6Subnet", "a function that returns false or a whole number from 1 to 128", subnet);
   return request.ip === undefined ? "unknown" : ipKeyGenerator(request.ip, subnet);
 }
 
 /** Rejects NaN, which would compare as never reached. */
 export function requireLimit(limit: unknown): asserts limit is number {
   if (typeof limit !== "number" || Number.isNaN(limit))
-    deny("limit", "a number, or a function that returns one", limit);
+    reject("limit", "a number, or a function that returns one", limit);
 }
 
 function requireValid(config: Options): void {
   const { windowMs, limit, store, name, logger } = config;
-  if (typeof windowMs !== "number" || !(windowMs > 0)) deny("windowMs", "a number of milliseconds over 0", windowMs);
+  if (typeof windowMs !== "number" || !(windowMs > 0)) reject("windowMs", "a number of milliseconds over 0", windowMs);
   if (typeof limit !== "function") requireLimit(limit);
-  if (typeof store !== "object" || store === null) deny("store", "a store", store);
-  if (typeof name !== "string" || name === "") deny("name", "a non-empty string", name);
+  if (typeof store !== "object" || store === null) reject("store", "a store", store);
+  if (typeof name !== "string" || name === "") reject("name", "a non-empty string", name);
   if (typeof logger?.error !== "function" || typeof logger.warn !== "function") {
-    deny("logger", "an object with the methods error and warn", logger);
+    reject("logger", "an object with the methods error and warn", logger);
   }
   for (const field of FUNCTIONS) aFunction(config[field], field);
 }
@@ -137,6 +137,6 @@ function isSubnet(subnet: unknown): subnet is number | false {
   return typeof subnet === "number" && Number.isInteger(subnet) && subnet >= 1 && subnet <= 128;
 }
 
-function deny(field: string, what: string, got: unknown): never {
+function reject(field: string, what: string, got: unknown): never {
   throw new HeadgateError("HG_BAD_OPTION", field, `must be ${what}, got ${shown(got)}`);
 }

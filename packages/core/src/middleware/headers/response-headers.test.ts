@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { fixedWindow, gcra, type Limit, limitFromSpec, tokenBucket } from "../../index.ts";
 import { testLimiter } from "../../testing/index.ts";
 import { Policy } from "./policy.ts";
-import { type Decided, type HeaderForm, HeaderWriter, requireForms, type LimitState } from "./response-headers.ts";
+import { type Decided, type HeaderForm, HeaderWriter, type LimitState, requireForms } from "./response-headers.ts";
 
 const NOW_MS = 1_700_000_000_400;
 

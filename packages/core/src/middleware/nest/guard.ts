@@ -38,7 +38,9 @@ export class MiddlewareGuard<Request extends NestRequest> implements CanActivate
   readonly #onDenied: RateLimitOptions<Request>["onDenied"];
 
   constructor(limiter: Limiter, rules: GuardRules<Request>, options: RateLimitOptions<Request>) {
-    this.#gate = new RateLimitMiddleware(limiter, { ...options, rules }, faceOf(options.proxies), ["onDenied"]);
+    this.#rateLimits = new RateLimitMiddleware(limiter, { ...options, rules }, adapterOf(options.proxies), [
+      "onDenied",
+    ]);
     this.#onDenied = options.onDenied;
   }
 
