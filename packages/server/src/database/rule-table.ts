@@ -1,6 +1,6 @@
 import type { Kysely } from "kysely";
 import { isSameInput, type RateLimitRule, type RuleInput } from "../rules/rule.ts";
-import { type Entry, inParts, type AuditedDatabase } from "./audited-writes.ts";
+import { type AuditedDatabase, type Entry, inParts } from "./audited-writes.ts";
 import { cursorAt, placeOf } from "./cursor.ts";
 import type { Actor, Conflict, Page, Paged, Replaced, RuleTable } from "./database.ts";
 import { forgetRules } from "./remove-rule-data.ts";
