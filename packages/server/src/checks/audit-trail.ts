@@ -2,7 +2,7 @@ import type { AuditEvent } from "../audit/audit.ts";
 import type { AuditTable } from "../database/database.ts";
 
 const FLUSH_MS = 1_000;
-/** Written at once at the most. */
+/** Maximum number of events per write. */
 const BATCH = 500;
 const MOST_WAITING = 10_000;
 /** Otherwise a client with many addresses could fill the disk by being throttled. */
@@ -10,9 +10,9 @@ const MOST_A_MINUTE = 1_000;
 const MINUTE_MS = 60_000;
 
 /**
- * Writes what checks are to be remembered for, a little later and in batches: no check waits for the database.
- * While that is gone, events wait; those for which there is no room, and those of a minute that had too many, are
- * counted, and the count is written.
+ * Writes audit events of checks in the background and in batches: no check waits for the database. While the database
+ * is
+ * down, events wait. Events beyond the buffer or beyond the limit per minute are counted, and the count is written.
  */
 export class AuditTrail {
   private readonly table: Pick<AuditTable, "append">;
@@ -28,12 +28,12 @@ export class AuditTrail {
     this.table = table;
   }
 
-  /** Events that wait to be written, and those that were lost since the last one was. */
+  /** Number of events waiting to be written, and of those lost since the last write. */
   get stats(): { readonly waiting: number; readonly lost: number } {
     return { waiting: this.waiting.length, lost: this.lost };
   }
 
-  /** `isOurs`: asked later whether it is for this node to write. While nobody can say, it is written. */
+  /** `isOurs`: called later to find out whether this node should write the event. If unknown, it is written. */
   add(event: AuditEvent, isOurs?: () => Promise<boolean>): void {
     const minute = Math.floor(Date.parse(event.at) / MINUTE_MS);
     if (minute !== this.minute) {
@@ -68,7 +68,7 @@ export class AuditTrail {
     this.timer ??= setTimeout(() => void this.flush(), FLUSH_MS).unref();
   }
 
-  /** Writes an event before it returns; if the database is gone, it waits with the others. */
+  /** Writes an event before it returns; if the database is down, the event waits with the others. */
   async addNow(event: AuditEvent): Promise<void> {
     try {
       await this.table.append([event]);
@@ -77,7 +77,7 @@ export class AuditTrail {
     }
   }
 
-  /** Writes what waits. What cannot be written waits on. */
+  /** Writes waiting events. Those that cannot be written keep waiting. */
   flush(): Promise<void> {
     clearTimeout(this.timer);
     this.timer = undefined;
@@ -88,7 +88,7 @@ export class AuditTrail {
     return this.writing;
   }
 
-  /** Writes what waits, and leaves no timer behind. */
+  /** Writes waiting events and stops the timer. */
   async close(): Promise<void> {
     await Promise.all(this.asking);
     await this.writing;

@@ -5,7 +5,7 @@ import type { Standing } from "../rules/user-limits.ts";
 import type { CheckRequest } from "./check.ts";
 import type { PlannedLimit } from "./planned-limit.ts";
 
-/** So many are remembered, of endpoints no longer than this: who makes up paths fills no more than a few megabytes. */
+/** Number of cached plans, and maximum endpoint length: invented paths take up at most a few megabytes. */
 const MOST_PLANS = 10_000;
 const LONGEST_ENDPOINT = 256;
 
@@ -13,7 +13,7 @@ const LONGEST_ENDPOINT = 256;
 export interface Plan {
   readonly enforced: readonly PlannedLimit[];
   readonly shadow: readonly PlannedLimit[];
-  /** Of the store that is asked for those that are enforced. */
+  /** The consistency, and so the store, of the enforced limits. */
   readonly consistency: Consistency;
 }
 
@@ -21,8 +21,9 @@ type Rules = Pick<Catalogue, "limitsFor">;
 type Endpoints = Map<string, Plan>;
 
 /**
- * Which limits a request has to pass, remembered for those who have nothing of their own: for them it depends on
- * the rules, the endpoint and the tier alone. Other rules are another catalogue, and start anew.
+ * Determines the limits that apply to a request. Cached for users without data of their own, for whom it depends only
+ * on
+ * the rules, the endpoint and the tier. The cache is per catalogue, so it starts over when rules change.
  */
 export class Plans {
   private readonly plannedOf: (applied: Applied) => PlannedLimit;
@@ -34,7 +35,7 @@ export class Plans {
     this.plannedOf = plannedOf;
   }
 
-  /** `nowMs`: asked where an override may have expired. */
+  /** `nowMs` is called if an override may have expired. */
   of(catalogue: Rules, request: CheckRequest, standing: Standing | undefined, nowMs: () => number): Plan {
     const { dimension, endpoint } = request;
     if (endpoint.length > LONGEST_ENDPOINT || hasOwnLimits(standing)) {
@@ -69,7 +70,7 @@ export class Plans {
   private plan(applied: readonly Applied[]): Plan {
     const enforced = applied.filter(({ definition }) => definition.mode === "enforce").map(this.plannedOf);
     const shadow = applied.filter(({ definition }) => definition.mode === "shadow").map(this.plannedOf);
-    // All or nothing needs one store.
+    // An all-or-nothing decision needs a single store.
     const agreed = enforced.every(({ consistency }) => consistency === enforced[0].consistency);
     return { enforced, shadow, consistency: agreed && enforced.length > 0 ? enforced[0].consistency : "strict" };
   }

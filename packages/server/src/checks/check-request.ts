@@ -7,10 +7,10 @@ import { RequestError } from "./request-error.ts";
 
 const LONGEST_IDENTIFIER = 1_024;
 const LONGEST_ENDPOINT = 8_192;
-/** As in the middleware: a client with one IPv6 address has the whole prefix. */
+/** As in the middleware: an IPv6 client controls the whole prefix. */
 const IPV6_PREFIX = 64;
 
-/** Refuses what cannot be asked. Whose request it is, is `keyOf`'s to judge. */
+/** Rejects invalid requests. `keyOf` validates the identity. */
 export function requireRequest({ endpoint, cost, timestamp, idempotencyKey }: CheckRequest): void {
   requireEndpoint(endpoint);
   if (!Number.isSafeInteger(cost) || cost < 0) {
@@ -30,19 +30,19 @@ export function requireEndpoint(endpoint: unknown): void {
   if (endpoint.length > LONGEST_ENDPOINT) {
     throw new RequestError("endpoint", `must have at most ${LONGEST_ENDPOINT} characters, got ${endpoint.length}`);
   }
-  // Nearly all are short and have nothing to decode.
+  // Nearly all endpoints are short and need no decoding.
   if (endpoint.length > MOST_ENDPOINT_PARTS || endpoint.includes("%") || endpoint.includes("\0")) {
     requireReadable(endpoint);
   }
 }
 
-/** Whose quota a request takes from. */
+/** Whose quota a request is charged to. */
 interface Identity {
   readonly identifier: string;
   readonly dimension: Dimension;
 }
 
-/** The identity as the stores' key has it: `user:12345`. All spellings of one address are one key. */
+/** The identity as the key in stores: `user:12345`. All spellings of an address are one key. */
 export function keyOf({ identifier, dimension }: Identity): string {
   if (typeof identifier !== "string") throw new RequestError("identifier", "must be a string");
   if (identifier === "") throw new RequestError("identifier", "must not be empty: give the user, address or API key");

@@ -21,26 +21,26 @@ import { FirstToTell } from "./throttle-reports.ts";
 import { KeyStates } from "./usage-states.ts";
 import type { Standings } from "./user-data.ts";
 
-/** Limits that are reset in one step. */
+/** Number of limits to reset in one step. */
 const RESET_BATCH = 100;
-/** So many rules are named in what the audit log says of a reset. */
+/** Number of rules named in the audit entry of a reset. */
 const MOST_AUDITED = 100;
-/** Of rules that are only reset. */
+/** For rules that are only reset. */
 const NO_STATES = new KeyStates(1);
 const SYSTEM: Actor = { id: "system", name: "headgate" };
 
 export interface CheckServiceOptions {
   readonly stores: Pick<Stores, Consistency | "clock" | "shared" | "mayHold">;
-  /** The rules as they are now. */
+  /** The current rules. */
   readonly catalogue: () => Pick<Catalogue, "limitsFor" | "limitsOf">;
   readonly standings: Pick<Standings, "of">;
   readonly telemetry: Pick<Telemetry, "decided" | "transition" | "skew">;
   readonly audit: Pick<AuditTable, "append">;
-  /** How far a client's clock may be off before the answer says so. */
+  /** Maximum deviation of a client's clock before the response reports it. */
   readonly skewBoundMs: number;
-  /** How often the audit log says of a key of a rule that it is throttled (default: at most once an hour). */
+  /** Minimum interval between audit entries about the same throttled key of a rule. Default: one hour. */
   readonly auditThrottledEveryMs?: Settings["auditThrottledEveryMs"];
-  /** What clients' clocks are compared with. Default: the stores' clock. */
+  /** Compared with clients' clocks. Default: the stores' clock. */
   readonly clock?: Clock;
 }
 
@@ -50,7 +50,7 @@ export function makeCheckService(options: CheckServiceOptions): CheckService {
 
 type Asking = "take" | "peek";
 
-/** A request on its way. */
+/** A request in progress. */
 interface Asked {
   readonly request: CheckRequest;
   readonly key: string;
@@ -66,7 +66,7 @@ class Checks implements CheckService {
   private readonly options: CheckServiceOptions;
   private readonly clock: Clock;
   private readonly trail: AuditTrail;
-  /** undefined: that a key is throttled is not audited. */
+  /** Undefined if throttled keys are not audited. */
   private readonly firstToTell: FirstToTell | undefined;
   private readonly planned = new WeakMap<Applied, PlannedLimit>();
   private readonly plans = new Plans((applied) => this.plannedOf(applied));
@@ -107,7 +107,7 @@ class Checks implements CheckService {
     const { operations, reset } = await inTurns(this.resetting(applied, key));
     for (let i = 0; i < operations.length; i += RESET_BATCH) {
       await this.resetTogether(operations.slice(i, i + RESET_BATCH));
-      // Lets other requests run, since a memory store never waits.
+      // Lets other requests run, because a memory store never waits.
       await new Promise(setImmediate);
     }
     const after = { endpoint: endpoint ?? null, rules: reset.slice(0, MOST_AUDITED) };
@@ -125,7 +125,7 @@ class Checks implements CheckService {
     requireRequest(request);
     const key = keyOf(request);
     const standing = this.standingOf(request);
-    // Not by `after`: a closure less for those who are known.
+    // Without `after`, which would need a closure for every known user.
     return isPromise(standing)
       ? standing.then((standing) => this.decide(request, key, action, standing, started))
       : this.decide(request, key, action, standing, started);
@@ -154,8 +154,9 @@ class Checks implements CheckService {
   }
 
   /**
-   * Shadow limits are asked one by one, since one that refuses must not keep the others from being charged; and
-   * after those that are enforced, for what those refuse would not have been charged here either.
+   * Shadow limits are checked one by one, because a denial by one must not keep the others from being charged, and
+   * after
+   * the enforced limits, because a request that those deny would not have been charged here either.
    */
   private withShadow(asked: Asked, answers: readonly Answer[]): MaybePromise<CheckResult> {
     const { request, key, plan } = asked;
@@ -226,13 +227,13 @@ class Checks implements CheckService {
     return { at, actor_id: actor.id, actor_name: actor.name, action, subject, before, after };
   }
 
-  /** What is to be reset for a key, and forgets its states. Rules that nothing was checked under yet leave no trace. */
+  /** The operations that reset a key; also forgets its states. Rules that have never been used leave no trace. */
   private *resetting(
     applied: readonly Applied[],
     key: string,
   ): Work<{ readonly operations: readonly PlannedOperation[]; readonly reset: readonly string[] }> {
     const { mayHold = () => true } = this.options.stores;
-    // Rules of one counter are one to the stores, unless they differ in the algorithm.
+    // Rules that share a counter are one for the stores, unless their algorithms differ.
     const operations = new Map<string, PlannedOperation>();
     const reset = new Set<string>();
     for (const limit of applied) {
@@ -246,7 +247,7 @@ class Checks implements CheckService {
     return { operations: [...operations.values()], reset: [...reset] };
   }
 
-  /** Each consistency has a store of its own. */
+  /** Each consistency has its own store. */
   private async resetTogether(operations: readonly PlannedOperation[]): Promise<void> {
     for (const consistency of CONSISTENCIES) {
       const those = operations.filter(({ planned }) => planned.consistency === consistency);
@@ -292,7 +293,7 @@ function countedIn({ definition, rule }: Applied): string {
   return `${definition.dimension}:${rule.counter}`;
 }
 
-/** A shadow limit is a request of its own, under a name of its own. */
+/** A shadow limit is a separate request with its own idempotency key. */
 function once(
   { idempotencyKey, endpoint }: CheckRequest,
   action: Asking,

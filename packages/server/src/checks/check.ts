@@ -1,14 +1,14 @@
 import type { Source } from "headgate";
 import type { Dimension, Mode } from "../rules/rule.ts";
 
-/** What a client asks, whatever it asks by. */
+/** A check, independent of the transport. */
 export interface CheckRequest {
   readonly identifier: string;
   readonly dimension: Dimension;
   readonly endpoint: string;
-  /** A whole number; 0 only looks. */
+  /** A whole number; 0 charges nothing. */
   readonly cost: number;
-  /** The client's time in milliseconds, if it told it: it decides nothing, and shows by how much its clock is off. */
+  /** The client's time in milliseconds, if it was sent. Used only to report the clock skew. */
   readonly timestamp?: number | undefined;
   readonly idempotencyKey?: string | undefined;
 }
@@ -16,7 +16,7 @@ export interface CheckRequest {
 /** The usage of a key under a limit, with hysteresis. */
 export type UsageState = "normal" | "warning" | "throttled";
 
-/** One limit's part in an answer. */
+/** The result of one limit. */
 export interface LimitResult {
   readonly rule_id: string;
   readonly name: string;
@@ -28,7 +28,7 @@ export interface LimitResult {
   /** Units in use after the decision: burst - remaining. */
   readonly current_count: number;
   readonly remaining: number;
-  /** Until this request would pass; 0 if it does, Infinity if it never can. */
+  /** Time until this request would be admitted: 0 if it is, Infinity if it never can be. */
   readonly retry_after_ms: number;
   readonly reset_after_ms: number;
   /** The same as Unix times by the store's clock at the decision, rounded up to whole milliseconds. */
@@ -43,31 +43,34 @@ export interface LimitResult {
 
 export interface CheckResult {
   readonly allowed: boolean;
-  /** The limit that decided: of a denial the one with the longest wait, else the one with the least left; none if no rule matches. */
+  /**
+   * The limit that decided: for a denial the one with the longest wait, otherwise the one with the least left;
+   * undefined if no rule matches.
+   */
   readonly decisive: LimitResult | undefined;
-  /** All that are enforced. */
+  /** All enforced limits. */
   readonly limits: readonly LimitResult[];
-  /** All that only look. */
+  /** All limits in shadow mode. */
   readonly shadow: readonly LimitResult[];
-  /** The client's clock less the store's, in milliseconds, if the client told its time. */
+  /** The client's clock minus the store's, in milliseconds, if the client sent its time. */
   readonly skew_ms: number | undefined;
-  /** Whether the skew is beyond the bound. */
+  /** Whether the skew exceeds the bound. */
   readonly skewed: boolean;
 }
 
 /**
- * Decides for every transport. Synchronous where it can be. A denial is a result; a wrong request fails with a
+ * Decides for every transport, synchronously where possible. A denial is a result; an invalid request throws a
  * HeadgateError or RequestError that names the field, before anything is charged.
  */
 export interface CheckService {
   check(request: CheckRequest): CheckResult | Promise<CheckResult>;
-  /** What a check would say, charging nothing. */
+  /** Returns what a check would return, without charging. */
   peek(request: CheckRequest): CheckResult | Promise<CheckResult>;
-  /** Forgets what an identity has used: under all rules that match the endpoint, or all at all if there is none. */
+  /** Resets the usage of an identity: under the rules that match the endpoint, or under all rules if there is none. */
   reset(
     identity: { readonly identifier: string; readonly dimension: Dimension; readonly endpoint?: string },
     actor: { readonly id: string; readonly name: string },
   ): Promise<{ readonly reset: readonly string[] }>;
-  /** Writes what is still to be remembered of checks. */
+  /** Writes pending audit events. */
   close(): Promise<void>;
 }

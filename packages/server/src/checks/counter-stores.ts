@@ -20,16 +20,16 @@ import { fields } from "../config/fields.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Consistency } from "../rules/rule.ts";
 
-/** Where counters are kept, by how near to it a decision is made. */
+/** The stores of counters, by consistency. */
 export interface Stores extends Readonly<Record<Consistency, Store>> {
-  /** Where all nodes count together, if there is such a place. It answers also when that fails. */
+  /** The store shared by all nodes, if any. It answers even if the server fails. */
   readonly shared?: Store;
-  /** Whether anything may be kept under a rule. Absent: under each. */
+  /** Whether anything may be stored under a rule. Absent: under every rule. */
   readonly mayHold?: (rule: Rule) => boolean;
-  /** Their time. */
+  /** The clock of the stores. */
   readonly clock: Clock;
   readonly stats: StoreStats;
-  /** The servers of the store, if it tells them apart. */
+  /** The servers of the store, if it distinguishes them. */
   readonly nodes?: NonNullable<Store["nodes"]>;
   /** Connects, so that the first checks need not. Fails with a StoreError if the store is unreachable. */
   ready(): Promise<void>;
@@ -39,12 +39,12 @@ export interface Stores extends Readonly<Record<Consistency, Store>> {
   close(): Promise<void>;
 }
 
-/** Whether a shared store answers. `partial`: it decides for some keys, and for the others rules do what `on_error` says. */
+/** Whether a shared store answers. `partial`: it decides for some keys; for the others, `on_error` applies. */
 export type StoreState = "reachable" | "partial" | "unreachable";
 
-/** How they stand, as far as they are there. */
+/** Statistics of the stores that exist. */
 export interface StoreStats {
-  /** Keys held in memory, where that is the store. */
+  /** Number of keys in memory, if that is the store. */
   readonly memoryKeys?: () => number;
   readonly resilient?: ResilientStats;
   readonly cached?: () => CachedStats;
@@ -52,20 +52,20 @@ export interface StoreStats {
 }
 
 export interface StoreHooks {
-  /** Told when the store is given up, and when it is back. Default: a warning of the process. */
+  /** Called when the store is considered down, and when it is back. Default: a process warning. */
   readonly onDegraded?: (change: DegradedChange) => void;
-  /** Told of each call that the store did not answer. */
+  /** Called for each call that the store did not answer. */
   readonly onFailure?: (code: string, cause: unknown) => void;
 }
 
 type StoreSettings = Pick<Settings, "redis" | "zookeeper" | "nodes"> & Partial<Pick<Settings, "storeTimeoutMs">>;
 
-/** It takes nothing, and is kept nowhere. */
+/** Peeked, so it charges and stores nothing. */
 const PROBE: Operation = { rule: { name: "probe", limit: tokenBucket("1/s") }, key: "headgate", cost: 1 };
 /** How many keys are tried to find one on each server. */
 const PROBE_KEYS = 10_000;
 
-/** Opens the store that the settings name: Redis, ZooKeeper, else this process's memory. */
+/** Opens the store in the settings: Redis, ZooKeeper, or the memory of this process. */
 export async function openStores(settings: StoreSettings, hooks: StoreHooks = {}, clock?: Clock): Promise<Stores> {
   const { redis, zookeeper } = settings;
   if (redis !== undefined) return shared(new RedisStore(redis), settings, hooks);
@@ -73,7 +73,7 @@ export async function openStores(settings: StoreSettings, hooks: StoreHooks = {}
   return inMemory(clock ?? new SystemClock());
 }
 
-/** One process, one memory: nothing is nearer, and it never fails. */
+/** With one process, all consistencies are the same memory store, which never fails. */
 function inMemory(clock: Clock): Stores {
   const memory = new MemoryStore({ clock });
   return {
@@ -121,7 +121,7 @@ function shared(store: SharedStore, settings: StoreSettings, hooks: StoreHooks):
   };
 }
 
-/** One for each server of the store. */
+/** One operation per server of the store. */
 function probesOf({ nodes }: Store): readonly Operation[] {
   const left = new Set(nodes?.all());
   if (nodes === undefined || left.size < 2) return [PROBE];
@@ -133,7 +133,7 @@ function probesOf({ nodes }: Store): readonly Operation[] {
   return probes;
 }
 
-/** A store that others close. */
+/** A store that its owner closes. */
 function lent(store: Store): Store {
   const { clock, notifications, journal, nodes } = store;
   return {

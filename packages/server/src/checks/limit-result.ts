@@ -3,7 +3,7 @@ import type { LimitResult, UsageState } from "./check.ts";
 import type { PlannedLimit } from "./planned-limit.ts";
 import type { Usage } from "./usage-states.ts";
 
-/** How a key stands after an answer that came at `now`, in microseconds. */
+/** The usage of a key after an answer at `now`, in microseconds. */
 export function usageOf({ limit }: PlannedLimit, answer: Answer, now: number): Usage {
   return {
     used: (limit.burst - Math.floor(answer.remaining)) / limit.burst,
@@ -13,7 +13,7 @@ export function usageOf({ limit }: PlannedLimit, answer: Answer, now: number): U
 }
 
 export function limitResult({ definition, limit, from }: PlannedLimit, answer: Answer, state: UsageState): LimitResult {
-  // What is left of a unit cannot be used.
+  // A fraction of a unit cannot be used.
   const remaining = Math.floor(answer.remaining);
   return {
     rule_id: definition.rule_id,
@@ -36,7 +36,7 @@ export function limitResult({ definition, limit, from }: PlannedLimit, answer: A
   };
 }
 
-/** The one that decided: of refusals the one with the longest wait, else the one with the least left. */
+/** The limit that decided: of several denials the one with the longest wait, otherwise the one with the least left. */
 export function decisiveOf(limits: readonly LimitResult[]): LimitResult | undefined {
   let decisive = limits[0];
   for (let i = 1; i < limits.length; i += 1) if (isTighter(limits[i], decisive)) decisive = limits[i];

@@ -3,9 +3,9 @@ import type { Applied } from "../rules/family.ts";
 import type { Consistency } from "../rules/rule.ts";
 import type { KeyStates } from "./usage-states.ts";
 
-/** A limit that a request must pass, and how it is asked for. */
+/** A limit that applies to a request, and how to check it. */
 export interface PlannedLimit extends Applied {
-  /** Which store is asked. The store itself decides about what cannot be leased. */
+  /** Which store decides. The store itself decides limits that cannot be leased. */
   readonly consistency: Consistency;
   /** The states of the counter's keys. */
   readonly states: KeyStates;

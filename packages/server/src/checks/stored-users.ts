@@ -1,27 +1,27 @@
 import type { Change, UserTable } from "../database/database.ts";
 
-/** With more of them than this, each is asked for when he comes. */
+/** Beyond this number, each user is looked up on demand. */
 const MOST_USERS = 100_000;
-/** How long the database is left alone after it did not answer. */
+/** How long the database is not asked after it failed to answer. */
 const RETRY_MS = 1_000;
 
 export interface StoredUsersOptions {
-  /** How many are remembered (default 100,000). */
+  /** Maximum number of users to remember. Default 100,000. */
   readonly maxUsers?: number;
   readonly retryMs?: number;
 }
 
 /**
- * Of whom anything is stored at all. Most users have no tier and nothing of their own: of them the database need not
- * be asked, however many there are.
+ * The users that have any stored data. Most have neither a tier nor limits of their own, and for them the database does
+ * not have to be asked.
  */
 export class StoredUsers {
   private readonly users: Pick<UserTable, "ids">;
   private readonly maxUsers: number;
   private readonly retryMs: number;
-  /** undefined: not known, or too many. */
+  /** Undefined if unknown or too many. */
   private ids: Set<string> | undefined;
-  /** Who was changed since the reading began that is under way, if one is. */
+  /** Users changed since the read in progress started, if there is one. */
   private meanwhile: Set<string> | undefined;
   private readAgainAt = 0;
 
@@ -32,14 +32,14 @@ export class StoredUsers {
     this.retryMs = retryMs;
   }
 
-  /** Whether it is certain that nothing is stored of a user. */
+  /** Whether it is certain that a user has no stored data. */
   lack(userId: string): boolean {
     if (this.ids !== undefined) return !this.ids.has(userId);
     if (this.meanwhile === undefined && performance.now() >= this.readAgainAt) void this.read();
     return false;
   }
 
-  /** To be told of every change that the database tells of. */
+  /** Must be called for every change in the database. */
   changed(change: Change): void {
     if (change.kind === "user") {
       this.meanwhile?.add(change.user_id);
@@ -56,7 +56,7 @@ export class StoredUsers {
     const meanwhile = new Set<string>();
     this.meanwhile = meanwhile;
     const ids = await this.users.ids(this.maxUsers).catch(() => "unknown" as const);
-    // Another reading has begun since, and sees more.
+    // A later read has started, and will see more.
     if (this.meanwhile !== meanwhile) return;
     this.meanwhile = undefined;
     if (ids === "unknown") this.readAgainAt = performance.now() + this.retryMs;
@@ -64,7 +64,7 @@ export class StoredUsers {
     else this.ids = new Set([...ids, ...meanwhile]);
   }
 
-  /** There are too many: until changes may have been missed, which is a new beginning. */
+  /** There are too many users. Tried again only when changes may have been missed. */
   private giveUp(): void {
     this.ids = undefined;
     this.readAgainAt = Number.POSITIVE_INFINITY;

@@ -4,11 +4,11 @@ import type { UsageState } from "./check.ts";
 const THRESHOLDS = requireThresholds();
 const MOST_KEYS = 100_000;
 
-/** How a key stands under a limit after a decision. Times are in microseconds. */
+/** The usage of a key under a limit after a decision. Times are in microseconds. */
 export interface Usage {
-  /** The share of the quota that is in use. */
+  /** Share of the quota in use. */
   readonly used: number;
-  /** Whether the limit refused what it could have let pass at another time. */
+  /** Whether the limit denied a request that it could admit at another time. */
   readonly refused: boolean;
   /** When the quota is full again. */
   readonly fullAt: number;
@@ -16,13 +16,13 @@ export interface Usage {
 
 interface Kept {
   state: UsageState;
-  /** Until its quota is full again: after that it was normal, whatever it has used since. */
+  /** Until its quota is full again; after that, it has been normal. */
   until: number;
 }
 
 /**
- * The states of a family's keys. Only those that are not normal are kept, and no more than a bound: who was
- * warned first is forgotten first, which costs no more than the memory of a warning.
+ * The usage states of a family's keys. Only keys that are not normal are kept, up to a bound: the oldest are dropped
+ * first, which loses only the memory of a warning.
  */
 export class KeyStates {
   private readonly kept = new Map<string, Kept>();
@@ -36,7 +36,7 @@ export class KeyStates {
     return this.kept.size;
   }
 
-  /** The state that a key has come to, which is not kept. */
+  /** The state that a key would have, without storing it. */
   peek(key: string, usage: Usage, now: number): UsageState {
     return after(stateOf(this.kept.get(key), now), usage);
   }

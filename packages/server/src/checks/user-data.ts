@@ -5,11 +5,11 @@ import type { StoredUsers } from "./stored-users.ts";
 const MOST_USERS = 250_000;
 /** How long a check waits for the database. */
 const PATIENCE_MS = 250;
-/** After a failure the database is not asked for so long: no check shall wait for what is gone. */
+/** How long the database is not asked after a failure, so that checks do not wait for it. */
 const RETRY_MS = 1_000;
 
 export interface StandingsOptions {
-  /** How many users are remembered (default 250,000). */
+  /** Maximum number of users to remember. Default 250,000. */
   readonly maxUsers?: number;
   readonly patienceMs?: number;
   readonly retryMs?: number;
@@ -18,13 +18,13 @@ export interface StandingsOptions {
 }
 
 interface Known {
-  /** undefined: nothing is stored for the user. */
+  /** Undefined if nothing is stored for the user. */
   standing: Standing | undefined;
   /** Whether it may have changed since. */
   stale: boolean;
 }
 
-/** A question to the database that has no answer yet. */
+/** A pending query to the database. */
 class Lookup {
   /** Whether the user has changed since it was sent. */
   outdated = false;
@@ -36,8 +36,9 @@ class Lookup {
 }
 
 /**
- * What is known of users, as the database has it. Who is known is answered at once. When the database is gone,
- * the last that was known holds; who was never known has the default limits.
+ * Caches the stored data of users. Known users are answered immediately. While the database is down, the last known
+ * data
+ * applies, and unknown users have the default limits.
  */
 export class Standings {
   private readonly users: Pick<UserTable, "get">;
@@ -60,7 +61,7 @@ export class Standings {
     this.stored = options.stored;
   }
 
-  /** undefined: nothing is stored for the user, or it cannot be read. */
+  /** Undefined if nothing is stored for the user, or if it cannot be read. */
   of(userId: string): Standing | undefined | Promise<Standing | undefined> {
     if (this.stored?.lack(userId) === true) return undefined;
     const known = this.known.get(userId);
@@ -69,7 +70,7 @@ export class Standings {
     return this.lookUp(userId);
   }
 
-  /** To be told of every change that the database tells of. */
+  /** Must be called for every change in the database. */
   changed(change: Change): void {
     this.stored?.changed(change);
     if (change.kind === "user") this.outdate(change.user_id);
@@ -86,7 +87,7 @@ export class Standings {
     if (lookup !== undefined) lookup.outdated = true;
   }
 
-  /** Many checks of one user share a question. One that was sent before a change does not answer those who come after it. */
+  /** Concurrent checks of one user share a query. A query sent before a change is not used by checks after it. */
   private lookUp(userId: string): Promise<Standing | undefined> {
     const under = this.lookups.get(userId);
     if (under !== undefined && !under.outdated) return under.answer;

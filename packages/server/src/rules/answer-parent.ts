@@ -2,7 +2,7 @@ import { on } from "node:events";
 import { parentPort, workerData } from "node:worker_threads";
 import { NO_MORE_PARTS, type ThreadAnswer, type ThreadAnswerHead, type ThreadPart } from "./worker-call.ts";
 
-/** The other side of `askThread`, run in the thread: answers the question once. What `respond` throws ends the thread. */
+/** Counterpart of `askThread`, run in the worker thread: answers once. Errors thrown by `respond` end the thread. */
 export async function answerParent<Question, Answer>(
   respond: (question: Question, parts: readonly ThreadPart[]) => ThreadAnswer<Answer> | Promise<ThreadAnswer<Answer>>,
 ): Promise<void> {
@@ -18,7 +18,7 @@ export async function answerParent<Question, Answer>(
   const { answer, parts } = await respond(workerData, given);
   const head: ThreadAnswerHead<Answer> = { answer, parts: parts.length };
   parentPort.postMessage(head);
-  // Only when asked for: all messages that have arrived are read in one turn of the other event loop.
+  // One at a time on request: all messages that have arrived are read in one turn of the parent's event loop.
   for (const part of parts) {
     await nextMessage();
     parentPort.postMessage(part);

@@ -13,21 +13,21 @@ import type { Override, Standing } from "./user-limits.ts";
 export interface LimitsRequest {
   readonly dimension: Dimension;
   readonly endpoint: string;
-  /** What is known of the user, if anything is. Only the dimension `user` looks at it. */
+  /** Stored data of the user, if any. Used only in the dimension `user`. */
   readonly standing: Standing | undefined;
 }
 
 type Tries = Readonly<Record<Dimension, PatternTrie<Family>>>;
 
-/** So many limits of single users are kept, over all rules. */
+/** Number of cached limits of single users, over all rules. */
 const MOST_CUSTOM = 10_000;
 
-/** All rules, ready to be asked which limits apply. It never changes: other rules make another catalogue. */
+/** All rules, ready for lookup. Immutable: changed rules make a new catalogue. */
 export class Catalogue {
   readonly rules: readonly RateLimitRule[];
-  /** The same, sorted by id. */
+  /** The rules sorted by id. */
   readonly byId: readonly RateLimitRule[];
-  /** Those that rules name. */
+  /** The tiers that rules name. */
   readonly tiers: ReadonlySet<string>;
   readonly #families: ReadonlyMap<string, Family>;
   readonly #tries: Tries;
@@ -47,12 +47,12 @@ export class Catalogue {
     this.#tries = tries;
   }
 
-  /** Throws a HeadgateError that names the rule and its field if there is one that cannot be used. */
+  /** Throws a HeadgateError that names the rule and the field if a rule is invalid. */
   static of(rules: readonly RateLimitRule[]): Catalogue {
     return atOnce(Catalogue.#making(rules));
   }
 
-  /** The same, while this thread serves others. */
+  /** The same, in steps that let other work run. */
   static make(rules: readonly RateLimitRule[]): Promise<Catalogue> {
     return inTurns(Catalogue.#making(rules));
   }
@@ -61,7 +61,7 @@ export class Catalogue {
     const tries = { user: new PatternTrie<Family>(), ip: new PatternTrie<Family>(), apikey: new PatternTrie<Family>() };
     const families = new Map<string, Family>();
     const tiers = new Set<string>();
-    // Rules have few limits between them, and a limit takes longer to make than all the rest.
+    // Rules share few limits, and creating a limit takes longer than everything else.
     const limits = new Map<string, Limit>();
     for (const rule of rules) {
       try {
@@ -86,7 +86,7 @@ export class Catalogue {
     return new Catalogue(Object.freeze([...rules]), yield* sortedById(rules), tiers, families, tries);
   }
 
-  /** All limits that a request must pass, the broadest pattern first; none if no rule matches. */
+  /** All limits that apply to a request, the broadest pattern first; empty if no rule matches. */
   limitsFor(request: LimitsRequest, now: Date | number): readonly Applied[] {
     const { dimension, endpoint } = request;
     const standing = dimension === "user" ? request.standing : undefined;
@@ -115,7 +115,7 @@ export class Catalogue {
     return limits;
   }
 
-  /** The limits that a user has, by rule id: so many of those after an id. To be done in turns. */
+  /** Limits of a user, by rule id: up to `limit` of those after an id. To be run in steps. */
   *limitsOfUser(standing: Standing, now: number, limit: number, after = ""): Work<readonly Applied[]> {
     const limits: Applied[] = [];
     for (let i = countUpTo(this.byId, after); i < this.byId.length && limits.length < limit; i += 1) {
@@ -128,12 +128,12 @@ export class Catalogue {
     return limits;
   }
 
-  /** Rules that are in each other's way, as far as can be told from them. */
+  /** Warnings about rules that overlap. */
   get warnings(): readonly Warning[] {
     return atOnce(this.findWarnings());
   }
 
-  /** The same, to be done in turns. */
+  /** The same, to be run in steps. */
   findWarnings(): Work<readonly Warning[]> {
     return overlaps([...this.#families.values()], this.#tries);
   }
@@ -153,12 +153,12 @@ export class Catalogue {
     return this.#with(member, limit, burst, "custom");
   }
 
-  /** A member with other units; the member itself if no limit can be made of them. */
+  /** A member with other values; the member itself if they do not make a valid limit. */
   #with(member: Applied, limit: number, burst: number | null, from: Applied["from"]): Applied {
     const { definition } = member;
     const key = `${from} ${limit} ${burst} ${definition.rule_id}`;
     if (!this.#custom.has(key)) {
-      // The oldest goes: what is still used is made again.
+      // Drop the oldest; those still in use are created again.
       for (const oldest of this.#custom.keys()) {
         if (this.#custom.size < MOST_CUSTOM) break;
         this.#custom.delete(oldest);
@@ -180,7 +180,7 @@ function applied(
   from: Applied["from"],
 ): Applied | undefined {
   try {
-    // A burst that goes for all rules of a user is left out where it means nothing.
+    // A burst in an override for all rules is ignored where the algorithm has none.
     const { burst: hasBurst } = algorithms[definition.algorithm].traits;
     const made = limitOf({ ...definition, limit, burst: hasBurst ? burst : null });
     return Object.freeze({ definition, rule, limit: made, from });
@@ -189,7 +189,7 @@ function applied(
   }
 }
 
-/** Of those that are in force the one for the rule, else the one for all rules; of several the one made last. */
+/** Of the overrides in force, the one for the rule, otherwise the one for all rules; the newest of several. */
 function overrideFor(overrides: readonly Override[], ruleId: string, now: number): Override | undefined {
   let chosen: Override | undefined;
   for (const override of overrides) {

@@ -1,10 +1,10 @@
-/** Long enough to get on, and short enough that no check waits for it. */
+/** Long enough to make progress, and short enough not to delay checks. */
 const TURN_MS = 5;
 
-/** Work on many things. Wherever it yields, others may have their turn. */
+/** Work in steps. Other work can run wherever it yields. */
 export type Work<Result> = Generator<undefined, Result>;
 
-/** Does all of it now. */
+/** Runs all of it now. */
 export function atOnce<Result>(work: Work<Result>): Result {
   for (;;) {
     const { done, value } = work.next();
@@ -21,7 +21,7 @@ export async function inTurns<Result>(work: Work<Result>): Promise<Result> {
   }
 }
 
-/** Does at once what takes no longer than a turn, and the rest in turns. */
+/** Runs what takes no longer than one turn immediately, and the rest in turns. */
 export function startingNow<Result>(work: Work<Result>): Result | Promise<Result> {
   const turn = oneTurn(work);
   return turn.done ? turn.value : new Promise(setImmediate).then(() => inTurns(work));

@@ -1,31 +1,31 @@
 import { RequestError } from "../checks/request-error.ts";
 import { MOST_PARTS } from "./pattern.ts";
 
-/** Most slashes that an endpoint may have, counting every character that any server takes for one. */
+/** Maximum number of slashes in an endpoint, counting every character that any server treats as one. */
 export const MOST_ENDPOINT_PARTS = 64;
 
-/** No pattern looks at more parts: those after them are matched by `**` alone. */
+/** No pattern has more parts: further ones are matched by `**` only. */
 const ENOUGH = MOST_PARTS + 1;
 
 /**
- * A piece of a path, up to the next character that some server takes for a slash. Servers disagree about what it
- * means: each field is one more meaning that it may have.
+ * A piece of a path, up to the next character that some server treats as a slash. Servers disagree about its meaning:
+ * each field is one more possible interpretation.
  */
 export interface Piece {
   readonly whole: Meaning;
-  /** Without what follows a `;`, which is a path parameter to some servers. */
+  /** Without what follows a `;`, which some servers treat as path parameters. */
   readonly withoutParameters: Meaning | undefined;
   /** If the path ends within the piece: at a `;`, or at a `?` or `#`, encoded or not. */
   readonly cut: Meaning | undefined;
-  /** Whether what separates it from the next piece is text to some servers: `%2f`, `\` and so on. */
+  /** Whether some servers treat the separator after it as text: `%2f`, `\` and so on. */
   readonly mayGoOn: boolean;
-  /** Whether the path may begin only after it: it is the scheme or the host of an absolute URL. */
+  /** Whether the path may start only after it, because it is the scheme or the host of an absolute URL. */
   readonly mayPrecedePath: boolean;
 }
 
-/** What the text of a piece may stand for, besides itself. */
+/** What the text of a piece may mean, besides itself. */
 export interface Meaning {
-  /** The text, decoded, in every form that a pattern is compared with. Empty if there is no text. */
+  /** The decoded text in every form that patterns are compared with. Empty if there is no text. */
   readonly texts: readonly string[];
   /** Whether it may be a step up, as `..` is. */
   readonly isUp: boolean;
@@ -40,14 +40,14 @@ const IS_PLAIN = Uint8Array.from({ length: 128 }, (_, code) =>
   code > 0x20 && code < 0x7f && !"%\\;#".includes(String.fromCharCode(code)) ? 1 : 0,
 );
 
-/** The parts of an endpoint that can be read in one way only, as many as matter. Nearly all endpoints are such. */
+/** The parts of an endpoint with only one interpretation, as many as matter. Nearly all endpoints are like that. */
 export function plainParts(endpoint: string): readonly string[] | undefined {
   const parts: string[] = [];
   let start = 0;
   for (let i = 0; ; i += 1) {
     const code = i < endpoint.length ? endpoint.charCodeAt(i) : QUERY;
     if (code === SLASH || code === QUERY) {
-      // Some servers ignore dots at the end of a part; `.` and `..` are among these parts.
+      // Some servers ignore dots at the end of a part; this includes `.` and `..`.
       if (i > start && endpoint.charCodeAt(i - 1) === DOT) return undefined;
       // After two slashes, or a scheme and a slash, there may be a host.
       if (code === SLASH && i > 0 && parts.length === 0 && start === i) return undefined;
@@ -59,7 +59,7 @@ export function plainParts(endpoint: string): readonly string[] | undefined {
   }
 }
 
-/** Refuses an endpoint that has no reading, or more parts than are looked at. Its length was bounded before. */
+/** Rejects an endpoint without a valid interpretation, or with too many parts. Its length was checked before. */
 export function requireReadable(endpoint: string): void {
   const path = pathOf(endpoint);
   const decoded = path.includes("%") ? decodedOnce(path) : path;
@@ -88,18 +88,18 @@ function decodedOnce(path: string): string {
   }
 }
 
-/** The scheme and the slashes before the host of an absolute URL. Without the scheme they stand for the same. */
+/** The scheme and the slashes before the host of an absolute URL; the scheme is optional. */
 const BEFORE_HOST = /^(?:[a-z][a-z\d+.-]*:[/\\]|[/\\]{2})/i;
 
 /**
- * The pieces of an endpoint that servers may read in several ways, however they read it. Linear in its length.
+ * The pieces of an endpoint that servers may interpret in several ways. Linear in its length.
  *
- * All pieces are decoded twice: patterns contain no escapes, so a text that still has some matches only `*`, as does
- * the text that it becomes.
+ * All pieces are decoded twice: patterns contain no escapes, so a text that still has some matches only `*`, like the
+ * text that it becomes.
  */
 export function piecesOf(endpoint: string): readonly Piece[] {
   const path = pathOf(endpoint);
-  // Parts that are still to come before the path itself may begin.
+  // Parts that precede the path itself.
   const start = withoutBreaks(path).trimStart();
   let beforePath = BEFORE_HOST.test(start) ? (/^[/\\]/.test(start) ? 1 : 2) : 0;
   let hadEmpty = false;
@@ -116,7 +116,7 @@ export function piecesOf(endpoint: string): readonly Piece[] {
   return pieces;
 }
 
-/** A fragment is text to some servers, a query to none. */
+/** Some servers treat a fragment as text; none treats a query as text. */
 function pathOf(endpoint: string): string {
   const end = endpoint.indexOf("?");
   return end < 0 ? endpoint : endpoint.slice(0, end);
@@ -153,7 +153,7 @@ function meaningOf(written: readonly string[], hadEmpty: boolean): Meaning {
       if (form !== "..") mayVanish = true;
     }
   }
-  // To servers that keep empty parts, `..` undoes one of those.
+  // For servers that keep empty parts, `..` removes one of those.
   return { texts: [...texts], isUp, mayVanish: mayVanish || (isUp && hadEmpty) };
 }
 
@@ -162,7 +162,7 @@ function withoutBreaks(text: string): string {
   return /[\t\n\r]/.test(text) ? text.replace(/[\t\n\r]/g, "") : text;
 }
 
-/** Without the dots, spaces and control characters at its end. By hand: a regular expression could take quadratic time. */
+/** Without dots, spaces and control characters at the end. A regular expression could take quadratic time. */
 function withoutTrailing(text: string): string {
   let end = text.length;
   while (end > 0 && (text.charCodeAt(end - 1) <= 0x20 || /[.\s\p{Cc}]/u.test(text[end - 1]))) end -= 1;
@@ -171,7 +171,7 @@ function withoutTrailing(text: string): string {
 
 const ESCAPES = /(?:%[0-9a-f]{2})+/gi;
 
-/** What is not decoded by the second pass is text: `%25` is a percent sign. */
+/** The second pass leaves the rest as text: `%25` is a percent sign. */
 function decodedTwice(segment: string): string {
   return segment.includes("%") ? decodedLeniently(decodedLeniently(segment)) : segment;
 }
@@ -179,7 +179,7 @@ function decodedTwice(segment: string): string {
 function decodedLeniently(text: string): string {
   return text.replace(ESCAPES, (escapes) => {
     const code = escapes.length === 3 ? Number.parseInt(escapes.slice(1), 16) : 128;
-    // A buffer takes longer than all the rest, and one ASCII character needs none.
+    // A buffer would take longer than everything else, and a single ASCII character needs none.
     return code < 128 ? String.fromCharCode(code) : Buffer.from(escapes.replaceAll("%", ""), "hex").toString("utf8");
   });
 }

@@ -6,9 +6,9 @@ import type { Dimension, RateLimitRule, RuleInput } from "./rule.ts";
 /** A limit that applies to a request. */
 export interface Applied {
   readonly definition: RateLimitRule;
-  /** What stores are asked under. The rules of a family share its counter. */
+  /** The rule that stores count under. The rules of a family share its counter. */
   readonly rule: Rule;
-  /** The limit that holds: the rule's, or the user's own in its place. */
+  /** The limit in force: the rule's, or the user's own. */
   readonly limit: Limit;
   /** Where the limit comes from. */
   readonly from: "rule" | "tier" | "custom" | "override";
@@ -20,7 +20,7 @@ export class Family {
   readonly pattern: Pattern;
   /** In seconds. */
   readonly window: number;
-  /** What its rules count under: users who change tier keep what they have used. */
+  /** The counter of its rules: users who change tier keep what they have used. */
   readonly counter: string;
   #anyTier: Applied | undefined;
   #byTier: Map<string, Applied> | undefined;
@@ -54,7 +54,7 @@ export class Family {
     }
   }
 
-  /** The member for those of a tier; none if the family is for other tiers only. */
+  /** The member for a tier; undefined if the family has rules for other tiers only. */
   memberFor(tier: string | null): Applied | undefined {
     return (tier === null ? undefined : this.#byTier?.get(tier)) ?? this.#anyTier;
   }

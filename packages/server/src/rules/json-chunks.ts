@@ -1,9 +1,9 @@
 import type { Work } from "./cooperative-work.ts";
 
-/** So many items are turned into text, or back, in about a millisecond. */
+/** Number of items that can be serialized or parsed in about a millisecond. */
 const ITEMS = 250;
 
-/** Items as texts that go to another thread. One text would be as quick to send, but must be read in one go. */
+/** Serializes items for another thread. A single text would be as fast to send, but must be parsed in one go. */
 export function* toJsonParts(items: readonly unknown[]): Work<string[]> {
   const parts: string[] = [];
   for (let from = 0; from < items.length; from += ITEMS) {
@@ -13,7 +13,7 @@ export function* toJsonParts(items: readonly unknown[]): Work<string[]> {
   return parts;
 }
 
-/** The items again, with the type that the sender knows. */
+/** The parsed items, with the type that the sender used. */
 export function* ofJsonParts<Item>(parts: readonly string[]): Work<Item[]> {
   const items: Item[] = [];
   for (const part of parts) {

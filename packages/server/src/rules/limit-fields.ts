@@ -24,7 +24,7 @@ interface LimitField {
   readonly of: readonly AlgorithmName[];
 }
 
-/** As the algorithms describe them. A rule states its rate in `limit` and `window_seconds`, and in no other way. */
+/** The fields as the algorithms describe them. A rule states its rate only as `limit` and `window_seconds`. */
 export const limitFields: readonly LimitField[] = [...new Set(fieldsOfAll().map(([name]) => name))].map((name) => {
   const those = fieldsOfAll().filter(([other]) => other === name);
   return { ...those[0][1], name, of: those.map(([, , algorithm]) => algorithm) };

@@ -1,11 +1,11 @@
 import type { Work } from "./cooperative-work.ts";
 
-/** So many are sorted, or merged, in about a millisecond. */
+/** Number of items that can be sorted or merged in about a millisecond. */
 const ITEMS = 1_000;
 
-/** Rules, by id. */
+/** Sorts rules by id. */
 export function* sortedById<Item extends { readonly rule_id: string }>(items: readonly Item[]): Work<readonly Item[]> {
-  // From the database they come in this order.
+  // The database returns them in this order.
   if (yield* isSorted(items)) return items;
   let runs: Item[][] = [];
   for (let from = 0; from < items.length; from += ITEMS) {
@@ -38,7 +38,7 @@ function* mergeOf<Item extends { readonly rule_id: string }>(a: readonly Item[],
   return merged;
 }
 
-/** How many of them, which are sorted by id, come before the first with a greater id. */
+/** Number of items, sorted by id, up to and including an id. */
 export function countUpTo(items: readonly { readonly rule_id: string }[], id: string): number {
   let [from, to] = [0, items.length];
   while (from < to) {

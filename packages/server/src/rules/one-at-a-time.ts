@@ -1,9 +1,9 @@
-/** Does one piece of work at a time, in the order in which it was asked for. */
+/** Runs one task at a time, in the order of the calls. */
 export class OneAtATime {
   #isBusy = false;
   readonly #waiting = new Set<() => void>();
 
-  /** Work that is aborted while it waits fails at once, is never begun, and leaves nothing in the queue. */
+  /** A task that is aborted while it waits fails immediately and is never started. */
   async run<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
     signal?.throwIfAborted();
     if (this.#isBusy) await this.#turn(signal);
@@ -26,7 +26,7 @@ export class OneAtATime {
       const begin = (): void => {
         this.#waiting.delete(begin);
         signal?.removeEventListener("abort", leave);
-        // Until it goes on, nobody else may begin.
+        // Until it continues, no other task may start.
         this.#isBusy = true;
         resolve();
       };

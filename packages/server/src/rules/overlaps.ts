@@ -4,14 +4,14 @@ import type { Applied, Family } from "./family.ts";
 import type { Dimension } from "./rule.ts";
 import type { PatternTrie } from "./trie.ts";
 
-/** Something that its writer may not have meant. Never an error: the rules are enforced as they stand. */
+/** A likely mistake. Never an error: the rules are enforced as they are. */
 export interface Warning {
-  /** The rule that it is about, then the one that it is at odds with. */
+  /** The rule it is about, then the one it conflicts with. */
   readonly rule_ids: readonly [string, string];
   readonly message: string;
 }
 
-/** Told from the rules alone: a custom limit or an override may change it for a user. */
+/** Based on the rules alone: a custom limit or an override may change it for a user. */
 export function* overlaps(
   families: readonly Family[],
   tries: Readonly<Record<Dimension, PatternTrie<Family>>>,
@@ -24,7 +24,7 @@ export function* overlaps(
     const twin = broader.find((other) => before.has(other) && isTwin(family, other));
     if (twin !== undefined) warnings.push(ofTwins(family, twin));
     for (const member of family.members) {
-      // Of two that match the same and are as strict, only the later is told of.
+      // Of two rules that match the same paths and are equally strict, only the later is reported.
       const stricter = broader.find(
         (other) =>
           isIdle(member, family, other) &&
@@ -42,12 +42,12 @@ function matchTheSame({ pattern: a }: Family, { pattern: b }: Family): boolean {
   return a.open === b.open && a.parts.length === b.parts.length && a.parts.every((part, i) => part === b.parts[i]);
 }
 
-/** Two families that would be one, if their patterns were written alike. */
+/** Two families that would be one if their patterns were written alike. */
 function isTwin(a: Family, b: Family): boolean {
   return a.window === b.window && matchTheSame(a, b);
 }
 
-/** Whether everybody whom the member is for is refused by the other family whenever the member would refuse him. */
+/** Whether the other family denies every user of the member whenever the member would. */
 function isIdle(member: Applied, family: Family, other: Family): boolean {
   const { tier } = member.definition;
   // Without a tier it is for all whose tier has no member: those of no tier, and those that only the other knows.
