@@ -4,52 +4,52 @@ import type { AlgorithmName } from "./registry.ts";
 import type { Fields, StatedLimit } from "./stated-limit.ts";
 
 /**
- * What a transition answers, in units and microseconds. One object is filled again and again,
- * so that a decision costs no allocation here.
+ * The result of a transition, in units and microseconds. One object is reused for every decision, so that deciding
+ * allocates nothing here.
  */
 export class Outcome {
   allowed = false;
-  /** What could still be taken, after this request if it was admitted. */
+  /** What can still be taken, after this request if it was admitted. */
   remaining = 0;
-  /** Until this same request would pass; 0 when it did, Infinity when it never can. */
+  /** Time until the same request would be admitted: 0 if it was, Infinity if it never can be. */
   retryAfter = 0;
-  /** Until the full quota is there again. */
+  /** Time until the full quota is available again. */
   resetAfter = 0;
 
-  /** What the row becomes if the request is charged; each algorithm says what it puts here. */
+  /** What the row becomes if the request is charged. Each algorithm defines what it puts here. */
   time = 0;
   level = 0;
   carry = 0;
 }
 
 /**
- * An algorithm is a transition on a row of numbers: it knows no clock, no I/O and no randomness.
- * Rows do not depend on the limit they were written under, so a changed limit finds what was used.
+ * An algorithm is a transition on a row of numbers, without clock, I/O or randomness. Rows do not depend on the limit
+ * they were written under, so a changed limit sees what was used.
  *
- * `now` may lie before the time that a row holds; the later of the two counts.
+ * `now` may be earlier than the time in a row; the later of the two counts.
  */
 export interface Algorithm {
-  /** The row of a key that nobody has used. Its length is the row's length, unless `resize` is there. */
+  /** The row of an unused key. Its length is the length of all rows, unless there is a `resize`. */
   readonly blank: readonly number[];
-  /** What of a limit it decides by, in the order in which its twin in Lua reads it. */
+  /** The fields of a limit that it uses, in the order in which the Lua version reads them. */
   readonly luaFields: readonly (keyof Limit)[];
 
-  /** Decides without changing the row. `out.remaining` and `out.resetAfter` count the request in if it is allowed. */
+  /** Decides without changing the row. `out.remaining` and `out.resetAfter` include the request if it is allowed. */
   evaluate(limit: Limit, cells: Float64Array, at: number, now: number, cost: number, out: Outcome): void;
 
   /** Takes the cost that `out` was evaluated with, whether it was allowed (a request) or not (a penalty). */
   charge(limit: Limit, cells: Float64Array, at: number, cost: number, out: Outcome): void;
 
-  /** Gives units back; never more than were used. */
+  /** Refunds units, never more than were used. */
   refund(limit: Limit, cells: Float64Array, at: number, now: number, cost: number): void;
 
-  /** The time from which the row decides as a blank one does. */
+  /** The time from which on the row decides like a blank one. */
   blankFrom(limit: Limit, cells: Float64Array, at: number): number;
 
   /** For rows that grow with use. */
   readonly resize?: Resize;
 
-  /** What takes over for coarse limits, on the same rows, if the algorithm itself cannot count so many parts. */
+  /** Replaces the algorithm for coarse limits, on the same rows, if it cannot count that many parts. */
   readonly coarse?: Algorithm;
 }
 
@@ -85,7 +85,7 @@ export interface Traits {
 }
 
 export interface Resize {
-  /** The length that a row must have before `out` is charged, if it must be longer than it is; else 0. */
+  /** The length that the row needs before `out` is charged, if it has to grow; otherwise 0. */
   lengthToCharge(limit: Limit, cells: Float64Array, at: number, out: Outcome): number;
   /** Copies a row into a longer one. */
   copy(from: Float64Array, fromAt: number, to: Float64Array, toAt: number, length: number): void;

@@ -1,9 +1,9 @@
--- The twin of coarse-meter.ts. Gives a function from the fine meter, whose rows and limits it shares.
+-- The Lua version of coarse-meter.ts. Returns a function of the fine meter, whose rows and limits it shares.
 local ceil, floor, huge, max = math.ceil, math.floor, math.huge, math.max
 
 local LATEST, USED = 1, 2
 
--- As Math.round does: halves go up, and no digit is lost on large numbers.
+-- Like Math.round: halves are rounded up, and large numbers keep all digits.
 local function rounded(value)
   local whole = floor(value)
   return value - whole >= 0.5 and whole + 1 or whole

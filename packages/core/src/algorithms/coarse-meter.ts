@@ -2,14 +2,14 @@ import type { Limit } from "../limits/limit.ts";
 import type { Algorithm } from "./algorithm.ts";
 
 /**
- * The meter for limits with too many parts to count exactly (over 2^50, say 100 TB a month in bytes).
- * Their parts are coarser and drain by fractions, so what has drained is cut to whole parts, and waits
- * count from the latest charge: only from there on do they come out the same at every instant between.
+ * The meter for limits with too many parts to count exactly (over 2^50, for example 100 TB a month in bytes). Their
+ * parts are coarser and drain by fractions, so the drained amount is truncated to whole parts, and waits are computed
+ * from the latest charge: only then are they the same at every moment in between.
  */
 const LATEST = 0;
 const USED = 1;
 
-/** Like `meter`, whose rows it shares: a limit may become coarse, or cease to be. */
+/** Like `meter`, whose rows it shares, because a limit may become coarse or fine again. */
 export function coarseMeter(fine: Algorithm, shown: (units: number) => number): Algorithm {
   return {
     ...fine,
@@ -58,7 +58,9 @@ function partsIn(limit: Limit, cells: Float64Array, at: number): number {
   return Math.round(cells[at + USED] * limit.unit);
 }
 
-/** The first microsecond at which so many parts have drained; the quotient may slip where `drain` is a fraction. */
+/**
+ * The first microsecond at which this many parts have drained. The quotient may be off by one if `drain` is a fraction.
+ */
 function untilDrained(drain: number, parts: number): number {
   const time = Math.ceil(parts / drain);
   if ((time - 1) * drain >= parts) return time - 1;

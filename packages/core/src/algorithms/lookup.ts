@@ -8,7 +8,7 @@ export function isAlgorithmName(value: unknown): value is AlgorithmName {
   return typeof value === "string" && Object.hasOwn(algorithms, value);
 }
 
-/** What decides by a limit. */
+/** The algorithm that decides under a limit. */
 export function algorithmOf(limit: Limit): Algorithm {
   const algorithm: Algorithm = algorithms[limit.algorithm];
   return limit.coarse ? (algorithm.coarse ?? algorithm) : algorithm;

@@ -1,8 +1,8 @@
--- The twin of meter.ts. Gives a function from how what remains is shown to the algorithm.
+-- The Lua version of meter.ts. Returns a function that takes how the remaining units are reported.
 -- A row is { latest, used }.
 local ceil, huge, tonumber = math.ceil, math.huge, tonumber
 
--- Adding it and taking it away rounds, for numbers below 2^51.
+-- Adding and subtracting this number rounds to an integer, for numbers below 2^51.
 local ROUND = 6755399441055744
 
 local function blank(cells)

@@ -14,21 +14,23 @@ export const burstField = {
 } as const satisfies Record<string, Field>;
 
 /**
- * What token bucket, leaky bucket and GCRA have in common: a level that rises with each admitted
- * unit, drains at a constant rate, and may not pass the burst. They differ only in what they show.
+ * What token bucket, leaky bucket and GCRA have in common: a level that rises with each admitted unit, drains at a
+ * constant rate, and may not exceed the burst. They differ only in what they report.
  *
- * A row is [latest, used]: the time of the latest charge, and the units in use at that time.
- * `used` is a fraction, stored as the double nearest to `parts / unit`; multiplied by the unit and
- * rounded it gives back the very integer (up to 2^50), so no error builds up, and yet the row can
- * be read under another limit.
+ * A row is [latest, used]: the time of the latest charge, and the units in use at that time. `used` is a fraction,
+ * stored as the double nearest to `parts / unit`. Multiplied by the unit and rounded, it is the exact integer again (up
+ * to 2^50), so no error accumulates, and the row can still be read under another limit.
  *
- * This is the most travelled code of all. It is kept so short that V8 makes one piece of it and its
- * caller, and then need not even allocate the decision.
+ * This is the hottest code. It is short enough for V8 to inline it into its caller, which then often avoids allocating
+ * the decision.
  */
 const LATEST = 0;
 const USED = 1;
 
-/** The meter of every limit that is not coarse. `shown` is how what remains is told: as it is, or in whole units. */
+/**
+ * The meter for limits that are not coarse. `shown` converts the remaining units for reports: unchanged or rounded
+ * down.
+ */
 export function meter(shown: (units: number) => number): Algorithm {
   const fine: Algorithm = {
     blank: [Number.NEGATIVE_INFINITY, 0],
@@ -77,7 +79,7 @@ function untilFits(limit: Limit, after: number, cost: number): number {
   return Math.ceil((after - limit.capacity) / limit.drain);
 }
 
-/** A double as large as 3 × 2^51 has no fraction: adding it and taking it away rounds, for numbers below 2^51. */
+/** A double as large as 3 × 2^51 has no fraction: adding and subtracting it rounds numbers below 2^51. */
 function nearestInteger(value: number): number {
   return value + 6755399441055744 - 6755399441055744;
 }

@@ -1,5 +1,5 @@
--- The twin of queue.ts. A row is { capacity, latest, base, head, length } and then a ring of pairs (mark, total).
--- It is read as it is needed and written where it changed: `cells` reads through to the stored row.
+-- The Lua version of queue.ts. A row is { capacity, latest, base, head, length } followed by a ring of pairs (mark,
+-- total). It is read on demand and written where it changed: `cells` reads through to the stored row.
 local floor, huge, max = math.floor, math.huge, math.max
 
 local CAPACITY, LATEST, BASE, HEAD, LENGTH = 1, 2, 3, 4, 5
@@ -133,7 +133,7 @@ function queue.refund(limit, cells, now, cost)
   if length > 0 then write_pair(cells, length - 1, mark_at(cells, length - 1), left) end
 end
 
--- Whether the ring must be twice as long before this is charged.
+-- Whether the ring must be doubled before this is charged.
 function queue.outgrown(limit, cells, allowed, expired)
   local capacity = cells[CAPACITY]
   if cells[LENGTH] - expired < capacity then return false end

@@ -2,13 +2,12 @@ import type { Limit } from "../limits/limit.ts";
 import type { Algorithm, Outcome, Resize } from "./algorithm.ts";
 
 /**
- * What the sliding log and the bucketed window have in common: a queue of marks, each the start of
- * a bucket with the units admitted in it. A log is a queue whose buckets are one microsecond wide.
+ * What the sliding log and the bucketed window have in common: a queue of marks, each the start of a bucket with the
+ * units admitted in it. A log is a queue with buckets of one microsecond.
  *
- * A row is [capacity, latest, base, head, length] and then a ring of `capacity` pairs (mark, total).
- * `total` counts every unit up to and with that mark, and `base` those before the head: sums over
- * any stretch are one subtraction, and both ends of it are found by bisection, so that a denial
- * costs O(log n) and changes nothing.
+ * A row is [capacity, latest, base, head, length] followed by a ring of `capacity` pairs (mark, total). `total` counts
+ * all units up to and including the mark, and `base` those before the head. The sum over any range is one subtraction,
+ * and both of its ends are found by bisection, so a denial costs O(log n) and changes nothing.
  */
 const CAPACITY = 0;
 const LATEST = 1;
@@ -19,7 +18,7 @@ const RING = 5;
 
 const FIRST_CAPACITY = 2;
 
-/** Totals start over before they leave the exact integers. */
+/** Totals start over before they exceed the exact integers. */
 const LARGEST_TOTAL = Number.MAX_SAFE_INTEGER;
 
 export const queue: Algorithm & { readonly resize: Resize } = {
@@ -61,7 +60,7 @@ export const queue: Algorithm & { readonly resize: Resize } = {
     const mark = markFor(limit, cells, at, out.time);
     const length = cells[at + LENGTH];
     const last = length - 1;
-    // A full ring is met by penalties only: they may join the newest bucket, which is never too lenient.
+    // Only penalties meet a full ring. They join the newest bucket, which is never too lenient.
     const joins = length > 0 && (markAt(cells, at, last) === mark || length === cells[at + CAPACITY]);
     writePair(cells, at, joins ? last : length, mark, cells[at + BASE] + out.level);
     if (!joins) cells[at + LENGTH] = length + 1;
@@ -80,7 +79,7 @@ export const queue: Algorithm & { readonly resize: Resize } = {
   blankFrom(limit, cells, at) {
     const latest = cells[at + LATEST];
     const length = cells[at + LENGTH];
-    // A refund may have taken the marks of the latest charge.
+    // A refund may have removed the marks of the latest charge.
     return length === 0 ? latest : Math.max(latest, markAt(cells, at, length - 1) + limit.window);
   },
 
@@ -105,7 +104,7 @@ export const queue: Algorithm & { readonly resize: Resize } = {
   },
 };
 
-/** Nothing admitted under one limit within a window needs more marks than this; penalties get no more. */
+/** The maximum number of marks that one limit needs within a window; penalties get no more. */
 function mostMarks(limit: Limit): number {
   return Math.min(limit.limit, Math.ceil(limit.window / limit.bucketWidth) + 1);
 }
@@ -114,14 +113,14 @@ function bucketOf(limit: Limit, time: number): number {
   return Math.floor(time / limit.bucketWidth) * limit.bucketWidth;
 }
 
-/** The mark of what is charged now. Marks never fall, even if buckets were finer before the limit was changed. */
+/** The mark of a charge now. Marks never decrease, even if buckets were finer before the limit was changed. */
 function markFor(limit: Limit, cells: Float64Array, at: number, time: number): number {
   const bucket = bucketOf(limit, time);
   const length = cells[at + LENGTH];
   return length === 0 ? bucket : Math.max(bucket, markAt(cells, at, length - 1));
 }
 
-/** Where the i-th pair lies; capacities are powers of two. */
+/** Position of the i-th pair; capacities are powers of two. */
 function pairAt(cells: Float64Array, at: number, i: number): number {
   return at + RING + 2 * ((cells[at + HEAD] + i) & (cells[at + CAPACITY] - 1));
 }
@@ -141,7 +140,7 @@ function totalBefore(cells: Float64Array, at: number, i: number): number {
   return i === 0 ? cells[at + BASE] : cells[pairAt(cells, at, i - 1) + 1];
 }
 
-/** How many marks have left the window: a bucket does when the start of the window enters it. */
+/** Number of marks that have left the window: a bucket does when the start of the window reaches it. */
 function expiredAt(limit: Limit, cells: Float64Array, at: number, time: number): number {
   const edge = time - limit.window;
   let low = 0;

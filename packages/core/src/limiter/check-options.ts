@@ -30,7 +30,7 @@ export interface CheckOptions extends CostOptions, CheckAllOptions {}
 /** No options. Unknown options are rejected rather than ignored. */
 export type NoOptions = Readonly<Record<string, never>>;
 
-/** The ways to ask: the actions on one key, several rules together, many keys or many checks apart, waiting. */
+/** The kinds of calls: actions on one key, several rules together, many keys or independent checks, waiting. */
 type Asking = Action | "together" | "keys" | "checks" | "wait" | "schedule";
 
 const NONE: ReadonlySet<string> = new Set();
@@ -55,7 +55,7 @@ const APART = "is not for checkMany, whose requests stand each on their own: giv
 const UNTIL_ADMITTED =
   "is not for wait and schedule, which ask until they are admitted, and would get the first denial again: use check";
 
-/** Why the others have no use for an idempotency key, and what to do instead. */
+/** Why the other calls do not accept an idempotency key, and what to do instead. */
 const WITHOUT_KEY: Readonly<Partial<Record<Asking, string>>> = {
   peek: "is not for peek, which charges nothing: leave it out and ask again",
   reset: "is not for reset, which a second one does not change: leave it out",
@@ -65,7 +65,7 @@ const WITHOUT_KEY: Readonly<Partial<Record<Asking, string>>> = {
   schedule: UNTIL_ADMITTED,
 };
 
-/** What a request asks for: how much, under which limit if not the rule's, and how the store is to take it. */
+/** What a request asks for: the cost, the limit if it is not the rule's, and the options for the store. */
 export interface Asked {
   readonly cost: number;
   readonly limit: Limit | undefined;
@@ -80,7 +80,7 @@ export function askedIn(action: Action, options: CheckOptions | undefined): Aske
   return { cost: costIn(options), limit: options.limit, once: onceIn(options) };
 }
 
-/** The cost that options ask for, if they are those of a check. */
+/** The cost in the options of a check. */
 export function costIn(options: CheckOptions | undefined): number {
   if (options === undefined) return 1;
   requireOptions(options, COST_AND_KEY);
@@ -89,7 +89,7 @@ export function costIn(options: CheckOptions | undefined): number {
   return cost;
 }
 
-/** What a store is told about a request that may come twice. */
+/** The store's options for a request that may be repeated. */
 export function onceIn({ idempotencyKey }: CheckAllOptions): ApplyOptions | undefined {
   if (idempotencyKey === undefined) return undefined;
   if (!isIdempotencyKey(idempotencyKey)) {
@@ -102,7 +102,7 @@ export function onceIn({ idempotencyKey }: CheckAllOptions): ApplyOptions | unde
   return { idempotencyKey };
 }
 
-/** Refuses options that this way of asking does not have. */
+/** Rejects options that this kind of call does not have. */
 export function requireKnown(options: unknown, asking: Asking): void {
   const why = WITHOUT_KEY[asking];
   if (why !== undefined && Object.hasOwn(Object(options), "idempotencyKey")) {
@@ -121,12 +121,12 @@ export function requireCost(cost: unknown, at = ""): asserts cost is number {
   }
 }
 
-/** Being a safe integer is what keeps NaN, fractions, strings and numbers over 2^53 out. */
+/** Checking for a safe integer rejects NaN, fractions, strings and numbers above 2^53. */
 export function isCost(cost: unknown): cost is number {
   return typeof cost === "number" && Number.isSafeInteger(cost) && cost >= 0;
 }
 
-/** Refuses a limit of a call that cannot count on the rule's counter. */
+/** Rejects a limit of a call that cannot share the rule's counter. */
 export function requireOwnLimit(limit: unknown, rule: Rule, at = ""): asserts limit is Limit {
   const field = `${at}limit`;
   if (!isLimit(limit)) {

@@ -33,7 +33,7 @@ export class Decision<Name extends string = string> {
   /** The rules that denied the request. Empty if it was allowed. */
   readonly violated: readonly Name[];
   readonly #limit: Limit;
-  /** In microseconds: what is told in milliseconds is rounded once. */
+  /** In microseconds, so that values in milliseconds are rounded only once. */
   readonly #time: number;
 
   /** `time`: the store's clock at the decision, in microseconds since the epoch. */
@@ -96,7 +96,7 @@ export class Decision<Name extends string = string> {
   }
 }
 
-/** What was decided by leased quota: it can say how the lease stood. */
+/** A decision made with leased quota, which can describe the lease. */
 export class LeasedDecision<Name extends string = string> extends Decision<Name> {
   readonly #answer: Answer;
 
@@ -111,12 +111,12 @@ export class LeasedDecision<Name extends string = string> extends Decision<Name>
   }
 }
 
-/** Rounded up, once: waits are whole microseconds, which milliseconds with a fraction only approximate. */
+/** Rounded up once: waits are whole microseconds, which fractional milliseconds only approximate. */
 function wholeMs(time: number, waitMs: number): number {
   return Math.ceil((time + Math.round(waitMs * 1000)) / 1000);
 }
 
-/** A rule, with its name as the list that a denial gives. */
+/** A rule, with its name as the array that a denial reports. */
 export interface RuleWithNames<Name extends string> extends Rule {
   readonly name: Name;
   readonly names: readonly Name[];

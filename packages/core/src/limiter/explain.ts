@@ -57,7 +57,7 @@ export function explain(decision: Decided, limit: Limit): Explanation {
   };
 }
 
-/** The same, and how the lease stood. */
+/** The explanation with the state of the lease. */
 export function withLease(explanation: Explanation, lease: LeaseView): Explanation {
   const { held, pool, epoch, deadlineMs } = lease;
   const text = `${explanation}; ${rounded(held)} held here until ${duration(deadlineMs)} from now (epoch ${epoch}), ${rounded(pool)} in the pool`;

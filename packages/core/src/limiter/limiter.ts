@@ -143,7 +143,7 @@ export class Limiter<R extends Rules = Rules> {
     return rule as RuleWithNames<Name>;
   }
 
-  /** Calls to `wait` under this rule ask again: for one key, or for all of them. */
+  /** Makes calls to `wait` under this rule check again, for one key or for all. */
   protected wake(rule: RuleName<R>, key?: string): void {
     this.#line.wake(rule, key);
   }
@@ -229,8 +229,8 @@ export class Limiter<R extends Rules = Rules> {
   }
 
   /**
-   * Not an async function, nor made of any: each would cost another promise for every check. What is thrown on the way
-   * rejects all the same.
+   * Not an async function and not built from any, because each would cost another promise per check. Errors thrown here
+   * still reject the promise.
    */
   #single<Name extends RuleName<R>>(
     action: Action,
@@ -258,7 +258,7 @@ export class Limiter<R extends Rules = Rules> {
   }
 }
 
-/** What a store answered, as decisions. */
+/** Converts the answers of a store to decisions. */
 export function decided<Name extends string>(
   action: Action,
   operations: readonly NamedOperation<Name>[],
@@ -267,7 +267,7 @@ export function decided<Name extends string>(
   return operations.map((operation, i) => decisionOf(action, operation, answers[i]));
 }
 
-/** Corrections are answered as a peek of cost 1 is. */
+/** Corrections are answered like a peek with cost 1. */
 function decisionOf<Name extends string>(
   action: Action,
   operation: NamedOperation<Name>,
@@ -276,7 +276,7 @@ function decisionOf<Name extends string>(
   const { rule, cost } = operation;
   const limit = limitOf(operation);
   const asked = action === "take" || action === "peek" ? cost : 1;
-  // How a lease stood is put together when it is read.
+  // The view of a lease is built when it is read.
   return "lease" in answer
     ? new LeasedDecision(rule, asked, answer, limit)
     : new Decision(rule, asked, answer, answer.time, answer.source, answer.degraded, limit);
@@ -286,7 +286,7 @@ export interface NamedOperation<Name extends string> extends Operation {
   readonly rule: RuleWithNames<Name>;
 }
 
-/** What a store is asked at one time. */
+/** One call to a store. */
 interface Request<Name extends string> {
   readonly operations: readonly NamedOperation<Name>[];
   readonly once: ApplyOptions | undefined;

@@ -1,2 +1,2 @@
--- The twin of bucketed-window.ts.
+-- The Lua version of bucketed-window.ts.
 return use("queue")

@@ -31,9 +31,9 @@ export interface BucketedWindowOptions {
 }
 
 /**
- * Counts admitted units in buckets. The oldest bucket is dropped whole as soon as the start of the
- * window enters it, so a request may pass up to one bucket's width early; exact mode has buckets of
- * one microsecond, and decides as the log does.
+ * Counts admitted units in buckets. The oldest bucket is dropped as a whole when the start of the window reaches it, so
+ * a request may be admitted up to one bucket width early. In exact mode, buckets are one microsecond wide, and it
+ * decides like the log.
  */
 export const definition: AlgorithmDefinition<typeof name, object, typeof fields> = {
   ...queue,

@@ -1,4 +1,4 @@
--- The twin of fixed-window.ts. A row is { known, count }.
+-- The Lua version of fixed-window.ts. A row is { known, count }.
 local floor, huge, max = math.floor, math.huge, math.max
 
 local KNOWN, COUNT = 1, 2

@@ -22,8 +22,8 @@ export interface FixedWindowOptions {
 }
 
 /**
- * A row is [known, count]: a time in the window of the latest charge, and the units admitted in it. By the
- * clock that is the time of the charge, for another limit may have other windows; else the window's start.
+ * A row is [known, count]: a time in the window of the latest charge, and the units admitted in it. With the anchor
+ * "clock", that is the time of the charge, because another limit may have other windows; otherwise the window's start.
  */
 const KNOWN = 0;
 const COUNT = 1;
@@ -80,7 +80,7 @@ export function fixedWindow(rate: Rate, options: FixedWindowOptions = {}): Limit
   return buildLimit(definition, rate, options);
 }
 
-/** When the window that counts at `time` began; `time` is not before `known`. */
+/** Start of the window that counts at `time`, which is not before `known`. */
 function windowAt(limit: Limit, known: number, time: number): number {
   if (limit.anchor === "clock") return Math.floor(time / limit.window) * limit.window;
   return time < known + limit.window ? known : time;

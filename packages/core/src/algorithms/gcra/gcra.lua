@@ -1,2 +1,2 @@
--- The twin of gcra.ts.
+-- The Lua version of gcra.ts.
 return use("meter")(math.floor)

@@ -7,8 +7,8 @@ import { buildLimit } from "../stated-limit.ts";
 const name = "gcra";
 
 /**
- * The generic cell rate algorithm. Its theoretical arrival time is `latest + used × window / limit`:
- * kept as the pair, it stays exact, survives a change of the limit, and decides as the token bucket does.
+ * The generic cell rate algorithm. Its theoretical arrival time is `latest + used × window / limit`. Stored as a pair,
+ * it stays exact, survives a change of the limit, and decides like the token bucket.
  */
 export const definition: AlgorithmDefinition<typeof name, { burst: true; leasable: true }, typeof burstField> = {
   ...meter(Math.floor),

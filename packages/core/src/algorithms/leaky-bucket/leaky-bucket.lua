@@ -1,2 +1,2 @@
--- The twin of leaky-bucket.ts.
+-- The Lua version of leaky-bucket.ts.
 return use("meter")(function(units) return units end)

@@ -6,14 +6,17 @@ import { compareProducts } from "./products.ts";
 
 const name = "sliding_window_counter";
 
-/** A row is [latest, previous, current]: the time of the latest charge, and the units of the window before it and of its own. */
+/**
+ * A row is [latest, previous, current]: the time of the latest charge, and the units of the previous and of its own
+ * window.
+ */
 const LATEST = 0;
 const PREVIOUS = 1;
 const CURRENT = 2;
 
 /**
- * The estimate is `previous × (window − elapsed) / window + current`, compared without dividing,
- * so that it is exact at every microsecond.
+ * The estimate is `previous × (window − elapsed) / window + current`, compared without dividing, so that it is exact at
+ * every microsecond.
  */
 export const definition: AlgorithmDefinition<typeof name, { alignedWindow: true }, NoFields> = {
   name,
@@ -91,7 +94,7 @@ function fits(room: number, window: number, previous: number, left: number): boo
   return room >= 0 && compareProducts(previous, left, room, window) <= 0;
 }
 
-/** What is left by the estimate; its whole part is exactly the largest cost that fits. */
+/** What is left by the estimate. Its whole part is exactly the largest cost that fits. */
 function remainingAt(limit: Limit, previous: number, current: number, left: number): number {
   const { window } = limit;
   const room = limit.limit - current;
@@ -107,8 +110,9 @@ function justBelow(value: number): number {
 }
 
 /**
- * When a cost first fits, counted from the start of the current window, if nobody else comes:
- * while the previous window fades, or else while the current one has become the previous.
+ * When a cost first fits without other requests, counted from the start of the current window: while the previous
+ * window
+ * fades, or after the current one has become the previous.
  */
 function firstFit(limit: Limit, previous: number, current: number, cost: number): number {
   const { window } = limit;

@@ -1,4 +1,4 @@
--- The twin of products.ts.
+-- The Lua version of products.ts.
 local EXACT = 9007199254740992
 local SPLITTER = 134217729
 

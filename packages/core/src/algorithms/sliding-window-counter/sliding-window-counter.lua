@@ -1,4 +1,4 @@
--- The twin of sliding-window-counter.ts. A row is { latest, previous, current }.
+-- The Lua version of sliding-window-counter.ts. A row is { latest, previous, current }.
 local floor, huge, max, min = math.floor, math.huge, math.max, math.min
 local compare_products = use("products")
 

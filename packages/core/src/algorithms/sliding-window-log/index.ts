@@ -6,7 +6,7 @@ import { buildLimit, type NoFields } from "../stated-limit.ts";
 
 const name = "sliding_window_log";
 
-/** Keeps the time of every admitted unit: never more than the limit in any window. */
+/** Stores the time of every admitted unit: never more than the limit in any window. */
 export const definition: AlgorithmDefinition<typeof name, object, NoFields> = {
   ...queue,
   name,

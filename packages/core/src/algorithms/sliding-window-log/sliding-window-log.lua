@@ -1,2 +1,2 @@
--- The twin of sliding-window-log.ts.
+-- The Lua version of sliding-window-log.ts.
 return use("queue")

@@ -13,7 +13,7 @@ const fields = {
   refill_rate: { type: "number", about: "Units that flow back each second", replacesRate: true },
 } as const satisfies Fields;
 
-/** Starts full, refills at the limit's rate up to the burst; what is left is shown with its fraction. */
+/** Starts full and refills at the limit's rate up to the burst. Reports fractions of units. */
 export const definition: AlgorithmDefinition<typeof name, { burst: true; leasable: true }, typeof fields> = {
   ...meter((units) => units),
   name,

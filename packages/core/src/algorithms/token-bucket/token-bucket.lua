@@ -1,2 +1,2 @@
--- The twin of token-bucket.ts.
+-- The Lua version of token-bucket.ts.
 return use("meter")(function(units) return units end)

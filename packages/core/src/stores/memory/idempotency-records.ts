@@ -2,10 +2,10 @@ import { HeadgateError, shown } from "../../errors.ts";
 import type { Answer } from "../store.ts";
 import type { KeyHash } from "./key-hash.ts";
 
-/** How many that are past their time are let go for each that comes: memory shrinks, and no request takes long. */
+/** How many expired records are removed per new one, so that memory shrinks and no request takes long. */
 const LET_GO_AT_ONCE = 4;
 
-/** A request that was answered, and the one that came after it. */
+/** An answered request, linked to the next one. */
 interface Answered {
   readonly id: string;
   readonly request: string;
@@ -16,13 +16,13 @@ interface Answered {
 }
 
 /**
- * The requests of the last five minutes that came with an idempotency key, in the order in which they came.
- * Hashes stand for names and requests, as for keys elsewhere, so that long ones take no more room.
+ * The requests of the last five minutes that had an idempotency key, in order of arrival. Names and requests are stored
+ * as hashes, so their length does not matter.
  */
 export class IdempotencyRecords {
-  /** How many are kept. */
+  /** Number of records. */
   size = 0;
-  /** How many were forgotten before their time, because others needed the room. */
+  /** Number of records dropped early for lack of room. */
   forgotten = 0;
   private readonly byId = new Map<string, Answered>();
   private oldest: Answered | undefined;
@@ -35,7 +35,7 @@ export class IdempotencyRecords {
     this.hash = hash;
   }
 
-  /** The answers that the request got the first time, else those of `decide`. */
+  /** The answers of the first request, or those of `decide`. */
   once(
     identity: string | undefined,
     idempotencyKey: string,
@@ -78,7 +78,7 @@ export class IdempotencyRecords {
   private letGo(): void {
     const { oldest } = this;
     if (oldest === undefined) return;
-    // Its name may have been used again since.
+    // The same key may have been used again since.
     if (this.byId.get(oldest.id) === oldest) this.byId.delete(oldest.id);
     this.oldest = oldest.next;
     if (this.oldest === undefined) this.newest = undefined;

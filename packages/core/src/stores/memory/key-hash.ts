@@ -1,10 +1,10 @@
 /**
- * HalfSipHash-2-4 with 64 bits of output (Aumasson and Bernstein), over the characters of a key.
- * The memory store keeps the hash instead of the key, so two keys that collide would share a quota:
- * the secrets, new for each store, keep anyone from making such a pair.
+ * HalfSipHash-2-4 with 64 bits of output (Aumasson and Bernstein), over the characters of a key. The memory store keeps
+ * the hash instead of the key, so colliding keys would share a quota. Secrets, random for each store, prevent attackers
+ * from constructing such keys.
  */
 export class KeyHash {
-  /** The hash of the key given last. `high` is never 0 or 1: a table uses those for its own marks. */
+  /** The hash of the last key. `high` is never 0 or 1, which tables use as markers. */
   high = 0;
   low = 0;
 
@@ -20,14 +20,16 @@ export class KeyHash {
     if (characters > 0xff) this.hash(bytesOf(key), wide);
   }
 
-  /** Called at first use: Cloudflare Workers refuse random values while a module loads, which is when limiters are made. */
+  /**
+   * Called on first use: Cloudflare Workers do not allow random values while a module loads, when limiters are created.
+   */
   private draw(): HashSecrets {
     const secrets = split(crypto.getRandomValues(new Int32Array(4)));
     this.secrets = secrets;
     return secrets;
   }
 
-  /** Hashes one byte for each character, and answers all characters or-ed together, to tell whether they were bytes. */
+  /** Hashes one byte per character. Returns all characters OR-ed together, to tell whether they were bytes. */
   private hash(text: string, { k0, k1 }: HashSecret): number {
     const length = text.length;
     const words = length >>> 2;
@@ -37,7 +39,7 @@ export class KeyHash {
     let v1 = k1 ^ 0xee;
     let v2 = 0x6c796765 ^ k0;
     let v3 = 0x74656462 ^ k1;
-    // Two rounds for each word and for the closing one, then twice four rounds to finish.
+    // Two rounds per word and for the closing one, then four rounds twice to finish.
     for (let w = 0; w < words + 5; w += 1) {
       let word = 0;
       if (w < words) {
@@ -96,7 +98,9 @@ function split(secrets: Int32Array): HashSecrets {
   return { narrow: { k0: secrets[0], k1: secrets[1] }, wide: { k0: secrets[2], k1: secrets[3] } };
 }
 
-/** A key with characters over 255 as one with two bytes for each; hashed with a secret of its own, it meets no other key. */
+/**
+ * Encodes a key with characters above 255 as two bytes each. It is hashed with its own secret, so it cannot collide.
+ */
 function bytesOf(key: string): string {
   let bytes = "";
   for (let i = 0; i < key.length; i += 1) {

@@ -1,16 +1,17 @@
 /**
- * A fixed number of slots for rows of numbers, found by a 64-bit hash: open addressing with linear
- * probing, hash and row side by side so that a look-up touches one place in memory.
+ * A fixed number of slots for rows of numbers, addressed by a 64-bit hash: open addressing with linear probing. Hash
+ * and
+ * row are side by side, so a lookup touches one place in memory.
  */
 const EMPTY = 0;
-/** In the place of a high half: the row is gone, but probing goes on past it. No key's hash has either. */
+/** Marks a slot whose row is gone but at which probing continues. No key's hash has this value. */
 const MOVED = 1;
 
 export class KeyTable {
-  /** All rows; `find` and `add` answer where in here a row begins. */
+  /** All rows; `find` and `add` return where a row starts. */
   readonly cells: Float64Array;
   readonly slots: number;
-  /** How many slots are taken. */
+  /** Number of occupied slots. */
   size = 0;
 
   private readonly hashes: Int32Array;
@@ -26,7 +27,7 @@ export class KeyTable {
     this.hashes = new Int32Array(this.cells.buffer);
   }
 
-  /** Where the row of a hash begins, or −1. */
+  /** Start of the row of a hash, or −1. */
   find(high: number, low: number): number {
     const hashes = this.hashes;
     const mask = this.mask;
@@ -39,7 +40,7 @@ export class KeyTable {
     }
   }
 
-  /** Takes a slot for a hash that is not in the table, which must not be full. The row is as the slot was left: zeros. */
+  /** Occupies a slot for a hash that is not in the table, which must not be full. The row is all zeros. */
   add(high: number, low: number): number {
     let slot = low & this.mask;
     while (this.hashes[2 * slot * this.stride] !== EMPTY) slot = (slot + 1) & this.mask;
@@ -77,7 +78,7 @@ export class KeyTable {
     this.size -= 1;
   }
 
-  /** Copies a row of another table here, and marks it there as moved: probing goes on past it. */
+  /** Copies a row from another table, and marks it as moved there: probing continues past it. */
   take(from: KeyTable, row: number): number {
     const source = row - 1;
     const target = this.add(from.hashes[2 * source], from.hashes[2 * source + 1]);
@@ -86,7 +87,7 @@ export class KeyTable {
     return target;
   }
 
-  /** Marks a row as gone without closing the gap. For a table that is being emptied. */
+  /** Marks a row as gone without closing the gap, in a table that is being emptied. */
   forget(row: number): void {
     this.hashes[2 * (row - 1)] = MOVED;
     this.size -= 1;

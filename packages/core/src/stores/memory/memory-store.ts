@@ -57,13 +57,13 @@ export class MemoryStore implements Store {
   private readonly maxKeys: number;
   private readonly sweep: boolean;
   private readonly hash = new KeyHash();
-  /** By counter; a counter has rows of its own for each algorithm. */
+  /** By counter; a counter has separate rows for each algorithm. */
   private readonly rows = new Map<string, RuleRows[]>();
-  /** The limits of the rules that limiters have opened, by counter. */
+  /** The limits of opened rules, by counter. */
   private readonly limits = new Map<string, Limit>();
   private readonly answered: IdempotencyRecords;
   private readonly out = new Outcome();
-  /** Grows whenever the limit of a rule is set, or rows are replaced. */
+  /** Incremented whenever a limit is set or rows are replaced. */
   version = 0;
 
   constructor(options: MemoryStoreOptions = {}) {
@@ -88,11 +88,11 @@ export class MemoryStore implements Store {
     return { remembered: size, forgotten };
   }
 
-  /** Makes ready for a rule. Limiters that share a store must mean the same by a name. */
+  /** Prepares for a rule. Limiters that share a store must define the same limit under a name. */
   open(rule: Rule): void {
     const known = this.limitOf(counterOf(rule));
     if (known === undefined) this.setLimit(rule);
-    // Rules that name a counter mean to share it, each with its own limit.
+    // Rules that name a counter share it deliberately, each with its own limit.
     else if (rule.counter === undefined && !sameLimit(known, rule.limit)) {
       throw new HeadgateError(
         "HG_BAD_RULES",
@@ -102,12 +102,12 @@ export class MemoryStore implements Store {
     }
   }
 
-  /** The limit that the rule of a counter has here, if one was opened. */
+  /** The limit of the rule of a counter, if it was opened. */
   limitOf(counter: string): Limit | undefined {
     return this.limits.get(counter);
   }
 
-  /** Gives a rule another limit. What was used stays used, unless the algorithm is another. */
+  /** Changes the limit of a rule. Used units stay used unless the algorithm changes. */
   setLimit(rule: Rule): void {
     const counter = counterOf(rule);
     this.limits.set(counter, rule.limit);
@@ -139,7 +139,7 @@ export class MemoryStore implements Store {
   apply(action: Action, operations: readonly Operation[], options?: ApplyOptions): readonly Answer[] {
     const now = this.clock.now();
     if (options !== undefined) return this.applyWith(action, operations, now, options);
-    // Nearly every request is this one.
+    // The most common request by far.
     if (action === "take" && operations.length === 1) return [this.take(operations[0], now)];
     return this.decide(action, operations, now);
   }
@@ -172,7 +172,7 @@ export class MemoryStore implements Store {
     return this.answered.once(operations[0]?.key, idempotencyKey, request, now, rememberFor, decide);
   }
 
-  /** What `transact` would do, with its row located once. */
+  /** Equivalent to `transact`, but locates the row only once. */
   private take(operation: Operation, now: number): Answer {
     const { out } = this;
     const { rule, key, cost } = operation;

@@ -1,4 +1,4 @@
-/** How many numbers a page holds, unless one row alone is longer. */
+/** Numbers per page, unless a single row is longer. */
 const PAGE = 8192;
 
 interface Page {
@@ -10,13 +10,13 @@ interface Page {
 }
 
 /**
- * Rows of any length, in pages of rows of one length. A row is known by a number that a key table
- * can keep; pages that nobody uses any more are given back.
+ * Rows of any length, in pages of rows of the same length. A row is identified by a number that fits into a key table.
+ * Unused pages are released.
  */
 export class RowPool {
   private readonly pages: (Page | undefined)[] = [];
   private readonly unused: number[] = [];
-  /** For each length of row, the pages that have room. */
+  /** Pages with room, by row length. */
   private readonly open = new Map<number, number[]>();
 
   take(rowLength: number): number {
@@ -46,7 +46,7 @@ export class RowPool {
     page.cells[row % PAGE] = page.free;
     page.free = row % PAGE;
     page.taken -= 1;
-    // One open page stays, so that a row taken and given again and again makes no page each time.
+    // One page stays open, so that repeatedly taking and freeing a row does not create a page each time.
     if (page.taken === 0 && open.length > 1) {
       open.splice(open.indexOf(number), 1);
       this.pages[number] = undefined;

@@ -8,42 +8,42 @@ import { LimitsInUse } from "./limits-in-use.ts";
 import { RowPool } from "./row-pool.ts";
 
 const FEWEST_SLOTS = 64;
-/** A fuller table probes too long; one emptier than the second wastes memory. */
+/** A fuller table probes too long; an emptier one than the second wastes memory. */
 const FULLEST = 0.8;
 const EMPTIEST = 0.125;
 
-/** Slots looked at for each key that is new, and for each millisecond that passes at the most. */
+/** Slots to inspect per new key, and at most per elapsed millisecond. */
 const STEPS_PER_NEW_KEY = 16;
 const STEPS_PER_INTERVAL = 1024;
-/** To make room for a key: all of a small table, and one step to begin again at its head. */
+/** To make room for a key: all of a small table, and one step to wrap around. */
 const STEPS_FOR_ROOM = FEWEST_SLOTS + 1;
 const INTERVAL = 1_000;
-/** A small table is not looked through more often than this, in microseconds: it would cost more than the checks. */
+/** Minimum time between passes over a small table, in microseconds; more often would cost more than the checks. */
 const ROUND = 50_000;
-/** How long a blank row is kept, in microseconds: a key that comes again soon keeps its place. */
+/** How long a blank row is kept, in microseconds, so that a key that returns soon keeps its place. */
 const MARGIN = 5_000_000;
 
 export interface RuleRowsOptions {
-  /** How many keys are told apart; further ones share a row. */
+  /** Number of keys with their own row; further ones share a row. */
   readonly maxKeys: number;
-  /** Whether rows that are blank again are forgotten. */
+  /** Whether blank rows are removed. */
   readonly sweep: boolean;
 }
 
 /**
- * The rows of one counter. Rows that have become blank again are swept, and the table grows and shrinks,
- * a few slots at a time as work comes in: no step takes long, however many keys there are.
+ * The rows of one counter. Blank rows are removed, and the table grows and shrinks, a few slots at a time as checks
+ * arrive: no step takes long, however many keys there are.
  */
 export class RuleRows implements Row {
-  /** The row in hand: the one of the key located last, or a blank one if it has none (`known`). */
+  /** The current row: that of the key located last, or a blank one if it has none (`known`). */
   cells: Float64Array;
   at = 0;
   known = false;
-  /** Whether that is a row of the key's own which never grows. */
+  /** Whether the key has its own row of fixed length. */
   private fixed = false;
-  /** Whether the row in hand is the one that keys share when there is no room for them. */
+  /** Whether the current row is the one shared by keys without room. */
   shared = false;
-  /** How many requests were counted in the shared row. */
+  /** Number of requests counted in the shared row. */
   overflowed = 0;
 
   limit: Limit;
@@ -54,17 +54,17 @@ export class RuleRows implements Row {
   private readonly limits: LimitsInUse;
   readonly blank: Float64Array;
   private readonly pool: RowPool | undefined;
-  /** The row that keys share when there is no room for them, laid out as in the table. */
+  /** The row shared by keys without room, in the layout of the table. */
   private readonly sharedSlot: Float64Array;
   private table: KeyTable;
-  /** The table that is being emptied into the other, if one is. */
+  /** The table that is being emptied into the other, if any. */
   private retiring: KeyTable | undefined;
   private cursor = 0;
   private due = Number.NEGATIVE_INFINITY;
-  /** From this time on, every key that was swept has its full quota again. */
+  /** From this time on, every removed key has its full quota again. */
   private sweptUntil = Number.NEGATIVE_INFINITY;
-  // Checks often come in runs of one key: from the second on, while its row has not moved, there is
-  // nothing to look up. Keys that do not come in runs are not even compared.
+  // Checks of one key often come in runs: from the second on, there is nothing to look up while its row has not moved.
+  // Keys that do not come in runs are not even compared.
   private runKey: string | undefined;
   private row = -1;
 
@@ -82,7 +82,7 @@ export class RuleRows implements Row {
     this.cells = this.blank;
   }
 
-  /** Goes on under another limit of the same algorithm: keys may have different ones. */
+  /** Continues under another limit of the same algorithm, because keys may have different ones. */
   use(limit: Limit): void {
     this.limit = limit;
     this.algorithm = algorithmOf(limit);
@@ -93,7 +93,7 @@ export class RuleRows implements Row {
     return this.table.size + (this.retiring?.size ?? 0);
   }
 
-  /** One request, into `out`. The fast path: nothing is allocated, nothing looked up that is at hand. */
+  /** Decides one request into `out`. The fast path: allocates nothing and avoids lookups. */
   take(limit: Limit, key: string, cost: number, now: number, out: Outcome): void {
     if (limit !== this.limit) this.use(limit);
     if (key !== this.runKey || now >= this.due) this.arrive(key, now);
@@ -105,18 +105,18 @@ export class RuleRows implements Row {
     else this.charge(limit, cost, now, out);
   }
 
-  /** A key without a row may have been swept: a clock that is set back must not let it start again earlier. */
+  /** A key without a row may have been removed: a clock that is set back must not let it start again earlier. */
   get notBefore(): number {
     return this.known ? Number.NEGATIVE_INFINITY : this.sweptUntil;
   }
 
-  /** Takes the row of a key in hand for a request, and counts it if there is no room for the key. */
+  /** Makes the row of a key current for a request, and counts the request if there is no room for the key. */
   arrive(key: string, now: number): void {
     this.locate(key, now);
     if (this.shared) this.overflowed += 1;
   }
 
-  /** Takes the row of a key in hand. */
+  /** Makes the row of a key current. */
   locate(key: string, now: number): void {
     if (now >= this.due) this.tend(now);
     const { hash } = this;
@@ -139,7 +139,7 @@ export class RuleRows implements Row {
     this.fixed = false;
   }
 
-  /** Charges the row in hand with what `out` says; a key that had none gets one. */
+  /** Charges the current row with the result in `out`, creating it if the key has none. */
   charge(limit: Limit, cost: number, now: number, out: Outcome): void {
     if (!this.known) this.open(now);
     if (this.pool !== undefined) this.makeRoom(this.pool, limit, out);
@@ -150,7 +150,7 @@ export class RuleRows implements Row {
     this.algorithm.refund(limit, this.cells, this.at, now, cost);
   }
 
-  /** Forgets the row in hand, unless it is the shared one. */
+  /** Removes the current row, unless it is the shared one. */
   drop(): void {
     if (this.shared) return;
     this.pool?.give(this.table.cells[this.row]);
@@ -231,7 +231,7 @@ export class RuleRows implements Row {
     this.movedOn();
   }
 
-  /** Rows have moved: the one in hand may lie elsewhere. */
+  /** Rows have moved, so the current one may be elsewhere. */
   private movedOn(): void {
     this.runKey = undefined;
     this.row = -1;
@@ -241,7 +241,7 @@ export class RuleRows implements Row {
     const round = (now - this.due + INTERVAL) / ROUND;
     this.due = now + INTERVAL;
     this.limits.forget(now, this.limit);
-    // A table that is being emptied costs every look-up a second probe: it has no time.
+    // A table that is being emptied costs every lookup a second probe, so it is emptied faster.
     const steps = this.retiring === undefined ? Math.ceil(this.table.slots * round) : STEPS_PER_INTERVAL;
     this.step(Math.min(steps, STEPS_PER_INTERVAL), now);
     const { size, slots } = this.table;
@@ -249,7 +249,7 @@ export class RuleRows implements Row {
       this.retire(Math.max(FEWEST_SLOTS, slots / 4));
   }
 
-  /** Looks at the next few slots: moves what is in them if the table is retiring, and sweeps what is blank. */
+  /** Inspects the next few slots: moves their rows if the table is retiring, and removes blank ones. */
   private step(slots: number, now: number, margin = MARGIN): void {
     if (!this.sweeps && this.retiring === undefined) return;
     for (let i = 0; i < slots; i += 1) {
