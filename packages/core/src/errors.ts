@@ -1,4 +1,7 @@
-/** All error codes with their meaning. `docs/guide/errors.md` is compared with this table by a test. */
+/**
+ * All error codes of the library and the service with their meaning. `docs/guide/errors.md` and, for `HG_DATABASE_…`,
+ * `docs/service/storage.md` are compared with this table by tests.
+ */
 export const errorCodes = {
   HG_BAD_RATE: "a rate is not written as in 100/m",
   HG_BAD_LIMIT: "a limit has a field that is missing, unknown or out of range",
@@ -16,7 +19,35 @@ export const errorCodes = {
   HG_STORE_TIMEOUT: "a store did not answer in time",
   HG_STORE_UNREACHABLE: "a store cannot be reached",
   HG_STORE_REFUSED: "a store answered with an error of its own",
+  HG_BAD_REQUEST: "a request to the service has a field that is missing or invalid",
+  HG_DATABASE_LOCKED: "another process held the database for too long",
+  HG_DATABASE_UNREACHABLE: "the database is unreachable, or its file is missing",
+  HG_DATABASE_REFUSED: "the database rejected the user, the password, the certificate or the operation",
+  HG_DATABASE_READ_ONLY: "the database is read-only",
+  HG_DATABASE_FULL: "the disk of the database is full",
+  HG_DATABASE_CORRUPT: "the database files are damaged, or are not a database",
+  HG_DATABASE_NEWER_SCHEMA: "a newer version of Headgate has changed the tables",
+  HG_DATABASE_CLOSED: "the database was closed by this process",
+  HG_DATABASE_FAILED: "the database reported another error",
 } as const;
+
+/** All warning codes with their meaning, for the same page. */
+export const warningCodes = {
+  HG_DEGRADED: "a store fails, and this process decides without it",
+  HG_ON_DECISION_FAILED: "onDecision threw an error; decisions are not affected",
+  HG_UNSAFE_CLIENT: "an ioredis client may charge a request twice or keep one waiting",
+  HG_EVICTION: "Redis drops counters when its memory is full",
+  HG_PROXY_NOT_TRUSTED: "a request has a forwarding header, but its sender is not a trusted proxy",
+  HG_ALL_PROXIES_TRUSTED: "the framework trusts every proxy",
+  HG_NO_CLIENT_ADDRESS: "a request has no client address",
+  HG_NO_USER: "a request that is counted by user has none",
+  HG_STORE_IGNORED: "the store failed, and a request passed unlimited",
+  HG_JOURNAL_FAILED: "the journal of reservations cannot be written",
+  HG_REFUND_LOST: "a refund could not be written to the store",
+} as const;
+
+/** The code of a process warning. */
+export type WarningCode = keyof typeof warningCodes;
 
 /** The code of a `HeadgateError`. */
 export type ErrorCode = keyof typeof errorCodes;
@@ -29,11 +60,14 @@ export class HeadgateError extends Error {
   readonly code: ErrorCode;
   /** The argument, option or field at fault, as the caller wrote it. */
   readonly field: string;
+  /** What is wrong with the field, and what to do: the message without the field. */
+  readonly problem: string;
 
   constructor(code: ErrorCode, field: string, problem: string, options?: ErrorOptions) {
     super(`${field}: ${problem}`, options);
     this.code = code;
     this.field = field;
+    this.problem = problem;
   }
 }
 

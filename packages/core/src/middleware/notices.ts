@@ -1,6 +1,7 @@
+import type { WarningCode } from "../errors.ts";
 import { warn } from "../warning.ts";
 
-/** Warnings of the middleware, each with what it means and what to do. */
+/** Warnings of the middleware, each with what follows from it and what to do. */
 export const noticeCodes = {
   HG_PROXY_NOT_TRUSTED:
     "but its sender is not a trusted proxy and counts as the client. If it is a proxy, all of its clients share one quota. " +
@@ -21,7 +22,7 @@ export const noticeCodes = {
     "what a process has reserved when it dies may be returned only when its window ends. " +
     "See docs/guide/reservations.md#if-the-process-dies",
   HG_REFUND_LOST: "the charge stays until its window ends. See docs/guide/reservations.md#refunds",
-} as const;
+} as const satisfies Partial<Record<WarningCode, string>>;
 
 export type NoticeCode = keyof typeof noticeCodes;
 

@@ -1,11 +1,11 @@
-/** A request that cannot be answered as it is. Nothing was charged. */
-export class RequestError extends Error {
-  override readonly name = "RequestError";
-  /** The field at fault, as the client wrote it. */
-  readonly field: string;
+import { HeadgateError } from "headgate";
 
+/** A request that cannot be answered as it is. Nothing was charged. */
+export class RequestError extends HeadgateError {
+  override readonly name = "RequestError";
+
+  /** `field`: the field at fault, as the client wrote it. */
   constructor(field: string, problem: string) {
-    super(`${field}: ${problem}`);
-    this.field = field;
+    super("HG_BAD_REQUEST", field, problem);
   }
 }

@@ -18,8 +18,8 @@ type ReplacedCounts = Record<"created" | "updated" | "removed" | "unchanged", nu
 /** The result of the thread. Errors are serialized, because they lose their class on the way. */
 export type Outcome =
   | { readonly replaced: ReplacedCounts }
-  | { readonly rejected: { readonly code: HeadgateError["code"]; readonly field: string; readonly message: string } }
-  | { readonly failed: { readonly code: DatabaseErrorCode; readonly message: string } };
+  | { readonly rejected: { readonly code: HeadgateError["code"]; readonly field: string; readonly problem: string } }
+  | { readonly failed: { readonly code: DatabaseErrorCode; readonly problem: string } };
 
 /** The compiled file even when running from source, as in tests, because a thread cannot load TypeScript. */
 const THREAD = new URL("../../dist/database/replace-worker.js", import.meta.url);
@@ -44,12 +44,8 @@ export function replaceInThread(options: DatabaseOptions): RuleTable["replace"] 
         unchanged,
       };
     }
-    if ("failed" in outcome) throw new DatabaseError(outcome.failed.code, textAfter("database", outcome.failed));
-    const { code, field } = outcome.rejected;
-    throw new HeadgateError(code, field, textAfter(field, outcome.rejected));
+    if ("failed" in outcome) throw new DatabaseError(outcome.failed.code, outcome.failed.problem);
+    const { code, field, problem } = outcome.rejected;
+    throw new HeadgateError(code, field, problem);
   };
-}
-
-function textAfter(prefix: string, { message }: { readonly message: string }): string {
-  return message.slice(prefix.length + 2);
 }

@@ -25,11 +25,11 @@ async function outcomeOf({ options, actor }: Replacement, rules: readonly RuleIn
     }
   } catch (error) {
     if (error instanceof DatabaseError) {
-      return { answer: { failed: { code: error.code, message: error.message } }, parts: [] };
+      return { answer: { failed: { code: error.code, problem: error.problem } }, parts: [] };
     }
     if (!(error instanceof HeadgateError)) throw error;
-    const { code, field, message } = error;
-    return { answer: { rejected: { code, field, message } }, parts: [] };
+    const { code, field, problem } = error;
+    return { answer: { rejected: { code, field, problem } }, parts: [] };
   }
 }
 

@@ -206,8 +206,6 @@ function goesBefore(a: Override, b: Override): boolean {
 
 function ofRule(ruleId: string, error: unknown): unknown {
   if (!(error instanceof HeadgateError)) return error;
-  const { code, field, message } = error;
-  return new HeadgateError(code, `rules[${JSON.stringify(ruleId)}].${field}`, message.slice(field.length + 2), {
-    cause: error,
-  });
+  const { code, field, problem } = error;
+  return new HeadgateError(code, `rules[${JSON.stringify(ruleId)}].${field}`, problem, { cause: error });
 }

@@ -110,9 +110,8 @@ function attempt(make: () => unknown, refuse: (field: string, problem: string) =
     make();
   } catch (error) {
     if (!(error instanceof HeadgateError)) throw error;
-    const problem = error.message.slice(error.field.length + 2);
     // The core would name the fields of its own limits, and rules have others.
-    refuse(error.field, problem.replace(/^is not a field of (\w+) .*$/, "does not apply to $1: remove it"));
+    refuse(error.field, error.problem.replace(/^is not a field of (\w+) .*$/, "does not apply to $1: remove it"));
   }
 }
 

@@ -51,7 +51,7 @@ export function parseUserInput(value: unknown): ParsedUser {
     requireStorable({ user_id });
   } catch (refusal) {
     if (!(refusal instanceof HeadgateError)) throw refusal;
-    return { problems: [{ field: refusal.field, problem: refusal.message.slice(refusal.field.length + 2) }] };
+    return { problems: [{ field: refusal.field, problem: refusal.problem }] };
   }
   return {
     user: { user_id, ...(tier !== undefined && { tier }), ...(custom_limits !== undefined && { custom_limits }) },

@@ -1,6 +1,6 @@
+import { errorCodes } from "headgate";
 import { documented } from "headgate-testkit/docs-pages";
 import { describe, expect, it } from "vitest";
-import { databaseErrorCodes } from "../../src/database/database-error.ts";
 import { RETENTION_MS } from "../../src/database/retention.ts";
 
 const DAY = 86_400_000;
@@ -10,7 +10,9 @@ describe("docs/service/storage.md", () => {
 
   it("lists every code and no other, with the meaning that the code has", () => {
     const rows = [...text.matchAll(/^\| `(HG_\w+)` \| (.+?) \| (.+) \|$/gm)];
-    expect(rows.map(([, code, meaning]) => [code, meaning])).toEqual(Object.entries(databaseErrorCodes));
+    expect(rows.map(([, code, meaning]) => [code, meaning])).toEqual(
+      Object.entries(errorCodes).filter(([code]) => code.startsWith("HG_DATABASE_")),
+    );
     for (const [, , , advice] of rows) expect(advice).toMatch(/\w.*\.$/);
   });
 

@@ -1,4 +1,5 @@
 import type { Redis } from "ioredis";
+import { warn } from "../../warning.ts";
 import { isCluster, type RedisClient, whenReady } from "./redis-connection.ts";
 
 /** Clients that were warned of: many stores may share one. */
@@ -46,8 +47,4 @@ async function policyOf(server: Redis): Promise<string | undefined> {
     // Not every user may ask; then there is nothing to say.
     return undefined;
   }
-}
-
-function warn(code: string, text: string): void {
-  process.emitWarning(text, { type: "HeadgateWarning", code });
 }

@@ -1,5 +1,6 @@
 import type { Clock } from "../../clock/clock.ts";
 import type { Action, Answer, ApplyOptions, Operation, Store } from "../../stores/store.ts";
+import { warn } from "../../warning.ts";
 import { RecentMaximum } from "./recent-maximum.ts";
 
 /** Weight of the latest round trip in the average. */
@@ -61,9 +62,9 @@ export class TimedStore {
   /** Records a failure, and warns if it is the first of an outage. */
   fail(action: Action, error: unknown): void {
     if (this.failed === undefined) {
-      process.emitWarning(
+      warn(
+        "HG_DEGRADED",
         `the store of cached() is failing: this process decides locally and writes when the store is back (${error})`,
-        { type: "HeadgateWarning", code: "HG_DEGRADED" },
       );
     }
     if (this.failed !== "penalize") this.failed = action;

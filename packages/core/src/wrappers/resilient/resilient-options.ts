@@ -2,6 +2,7 @@ import { type Clock, requireClock } from "../../clock/clock.ts";
 import { SystemClock } from "../../clock/system-clock.ts";
 import { shown } from "../../errors.ts";
 import { aFunction, anything, must, type Requirements, readOptions, wholeNumber } from "../../options.ts";
+import { warn } from "../../warning.ts";
 import type { DegradedChange } from "./breaker.ts";
 import { type OnError, Policies } from "./on-error.ts";
 import type { Failure } from "./store-failure.ts";
@@ -75,7 +76,7 @@ export interface Settings {
 
 export function readResilientOptions(options: ResilientOptions): Settings {
   const { deadlineMs = 250, onError = "local", nodes = 1, maxKeys = 100_000 } = readOptions(options, REQUIREMENTS);
-  const { breaker = {}, onDegraded = warn, onFailure = () => {}, clock = new SystemClock() } = options;
+  const { breaker = {}, onDegraded = warnOfFailure, onFailure = () => {}, clock = new SystemClock() } = options;
   const { failures = 5, retryMs = 250 } = readOptions(breaker, BREAKER_REQUIREMENTS, { at: "breaker." });
   return {
     deadline: Math.ceil(deadlineMs * 1000),
@@ -91,12 +92,9 @@ export function readResilientOptions(options: ResilientOptions): Settings {
 }
 
 /** The default for `onDegraded`: a fallback is never silent. */
-function warn(change: DegradedChange): void {
+function warnOfFailure(change: DegradedChange): void {
   if (!change.degraded) return;
   const cause = change.cause instanceof Error ? change.cause.message : shown(change.cause);
   const what = change.node === undefined ? "The store" : `The store's server ${change.node}`;
-  process.emitWarning(`${what} fails (${cause}); until it recovers, rules use their onError policy.`, {
-    type: "HeadgateWarning",
-    code: "HG_DEGRADED",
-  });
+  warn("HG_DEGRADED", `${what} fails (${cause}); until it recovers, rules use their onError policy.`);
 }

@@ -1,6 +1,7 @@
 import { Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { HeadgateError, StoreError } from "headgate";
 import { RequestError } from "../../checks/request-error.ts";
+import { DatabaseError } from "../../database/database-error.ts";
 import { MalformedMessage, MessageWriter } from "./message-codec.ts";
 
 /** Why a call failed, as reported in its status. */
@@ -77,7 +78,7 @@ export function failureOf(error: unknown): Failure | undefined {
     const message = `the message is not valid protobuf: ${error.message}`;
     return { code: status.INVALID_ARGUMENT, message, field: "", reason: "MALFORMED" };
   }
-  if (error instanceof StoreError) {
+  if (error instanceof StoreError || error instanceof DatabaseError) {
     const { code, message } = error;
     return { code: status.UNAVAILABLE, message, field: "", reason: code, retryAfterMs: STORE_RETRY_MS };
   }

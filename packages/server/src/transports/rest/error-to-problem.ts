@@ -1,6 +1,5 @@
 import type { FastifyError, FastifyRequest } from "fastify";
 import { HeadgateError, StoreError } from "headgate";
-import { RequestError } from "../../checks/request-error.ts";
 import { DatabaseError } from "../../database/database-error.ts";
 import { type FieldProblem, fieldProblem, Problem, type ProblemCode, validationProblem } from "./problem.ts";
 
@@ -28,17 +27,12 @@ export function problemOf(error: FastifyError | Error, { method }: FastifyReques
     return new Problem("store_unavailable", error.message, { ...RETRY, cause: error.code });
   if (error instanceof HeadgateError && error.code === "HG_IDEMPOTENCY_CONFLICT")
     return new Problem("idempotency_conflict");
-  if (error instanceof HeadgateError || error instanceof RequestError)
-    return ofField(error, method === "GET" ? "query" : "body");
+  if (error instanceof HeadgateError)
+    return fieldProblem(method === "GET" ? "query" : "body", error.field, error.problem);
   if ("validation" in error && error.validation !== undefined) return ofValidation(error);
   if ("code" in error && Object.hasOwn(FASTIFY, error.code)) return new Problem(FASTIFY[error.code]);
   if ("statusCode" in error && error.statusCode === 400) return new Problem("malformed_json");
   return undefined;
-}
-
-/** The messages of these errors begin with the field. */
-function ofField({ field, message }: HeadgateError | RequestError, place: FieldProblem["in"]): Problem {
-  return fieldProblem(place, field, message.slice(field.length + 2));
 }
 
 const PLACES: Readonly<Record<string, FieldProblem["in"]>> = {
