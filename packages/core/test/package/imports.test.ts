@@ -31,6 +31,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   "./koa": ["koa", "node"],
   "./nest": ["@nestjs/common", "node"],
   "./redis": ["ioredis", "node"],
+  "./redis-address": [],
   "./testing": [],
   "./web": [],
   "./zookeeper": ["node", "node-zookeeper-client"],

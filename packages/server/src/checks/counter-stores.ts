@@ -14,8 +14,6 @@ import {
   SystemClock,
   tokenBucket,
 } from "headgate";
-import { RedisStore } from "headgate/redis";
-import { ZooKeeperStore } from "headgate/zookeeper";
 import { fields } from "../config/fields.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Consistency } from "../rules/rule.ts";
@@ -68,8 +66,15 @@ const PROBE_KEYS = 10_000;
 /** Opens the store in the settings: Redis, ZooKeeper, or the memory of this process. */
 export async function openStores(settings: StoreSettings, hooks: StoreHooks = {}, clock?: Clock): Promise<Stores> {
   const { redis, zookeeper } = settings;
-  if (redis !== undefined) return shared(new RedisStore(redis), settings, hooks);
-  if (zookeeper !== undefined) return shared(new ZooKeeperStore(zookeeper), settings, hooks);
+  // The client of a store is loaded only if the store is used.
+  if (redis !== undefined) {
+    const { RedisStore } = await import("headgate/redis");
+    return shared(new RedisStore(redis), settings, hooks);
+  }
+  if (zookeeper !== undefined) {
+    const { ZooKeeperStore } = await import("headgate/zookeeper");
+    return shared(new ZooKeeperStore(zookeeper), settings, hooks);
+  }
   return inMemory(clock ?? new SystemClock());
 }
 

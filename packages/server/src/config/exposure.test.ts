@@ -12,8 +12,9 @@ describe("an address that others can reach", () => {
     [{ http: "127.example:80" }, /^--http/],
     [{ grpc: "10.0.0.1:80" }, /^--grpc/],
     [{ grpc: "[::ffff:10.0.0.1]:80" }, /^--grpc/],
-  ])("is refused in the clear: %j", (flags, message) => {
-    expect(() => rejectExposure(readSettings({ flags, env: {} }).settings)).toThrow(message);
+  ])("is refused in the clear: %j", async (flags, message) => {
+    const { settings } = await readSettings({ flags, env: {} });
+    expect(() => rejectExposure(settings)).toThrow(message);
   });
 
   it.each<[SettingSources["flags"]]>([
@@ -21,7 +22,8 @@ describe("an address that others can reach", () => {
     [{ http: "0.0.0.0:80", insecure: true }],
     [{ http: "[::1]:80", grpc: "off" }],
     [{ http: "localhost:80", grpc: "127.0.0.2:81" }],
-  ])("is fine with TLS, with --insecure, or if it is this machine: %j", (flags) => {
-    expect(() => rejectExposure(readSettings({ flags, env: {} }).settings)).not.toThrow();
+  ])("is fine with TLS, with --insecure, or if it is this machine: %j", async (flags) => {
+    const { settings } = await readSettings({ flags, env: {} });
+    expect(() => rejectExposure(settings)).not.toThrow();
   });
 });

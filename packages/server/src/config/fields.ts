@@ -1,5 +1,5 @@
 import type { Rate } from "headgate";
-import { redactRedisUrl } from "headgate/redis";
+import { redactRedisUrl } from "headgate/redis-address";
 import { redactSecret, redactUrl } from "./redact.ts";
 import type { Address, LogFormat } from "./settings.ts";
 import {

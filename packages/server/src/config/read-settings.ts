@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { HeadgateError } from "headgate";
-import { LineCounter, parseDocument } from "yaml";
 import { allSettings, type Field, fields, flagOf, type SettingShape, variableOf } from "./fields.ts";
 import type { Settings, TlsFiles } from "./settings.ts";
 import { suggestion } from "./suggestion.ts";
@@ -29,8 +28,8 @@ const CONFIG = "config";
 const CONFIG_VARIABLE = "HEADGATE_CONFIG";
 
 /** Throws a HeadgateError that names the flag, the variable or the line of the file. */
-export function readSettings(sources: SettingSources): ReadSettings {
-  const reading = new Reading(sources);
+export async function readSettings(sources: SettingSources): Promise<ReadSettings> {
+  const reading = await Reading.open(sources);
   const settings: Settings = {
     http: reading.take(fields.http),
     grpc: reading.take(fields.grpc),
@@ -90,12 +89,17 @@ class Reading {
   private readonly env: SettingSources["env"];
   private readonly file: ReadonlyMap<string, Found>;
 
-  constructor({ flags, env }: SettingSources) {
-    rejectUnknownVariables(env);
+  private constructor({ flags, env }: SettingSources, file: ReadonlyMap<string, Found>) {
     this.flags = flags;
     this.env = env;
+    this.file = file;
+  }
+
+  static async open(sources: SettingSources): Promise<Reading> {
+    const { flags, env } = sources;
+    rejectUnknownVariables(env);
     const name = flags[CONFIG] ?? (env[CONFIG_VARIABLE] || undefined);
-    this.file = typeof name === "string" ? readFile(name) : new Map();
+    return new Reading(sources, typeof name === "string" ? await readFile(name) : new Map());
   }
 
   take<T>(field: Field<T>): T {
@@ -140,7 +144,8 @@ function rejectUnknownVariables(env: SettingSources["env"]): void {
   }
 }
 
-function readFile(file: string): Map<string, Found> {
+async function readFile(file: string): Promise<Map<string, Found>> {
+  const { LineCounter, parseDocument } = await import("yaml");
   const lines = new LineCounter();
   const document = parseDocument(readText(file), { lineCounter: lines });
   const [mistake] = document.errors;

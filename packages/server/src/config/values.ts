@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { HeadgateError, type Rate } from "headgate";
-import { parseRedisAddress } from "headgate/redis";
+import { parseRedisAddress } from "headgate/redis-address";
 import type { Address, LogFormat } from "./settings.ts";
 
 /** Parses a value. `at` is how the user named the setting. */

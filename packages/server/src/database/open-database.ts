@@ -5,12 +5,10 @@ import type { Database } from "./database.ts";
 import { SqlDenied } from "./denied-table.ts";
 import { SqlAnswered } from "./idempotency-table.ts";
 import { SqlKeys } from "./key-table.ts";
-import { openPostgres } from "./postgres.ts";
 import { replaceInThread } from "./replace-in-worker.ts";
 import { purge } from "./retention.ts";
 import { SqlRollups } from "./rollup-table.ts";
 import { SqlRules } from "./rule-table.ts";
-import { openSqlite } from "./sqlite.ts";
 import { SqlUsers } from "./user-table.ts";
 
 export interface DatabaseOptions {
@@ -47,8 +45,9 @@ export async function openDatabase({ postgres, data, threads = true }: DatabaseO
   };
 
   async function open() {
-    if (postgres !== undefined) return openPostgres(postgres);
-    if (data !== undefined) return openSqlite(data);
+    // A driver is loaded only if it is used.
+    if (postgres !== undefined) return (await import("./postgres.ts")).openPostgres(postgres);
+    if (data !== undefined) return (await import("./sqlite.ts")).openSqlite(data);
     throw new HeadgateError(
       "HG_BAD_OPTION",
       "data",

@@ -1,21 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { type Document, isMap, isNode, LineCounter, parseDocument, stringify, visit } from "yaml";
-import { z } from "zod";
+import type { z } from "zod";
 import type { RuleInput } from "./rule.ts";
-import { ruleInput } from "./rule-input.ts";
 import { furtherProblems } from "./rule-problems.ts";
+import { rulesFile } from "./rules-file-schema.ts";
 import { partsOfList } from "./yaml-list.ts";
-
-/** What a YAML file of rules holds. */
-export const rulesFile = z.strictObject(
-  { rules: z.array(ruleInput, { error: "must be a list of rules ([] if there are none)" }) },
-  {
-    error: (issue) =>
-      issue.code === "unrecognized_keys"
-        ? `has no field ${issue.keys.join(", ")} (known: rules)`
-        : "must be an object with a list of rules, as in rules: [ … ]",
-  },
-);
 
 /** One thing that is wrong with a file, and where. Lines and columns count from 1. */
 export interface FileProblem {

@@ -1,7 +1,7 @@
 import { atOnce, type Work } from "./cooperative-work.ts";
 import type { RuleInput } from "./rule.ts";
 import { ruleInput } from "./rule-input.ts";
-import { rulesFile } from "./rules-file.ts";
+import { rulesFile } from "./rules-file-schema.ts";
 
 /** So many problems are listed. Nobody reads more, and a list of all may be a hundred times as long as the rules. */
 const MOST_PROBLEMS = 100;

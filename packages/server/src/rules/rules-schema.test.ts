@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { DIMENSIONS, dimensionOf } from "./rule.ts";
-import { rulesFile } from "./rules-file.ts";
+import { rulesFile } from "./rules-file-schema.ts";
 
 const PUBLISHED = new URL("../../rules.schema.json", import.meta.url);
 const published = () => JSON.parse(readFileSync(PUBLISHED, "utf8"));

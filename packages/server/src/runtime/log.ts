@@ -1,4 +1,4 @@
-import { parseRedisAddress } from "headgate/redis";
+import { parseRedisAddress } from "headgate/redis-address";
 import { type Logger, pino } from "pino";
 import type { Settings } from "../config/settings.ts";
 import { FileOutput, type LogOutput, StreamOutput } from "./log-output.ts";

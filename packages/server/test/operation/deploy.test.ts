@@ -51,11 +51,11 @@ describe("what is there to run Headgate elsewhere", () => {
     expect(existsSync(path(`${headgate.build}/Dockerfile`))).toBe(true);
   });
 
-  it("a systemd unit that systemd takes, with a file of settings that headgate takes", () => {
+  it("a systemd unit that systemd takes, with a file of settings that headgate takes", async () => {
     const unit = path("deploy/headgate.service");
     if (existsSync(ANALYZE)) expect(execFileSync(ANALYZE, ["verify", unit], { encoding: "utf8" })).toBe("");
     expect(variablesIn(text("deploy/headgate.service")).filter((name) => !isVariable(name))).toEqual([]);
-    const { settings } = readSettings({ flags: { config: path("deploy/headgate.yaml") }, env: {} });
+    const { settings } = await readSettings({ flags: { config: path("deploy/headgate.yaml") }, env: {} });
     expect(settings.redis).toBe("redis://127.0.0.1:6379");
   });
 

@@ -22,7 +22,7 @@ async function started(redis: string): Promise<NodeProcess> {
 }
 
 async function examined(redis: string): Promise<ReadonlyMap<string, Finding>> {
-  const { settings } = readSettings({ flags: { redis }, env: {} });
+  const { settings } = await readSettings({ flags: { redis }, env: {} });
   return new Map((await doctor(settings)).map((finding) => [finding.about, finding]));
 }
 

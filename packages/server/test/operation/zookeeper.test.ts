@@ -16,7 +16,7 @@ afterAll(async () => {
 
 it("keeps counters in ZooKeeper, also over a restart of the node", async () => {
   const hosts = `127.0.0.1:${server.port}`;
-  const { settings } = readSettings({ flags: { zookeeper: hosts }, env: {} });
+  const { settings } = await readSettings({ flags: { zookeeper: hosts }, env: {} });
   expect(await doctor(settings)).toContainEqual({ about: "zookeeper", level: "ok", message: "answers" });
   const env = { HEADGATE_ADMIN_KEY: "admin-of-this-test", HEADGATE_ZOOKEEPER: hosts };
   const first = await startNode({ env });

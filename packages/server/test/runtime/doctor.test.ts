@@ -26,7 +26,7 @@ function folder(): string {
 }
 
 async function examined(flags: Record<string, string | true>): Promise<ReadonlyMap<string, Finding>> {
-  const { settings } = readSettings({
+  const { settings } = await readSettings({
     flags: { data: folder(), http: "127.0.0.1:0", grpc: "127.0.0.1:0", ...flags },
     env: {},
   });

@@ -1,6 +1,5 @@
 import type { Socket } from "node:net";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
-import { HealthImplementation } from "grpc-health-check";
 import type { Address, Settings } from "../../config/settings.ts";
 import { tlsOptions } from "../../runtime/tls.ts";
 import { Connections } from "./connections.ts";
@@ -9,7 +8,7 @@ import { Access } from "./grpc-access.ts";
 import { guardCalls } from "./guarded-call.ts";
 import { type HandlerOptions, Handlers } from "./handlers.ts";
 import { Listener } from "./listener.ts";
-import { addReflection } from "./reflection.ts";
+import { StandardServices } from "./standard-services.ts";
 
 /** Of a message, in bytes: a thousand checks fit, unless they are long. */
 const LARGEST_MESSAGE = 1 << 20;
@@ -49,9 +48,7 @@ export async function startGrpc({ settings, onError = warn, ...options }: GrpcOp
   });
   const handlers = new Handlers({ ...options, onError }, access);
   server.addService(rateLimiter, handlers.methods);
-  const health = new HealthImplementation({ "": "SERVING", [SERVICE]: "SERVING" });
-  health.addToServer(server);
-  addReflection(server);
+  const standard = new StandardServices(server, ["", SERVICE], onError);
   // The sockets are ours, TLS included: what grpc-js is given is ready for HTTP/2.
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
   const inUse = new Set<Socket>();
@@ -61,7 +58,9 @@ export async function startGrpc({ settings, onError = warn, ...options }: GrpcOp
     onConnection: (socket) => {
       inUse.add(socket);
       socket.once("close", () => inUse.delete(socket));
-      injector.injectConnection(socket);
+      void standard.load().then(() => {
+        if (!socket.destroyed) injector.injectConnection(socket);
+      });
     },
     handshakeTimeoutMs: grpcMessageTimeoutMs,
   });
@@ -72,7 +71,7 @@ export async function startGrpc({ settings, onError = warn, ...options }: GrpcOp
       if (tls !== undefined) listener.setSecureContext(tlsOptions(tls));
     },
     async stop(graceMs) {
-      for (const name of ["", SERVICE]) health.setStatus(name, "NOT_SERVING");
+      standard.stop();
       handlers.endStreams();
       listener.close();
       await drained(server, inUse, graceMs);

@@ -84,6 +84,11 @@ export function makeRest(given: RestParts, options: RestOptions = {}): FastifyIn
   return app;
 }
 
+/** In place of the default schema compilers: fastify loads them, which takes a while, even if others are set. */
+function unused(): never {
+  throw new Error("schemas are compiled by zod");
+}
+
 /**
  * Without a logger: fastify would create a child logger for each request, which costs more than a check. The few log
  * lines are written here.
@@ -103,6 +108,7 @@ function bareApp(options: RestOptions, errors: Errors): App {
     serverFactory: (handler) =>
       https === undefined ? createServer(settings, handler) : createSecureServer({ ...https, ...settings }, handler),
     bodyLimit: BODY_LIMIT,
+    schemaController: { compilersFactory: { buildValidator: unused, buildSerializer: unused } },
     routerOptions: { maxParamLength: LONGEST_PARAMETER },
     // Accepted requests are answered even while the node shuts down.
     return503OnClosing: false,
