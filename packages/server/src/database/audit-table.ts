@@ -1,9 +1,10 @@
-import { type Kysely, sql } from "kysely";
+import type { Kysely } from "kysely";
 import type { AuditEntry, AuditEvent, AuditQuery, ChainBreak } from "../audit/audit.ts";
 import { ChainWalk, GENESIS, type Link } from "../audit/chain.ts";
 import type { AuditedDatabase } from "./audited-writes.ts";
 import { cursorAt, placeOf } from "./cursor.ts";
 import type { AuditTable, Paged, Verified } from "./database.ts";
+import { sql } from "./kysely.ts";
 import { auditable } from "./storable-text.ts";
 import type { AuditRow, Tables } from "./tables.ts";
 import { millisecondsOf } from "./time.ts";

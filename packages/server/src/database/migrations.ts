@@ -1,8 +1,9 @@
-import { type Kysely, type Migration, type MigrationProvider, Migrator, type RawBuilder, sql } from "kysely";
+import type { Kysely, Migration, MigrationProvider, RawBuilder } from "kysely";
 import { GENESIS } from "../audit/chain.ts";
 import { purgeEvent } from "../audit/purge-record.ts";
 import { appendToChain } from "./audited-writes.ts";
 import { DatabaseError } from "./database-error.ts";
+import { Migrator, sql } from "./kysely.ts";
 import type { Tables } from "./tables.ts";
 
 const MIGRATION_TABLE = "headgate_migrations";

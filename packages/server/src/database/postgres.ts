@@ -1,7 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { Kysely, PostgresDialect, type PostgresPoolClient, sql, type Transaction } from "kysely";
+import type { Kysely as Connection, PostgresPoolClient, Transaction } from "kysely";
 import pg from "pg";
 import type { DatabaseError } from "./database-error.ts";
+import { Kysely, PostgresDialect, sql } from "./kysely.ts";
 import { migrate } from "./migrations.ts";
 import { isConnectionLost, postgresError } from "./postgres-errors.ts";
 import { PostgresListener } from "./postgres-listener.ts";
@@ -32,7 +33,7 @@ export async function openPostgres(url: string): Promise<Engine> {
 }
 
 class PostgresEngine implements Engine {
-  readonly db: Kysely<Tables>;
+  readonly db: Connection<Tables>;
   /** Fallback if notifications do not arrive, for example through a pooler that does not support them. */
   readonly pollMs = 500;
   readonly errorOf: (error: unknown) => DatabaseError;
@@ -89,7 +90,7 @@ class PostgresEngine implements Engine {
     this.listener = new PostgresListener(this.#settings, CHANNEL, heard);
   }
 
-  snapshot<Result>(questions: (db: Kysely<Tables>) => Promise<Result>): Promise<Result> {
+  snapshot<Result>(questions: (db: Connection<Tables>) => Promise<Result>): Promise<Result> {
     return this.db.transaction().setIsolationLevel("repeatable read").setAccessMode("read only").execute(questions);
   }
 
@@ -112,7 +113,7 @@ async function closeWithin(closed: Promise<unknown>): Promise<void> {
 }
 
 /** `first` runs on each connection when it is taken from the pool. */
-function databaseOf(settings: pg.PoolConfig, first?: string): Kysely<Tables> {
+function databaseOf(settings: pg.PoolConfig, first?: string): Connection<Tables> {
   const pool = new pg.Pool({
     ...settings,
     types: {

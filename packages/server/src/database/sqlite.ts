@@ -1,9 +1,10 @@
 import { accessSync, closeSync, constants, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { Kysely, SqliteAdapter, SqliteDialect, SqliteDriver, sql, type Transaction } from "kysely";
+import type { Kysely as Connection, Transaction } from "kysely";
 import Sqlite from "libsql";
 import { DatabaseError, type DatabaseErrorCode } from "./database-error.ts";
+import { Kysely, SqliteAdapter, SqliteDialect, SqliteDriver, sql } from "./kysely.ts";
 import { migrate } from "./migrations.ts";
 import type { Engine } from "./sql-dialect.ts";
 import type { Tables } from "./tables.ts";
@@ -74,13 +75,13 @@ function makeFile(path: string): void {
 }
 
 class SqliteEngine implements Engine {
-  readonly db: Kysely<Tables>;
+  readonly db: Connection<Tables>;
   readonly pollMs = 300;
   private readonly path: string;
   private readonly file: Sqlite.Database;
   /** A second connection for long queries, because queries on one connection wait for each other. */
   private readonly reader: Sqlite.Database;
-  private readonly readerDb: Kysely<Tables>;
+  private readonly readerDb: Connection<Tables>;
   /** Identifies the file: after it is removed or replaced, writes to the open file would be lost. */
   private readonly inode: bigint;
 
@@ -120,7 +121,7 @@ class SqliteEngine implements Engine {
 
   listen(): void {}
 
-  snapshot<Result>(questions: (db: Kysely<Tables>) => Promise<Result>): Promise<Result> {
+  snapshot<Result>(questions: (db: Connection<Tables>) => Promise<Result>): Promise<Result> {
     return patiently(() => this.readerDb.transaction().execute(questions));
   }
 
@@ -167,11 +168,11 @@ class FileDialect extends SqliteDialect {
     this.beginning = beginning;
   }
 
-  override createDriver(): SqliteDriver {
+  override createDriver(): FileDriver {
     return new FileDriver(this.file, this.beginning);
   }
 
-  override createAdapter(): SqliteAdapter {
+  override createAdapter(): TransactionalAdapter {
     return new TransactionalAdapter();
   }
 }

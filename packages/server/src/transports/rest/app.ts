@@ -62,10 +62,10 @@ export function makeRest(given: RestParts, options: RestOptions = {}): FastifyIn
   allowEmptyDelete(app);
   announceDeprecations(app, deprecations);
   const refuseTheOthers = refuseOtherMethods(app);
-  describeRoutes(app);
+  const description = describeRoutes(app);
   app.register(async (root: App) => {
     nodeRoutes(root, parts);
-    openApiRoute(root);
+    openApiRoute(root, description);
     tryPageRoutes(root);
   });
   app.register(

@@ -1,6 +1,10 @@
-import swagger from "@fastify/swagger";
-import type { FastifySchema } from "fastify";
-import { jsonSchemaTransform, jsonSchemaTransformObject } from "fastify-type-provider-zod";
+import { type FastifySchema, fastify, type RouteOptions } from "fastify";
+import {
+  jsonSchemaTransform,
+  jsonSchemaTransformObject,
+  serializerCompiler,
+  validatorCompiler,
+} from "fastify-type-provider-zod";
 import { IDEMPOTENCY_KEY_FORM } from "headgate";
 import type { App } from "./app.ts";
 import { BODY_EXAMPLES } from "./body-examples.ts";
@@ -10,9 +14,30 @@ const DESCRIPTION = `Checks requests against rate limits and manages rules, user
 
 Authenticate with \`Authorization: Bearer <key>\`. Errors are problem documents (RFC 9457) with a \`code\` for programs and \`advice\` for people. Changes accept \`X-Idempotency-Key\`, and \`If-Match\` where a resource has an ETag.`;
 
-/** Adds the routes registered after it to the OpenAPI 3.1 description at /openapi.json. */
-export function describeRoutes(app: App): void {
-  app.register(swagger, {
+/**
+ * Describes the routes registered after this call, as OpenAPI 3.1. The generator is loaded with the first request for the
+ * description, and reads the routes from an app that serves no requests.
+ */
+export function describeRoutes(app: App): () => Promise<string> {
+  const routes: RouteOptions[] = [];
+  app.addHook("onRoute", (route) => {
+    // fastify adds HEAD to each GET.
+    if (route.method !== "HEAD") routes.push(route);
+  });
+  let text: Promise<string> | undefined;
+  // The description does not change while the process runs.
+  return () => {
+    text ??= descriptionOf(routes);
+    return text;
+  };
+}
+
+async function descriptionOf(routes: readonly RouteOptions[]): Promise<string> {
+  const { default: swagger } = await import("@fastify/swagger");
+  const app = fastify({ exposeHeadRoutes: false });
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(serializerCompiler);
+  await app.register(swagger, {
     openapi: {
       openapi: "3.1.0",
       info: {
@@ -44,6 +69,9 @@ export function describeRoutes(app: App): void {
     },
     transformObject: (document) => withoutUnusedSchemas(jsonSchemaTransformObject(document)),
   });
+  for (const { method, url, schema = {} } of routes) app.route({ method, url, schema, handler: () => {} });
+  await app.ready();
+  return JSON.stringify(app.swagger());
 }
 
 type Description = ReturnType<typeof jsonSchemaTransformObject>;
@@ -68,13 +96,10 @@ function referencesIn(part: unknown): Set<string> {
   return new Set([...matches].map(([, name]) => name));
 }
 
-export function openApiRoute(app: App): void {
-  let text: string | undefined;
-  app.get("/openapi.json", { schema: { hide: true } }, async (_request, reply) => {
-    // The description does not change while the process runs.
-    text ??= JSON.stringify(app.swagger());
-    return reply.type("application/json").send(text);
-  });
+export function openApiRoute(app: App, description: () => Promise<string>): void {
+  app.get("/openapi.json", { schema: { hide: true } }, async (_request, reply) =>
+    reply.type("application/json").send(await description()),
+  );
 }
 
 /** What a header does, and the error status that marks the routes that read it. */
