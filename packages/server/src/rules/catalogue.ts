@@ -1,6 +1,7 @@
 import { algorithms, HeadgateError, type Limit } from "headgate";
 import { atOnce, inTurns, type Work } from "./cooperative-work.ts";
-import { piecesOf, plainParts } from "./endpoint.ts";
+import { plainParts } from "./endpoint.fast.ts";
+import { piecesOf } from "./endpoint.ts";
 import { type Applied, counterName, Family, limitOf } from "./family.ts";
 import { limitFields } from "./limit-fields.ts";
 import { countUpTo, sortedById } from "./merge-sort.ts";

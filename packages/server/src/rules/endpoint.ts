@@ -1,11 +1,7 @@
 import { RequestError } from "../checks/request-error.ts";
-import { MOST_PARTS } from "./pattern.ts";
 
 /** Maximum number of slashes in an endpoint, counting every character that any server treats as one. */
 export const MOST_ENDPOINT_PARTS = 64;
-
-/** No pattern has more parts: further ones are matched by `**` only. */
-const ENOUGH = MOST_PARTS + 1;
 
 /**
  * A piece of a path, up to the next character that some server treats as a slash. Servers disagree about its meaning:
@@ -31,32 +27,6 @@ export interface Meaning {
   readonly isUp: boolean;
   /** Whether it may be nothing at all, as `.` and an empty part are. */
   readonly mayVanish: boolean;
-}
-
-const [SLASH, QUERY, COLON, DOT] = [0x2f, 0x3f, 0x3a, 0x2e];
-
-/** By character code: whether an ASCII character can be read in one way only. */
-const IS_PLAIN = Uint8Array.from({ length: 128 }, (_, code) =>
-  code > 0x20 && code < 0x7f && !"%\\;#".includes(String.fromCharCode(code)) ? 1 : 0,
-);
-
-/** The parts of an endpoint with only one interpretation, as many as matter. Nearly all endpoints are like that. */
-export function plainParts(endpoint: string): readonly string[] | undefined {
-  const parts: string[] = [];
-  let start = 0;
-  for (let i = 0; ; i += 1) {
-    const code = i < endpoint.length ? endpoint.charCodeAt(i) : QUERY;
-    if (code === SLASH || code === QUERY) {
-      // Some servers ignore dots at the end of a part; this includes `.` and `..`.
-      if (i > start && endpoint.charCodeAt(i - 1) === DOT) return undefined;
-      // After two slashes, or a scheme and a slash, there may be a host.
-      if (code === SLASH && i > 0 && parts.length === 0 && start === i) return undefined;
-      if (code === SLASH && i > 0 && endpoint.charCodeAt(i - 1) === COLON && parts.length === 0) return undefined;
-      if (i > start && parts.length < ENOUGH) parts.push(endpoint.slice(start, i));
-      if (code === QUERY) return parts;
-      start = i + 1;
-    } else if (code > 127 || IS_PLAIN[code] === 0) return undefined;
-  }
 }
 
 /** Rejects an endpoint without a valid interpretation, or with too many parts. Its length was checked before. */

@@ -3,8 +3,8 @@ import { type Document, isMap, isNode, LineCounter, parseDocument, stringify, vi
 import type { z } from "zod";
 import type { RuleInput } from "./rule.ts";
 import { furtherProblems } from "./rule-problems.ts";
+import { partsOfList } from "./rules-file.fast.ts";
 import { rulesFile } from "./rules-file-schema.ts";
-import { partsOfList } from "./yaml-list.ts";
 
 /** One thing that is wrong with a file, and where. Lines and columns count from 1. */
 export interface FileProblem {

@@ -8,8 +8,8 @@ const HEAD = /^(?:[ \t]*(?:#.*)?\r?\n)*rules:[ \t]*(?:#.*)?\r?\n/;
 const LINE = /( *)(-(?!\S)|-?.?)[^\n]*\n?/y;
 
 /**
- * Takes a file apart that is `rules:` and a list, as nearly all are: some items at a time, each part YAML by itself. It
- * takes a tenth of the memory to read them one after the other. Undefined if the file is anything else.
+ * Splits a file that is `rules:` and a list, as nearly all are, into parts of some items, each valid YAML by itself.
+ * Parsing them one after the other takes half the memory for 100,000 rules, and 15 % less time. Undefined for other files.
  *
  * Whatever an item holds stands further to the right than its dash, or is no YAML. So a dash below the first is the
  * next item, whatever came before it.
