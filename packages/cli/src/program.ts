@@ -1,14 +1,14 @@
 import { readFileSync } from "node:fs";
 import { Argument, Command } from "commander";
 import { algorithms } from "headgate";
-import type { ListOptions, VerifyOptions } from "./audit/audit.ts";
-import type { CheckOptions } from "./check/check.ts";
+import type { ListOptions, VerifyOptions } from "./audit/audit-command.ts";
+import type { CheckOptions } from "./check/check-command.ts";
 import { type ExitCode, InvalidInput, reported } from "./failure.ts";
-import { addRules } from "./rules/commands.ts";
+import { addRules } from "./rules/rules-commands.ts";
 import type { ScenarioOptions } from "./scenario/scenario.ts";
-import { addSettings } from "./settings/options.ts";
+import { addSettings } from "./settings/setting-options.ts";
 import type { SettingOptions } from "./settings/settings.ts";
-import { addUsers } from "./users/commands.ts";
+import { addUsers } from "./users/users-commands.ts";
 
 const EXIT_CODES = `
 Exit codes:
@@ -80,7 +80,7 @@ A config:
 `,
     )
     .action(async (options: CheckOptions) => {
-      const { check } = await import("./check/check.ts");
+      const { check } = await import("./check/check-command.ts");
       finish(await check(options));
     });
 
@@ -129,7 +129,7 @@ SIGHUP reloads rules and certificates, and reopens --log-file.
 `,
     )
     .action(async (options: SettingOptions) => {
-      const { serveNode } = await import("./serve/serve.ts");
+      const { serveNode } = await import("./serve/serve-command.ts");
       finish(await serveNode(options));
     });
 
@@ -158,7 +158,7 @@ Examples:
 `,
     )
     .action(async (options: SettingOptions) => {
-      const { examine } = await import("./doctor/doctor.ts");
+      const { examine } = await import("./doctor/doctor-command.ts");
       finish(await examine(options));
     });
 
@@ -192,7 +192,7 @@ Examples:
 `,
     )
     .action(async (options: VerifyOptions & SettingOptions) => {
-      const { verifyAudit } = await import("./audit/audit.ts");
+      const { verifyAudit } = await import("./audit/audit-command.ts");
       finish(await verifyAudit(options));
     });
 
@@ -214,7 +214,7 @@ Examples:
     .option("--limit <number>", "maximum number of entries", requireValue("--limit"))
     .addHelpText("after", "\nExamples:\n  $ headgate audit list --subject user:42 --from 2026-01-31\n")
     .action(async (options: ListOptions & SettingOptions) => {
-      const { listAudit } = await import("./audit/audit.ts");
+      const { listAudit } = await import("./audit/audit-command.ts");
       finish(await listAudit(options));
     });
 

@@ -1,8 +1,8 @@
 import { InvalidInput } from "../failure.ts";
 import type { Source } from "../input/source.ts";
 import { ObjectStream } from "../json/object-stream.ts";
-import { type Config, readConfig } from "./config.ts";
 import { FileMembers } from "./file-members.ts";
+import { type Config, readConfig } from "./limits-config.ts";
 
 /**
  * Finds the config of a scenario, reading no further than necessary. It usually comes first; if it follows the

@@ -1,5 +1,5 @@
 import { type Clock, type Decision, type Limit, type MemoryLimiter, rateLimiter, timeFromSeconds } from "headgate";
-import type { Config } from "../config/config.ts";
+import type { Config } from "../config/limits-config.ts";
 
 /** Decides each request at its stated time, by the user's own limit or the default. */
 export class UserLimiter {

@@ -4,7 +4,7 @@ import { checkRules, type RuleInput, rulesText } from "headgate-server";
 import { type ExitCode, exitCodes, InvalidInput, reported } from "../failure.ts";
 import { openSource } from "../input/source.ts";
 import { changes, changesText, summary } from "./changes.ts";
-import { Service, type ServiceOptions } from "./service.ts";
+import { Service, type ServiceOptions } from "./service-client.ts";
 
 export interface DiffOptions extends ServiceOptions {
   readonly against?: string;

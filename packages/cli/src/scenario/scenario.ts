@@ -8,7 +8,7 @@ import { type ExitCode, exitCodes, InvalidInput } from "../failure.ts";
 import { openSource, type Source } from "../input/source.ts";
 import { ObjectStream } from "../json/object-stream.ts";
 import { Progress } from "./progress.ts";
-import { readRequest } from "./request.ts";
+import { readRequest } from "./scenario-request.ts";
 
 export interface ScenarioOptions {
   readonly file?: string;

@@ -1,7 +1,7 @@
 import { parseUserInput, type UserInput } from "headgate-server";
 import { type ExitCode, exitCodes, InvalidInput, reported } from "../failure.ts";
 import { openSource } from "../input/source.ts";
-import { type Imported, RejectedFields, Service, type ServiceOptions } from "../rules/service.ts";
+import { type Imported, RejectedFields, Service, type ServiceOptions } from "../rules/service-client.ts";
 import { type Format, userLines } from "./user-lines.ts";
 
 export interface ImportOptions extends ServiceOptions {

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { ExitCode } from "../failure.ts";
-import { type RequireValue, withService } from "../rules/commands.ts";
+import { type RequireValue, withService } from "../rules/rules-commands.ts";
 import type { ImportOptions, UserExportOptions } from "./users.ts";
 
 const KEY = `

@@ -1,5 +1,5 @@
 import { timeFromSeconds } from "headgate";
-import { type Config, readConfig } from "../config/config.ts";
+import { type Config, readConfig } from "../config/limits-config.ts";
 import { decisionLine } from "../decision/decision-line.ts";
 import { UserLimiter } from "../decision/user-limiter.ts";
 import { type ExitCode, exitCodes, InvalidInput } from "../failure.ts";

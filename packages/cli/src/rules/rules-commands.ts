@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { ExitCode } from "../failure.ts";
 import type { DiffOptions, ExportOptions } from "./rules.ts";
-import type { ServiceOptions } from "./service.ts";
+import type { ServiceOptions } from "./service-client.ts";
 
 export type RequireValue = (option: string) => (value: string) => string;
 
