@@ -1,12 +1,12 @@
 import type { Settings } from "../config/settings.ts";
-import { databaseFindings } from "./database.ts";
+import { databaseFindings } from "./check-database.ts";
+import { redisFindings } from "./check-redis.ts";
+import { fileFindings } from "./check-rules.ts";
+import { zookeeperFinding } from "./check-zookeeper.ts";
 import type { Finding } from "./finding.ts";
 import { listeningFindings } from "./listening.ts";
 import { openFiles } from "./machine.ts";
 import { portFindings } from "./ports.ts";
-import { redisFindings } from "./redis.ts";
-import { fileFindings } from "./rules.ts";
-import { zookeeperFinding } from "./zookeeper.ts";
 
 /** Checks the environment of a node with these settings, as far as possible without starting it. */
 export async function doctor(settings: Settings): Promise<readonly Finding[]> {

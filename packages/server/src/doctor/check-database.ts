@@ -6,9 +6,9 @@ import type { Settings } from "../config/settings.ts";
 import type { Database } from "../database/database.ts";
 import { openDatabase } from "../database/open-database.ts";
 import { Catalogue } from "../rules/catalogue.ts";
+import { ruleFindings } from "./check-rules.ts";
 import { clockSkew } from "./clock-skew.ts";
 import { type Finding, fail, messageOf, ok } from "./finding.ts";
-import { ruleFindings } from "./rules.ts";
 
 export async function databaseFindings(settings: Settings): Promise<readonly Finding[]> {
   const { postgres, data } = settings;
