@@ -1,7 +1,8 @@
 import type { NextFunction, Request, Response } from "express";
 import { HeadgateError, shown } from "../errors.ts";
 import { failureOf } from "../wrappers/resilient/store-failure.ts";
-import { addressKey, evaluated, requireConfig, requireLimit } from "./express-rate-limit/config.ts";
+import { MemoryStore } from "./express-rate-limit/compatible-memory-store.ts";
+import { addressKey, evaluated, requireConfig, requireLimit } from "./express-rate-limit/compatible-options.ts";
 import {
   type Counter,
   ENDLESS,
@@ -18,7 +19,6 @@ import {
   setDraft8Headers,
   setLegacyHeaders,
 } from "./express-rate-limit/headers.ts";
-import { MemoryStore } from "./express-rate-limit/memory-store.ts";
 import type {
   AugmentedRequest,
   GivenOptions,
@@ -28,9 +28,9 @@ import type {
 } from "./express-rate-limit/types.ts";
 import { Warnings } from "./express-rate-limit/warnings.ts";
 
+export { MemoryStore } from "./express-rate-limit/compatible-memory-store.ts";
 export { HeadgateStore, type HeadgateStoreOptions } from "./express-rate-limit/headgate-store.ts";
 export { ipKeyGenerator } from "./express-rate-limit/ip-key.ts";
-export { MemoryStore } from "./express-rate-limit/memory-store.ts";
 export type {
   AugmentedRequest,
   ClientRateLimitInfo,

@@ -2,8 +2,8 @@ import { HeadgateError, shown } from "../../errors.ts";
 import { aName, readOptions } from "../../options.ts";
 import { MemoryStore } from "../../stores/memory/memory-store.ts";
 import type { Store as Wrapped } from "../../stores/store.ts";
+import { DEFAULT_NAME } from "./compatible-memory-store.ts";
 import { isHeadgateStore, WindowCounter } from "./counter.ts";
-import { DEFAULT_NAME } from "./memory-store.ts";
 import type { ClientRateLimitInfo, Options, Store } from "./types.ts";
 
 export interface HeadgateStoreOptions {

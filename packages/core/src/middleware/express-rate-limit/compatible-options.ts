@@ -1,9 +1,9 @@
 import type { Request, Response } from "express";
 import { HeadgateError, shown } from "../../errors.ts";
 import { aFunction, requireOptions, stated } from "../../options.ts";
+import { DEFAULT_NAME, DEFAULT_WINDOW_MS, MemoryStore } from "./compatible-memory-store.ts";
 import { defaultIdentifier } from "./headers.ts";
 import { DEFAULT_SUBNET, ipKeyGenerator } from "./ip-key.ts";
-import { DEFAULT_NAME, DEFAULT_WINDOW_MS, MemoryStore } from "./memory-store.ts";
 import type {
   AugmentedRequest,
   DraftHeadersVersion,
