@@ -1,5 +1,6 @@
+import { existsSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import { importsOf, manifest, packageOf, root, sourceFiles } from "headgate-testkit/repository";
+import { importsOf, manifest, packageOf, root, sourceFiles, trackedFiles } from "headgate-testkit/repository";
 import { describe, expect, it } from "vitest";
 
 /** The arrows of docs/internals/architecture.md: which of our own packages each may import. A new workspace gets its line here. */
@@ -78,6 +79,21 @@ function foreignImports(entry: string): string[] {
 }
 
 describe("the workspaces", () => {
+  it("import nothing from the tests of another workspace: the testkit has what they share", () => {
+    const files = trackedFiles("*.ts").filter((file) => existsSync(join(root, file)));
+    const foreign = files.flatMap((file) =>
+      importsOf(join(root, file))
+        .filter((specifier) => specifier.startsWith("."))
+        .map((specifier) => relative(root, resolve(root, dirname(file), specifier)))
+        .filter((target) => {
+          const [, folder] = /^((?:packages\/)?[^/]+)\/test\//.exec(target) ?? [];
+          return folder !== undefined && !file.startsWith(`${folder}/`);
+        })
+        .map((target) => `${file} imports ${target}`),
+    );
+    expect(foreign).toEqual([]);
+  });
+
   it("are those whose arrows are known", () => {
     expect(folders.map((folder) => manifest(folder).name).sort()).toEqual(Object.keys(arrows).sort());
   });
