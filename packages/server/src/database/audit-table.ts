@@ -5,9 +5,9 @@ import type { AuditedDatabase } from "./audited-writes.ts";
 import { cursorAt, placeOf } from "./cursor.ts";
 import type { AuditTable, Paged, Verified } from "./database.ts";
 import { sql } from "./kysely.ts";
+import { millisecondsOf } from "./sql-time.ts";
 import { auditable } from "./storable-text.ts";
 import type { AuditRow, Tables } from "./tables.ts";
-import { millisecondsOf } from "./time.ts";
 
 /** Number of entries to process before yielding to other work. */
 const STRIDE = 500;

@@ -1,10 +1,10 @@
 import { HeadgateError } from "headgate";
+import { SqlKeys } from "./api-key-table.ts";
 import { SqlAudit } from "./audit-table.ts";
 import { AuditedDatabase } from "./audited-writes.ts";
 import type { Database } from "./database.ts";
 import { SqlDenied } from "./denied-table.ts";
 import { SqlAnswered } from "./idempotency-table.ts";
-import { SqlKeys } from "./key-table.ts";
 import { replaceInThread } from "./replace-in-worker.ts";
 import { purge } from "./retention.ts";
 import { SqlRollups } from "./rollup-table.ts";

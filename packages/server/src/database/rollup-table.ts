@@ -2,8 +2,8 @@ import type { Rollup, RollupQuery } from "../metrics/rollup.ts";
 import { type AuditedDatabase, inParts } from "./audited-writes.ts";
 import { cursorAtPair, pairOf } from "./cursor.ts";
 import type { Paged, RollupTable } from "./database.ts";
+import { millisecondsOf } from "./sql-time.ts";
 import { canBeId } from "./storable-text.ts";
-import { millisecondsOf } from "./time.ts";
 
 export class SqlRollups implements RollupTable {
   private readonly audited: AuditedDatabase;

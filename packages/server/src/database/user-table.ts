@@ -4,11 +4,11 @@ import type { Kysely } from "kysely";
 import type { CustomLimit, Override, Standing, UserInput } from "../rules/user-limits.ts";
 import type { AuditedDatabase } from "./audited-writes.ts";
 import type { Actor, Conflict, Imported, Paged, UserQuery, UserTable } from "./database.ts";
-import { importUsers } from "./import-users.ts";
 import { listUsers } from "./list-users.ts";
+import { millisecondsOf } from "./sql-time.ts";
 import { canBeId, requireStorable } from "./storable-text.ts";
 import type { OverrideRow, Tables } from "./tables.ts";
-import { millisecondsOf } from "./time.ts";
+import { importUsers } from "./user-import.ts";
 
 /** Ids to read before yielding to other work. */
 const IDS_AT_ONCE = 5_000;
