@@ -63,7 +63,7 @@ function isEven(member: Applied, other: Family): boolean {
   return against !== undefined && isAsStrict(member, against);
 }
 
-/** Whether a lets nothing pass that b refuses, if all that b counts is counted by a too. */
+/** Whether `a` admits nothing that `b` denies, if `a` counts everything that `b` counts. */
 function isAsStrict({ limit: a }: Applied, { limit: b }: Applied): boolean {
   if (a.algorithm !== b.algorithm) return false;
   if (algorithms[a.algorithm].traits.burst) return a.burst <= b.burst && a.limit * b.window <= b.limit * a.window;

@@ -7,22 +7,22 @@ import { ReplacementError, type ReplacementProblems } from "./rules-replacement.
 import { byteParts, textParts } from "./text-parts.ts";
 import { askThread, type ThreadAnswer, type ThreadPart } from "./worker-call.ts";
 
-/** What the thread is given beside the text. */
+/** Input of the thread besides the text. */
 export interface RulesTextKind {
-  /** What messages call the file, which is YAML; absent: the text is the JSON of a replacement. */
+  /** Name of the YAML file for messages; absent if the text is the JSON of a replacement. */
   readonly file?: string;
 }
 
-/** What the parts of its answer are, as JSON; or why the replacement is refused. */
+/** What the parts of its answer are, as JSON; or why the replacement is rejected. */
 export type FoundInText = "rules" | "problems" | ReplacementProblems;
 
-/** The compiled one also where the sources run, as in tests: a thread reads no TypeScript. */
+/** The compiled file even when running from source, as in tests, because a thread cannot load TypeScript. */
 const THREAD = new URL("../../dist/rules/parse-worker.js", import.meta.url);
 
-/** A text of so many characters is read in less time than a thread takes to start. */
+/** A shorter text is parsed in less time than a thread takes to start. */
 const MOST_HERE = 10_000;
 
-/** As parseRules, while this thread serves others. `signal` gives it up. */
+/** Like parseRules, but in another thread. `signal` stops it. */
 export async function parseAside(text: string, name: string, signal?: AbortSignal): Promise<readonly RuleInput[]> {
   // Only here: nodes without a file of rules need no YAML parser.
   const { parseRules, RulesFileError } = await import("./rules-file.ts");
@@ -32,17 +32,17 @@ export async function parseAside(text: string, name: string, signal?: AbortSigna
   throw new RulesFileError(name, await inTurns(ofJsonParts<FileProblem>(parts)));
 }
 
-/** As parseReplacement of these bytes, while this thread serves others. `signal` gives it up. */
+/** Like parseReplacement, but in another thread. `signal` stops it. */
 export async function parseReplacementAside(body: Buffer, signal?: AbortSignal): Promise<readonly RuleInput[]> {
   const { answer, parts } = await ask({}, byteParts(body), signal);
   if (typeof answer === "object") throw new ReplacementError(answer);
   return inTurns(ofJsonParts<RuleInput>(parts));
 }
 
-/** A hundred thousand rules need less than half of it in any form. */
+/** A hundred thousand rules need less than half of this in any format. */
 const LIMITS = { maxOldGenerationSizeMb: 2_048 };
 
-/** Many large texts take no more memory than one. */
+/** One at a time, so that many large texts take no more memory than one. */
 const threads = new OneAtATime();
 
 function ask(

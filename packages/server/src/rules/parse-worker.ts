@@ -1,4 +1,4 @@
-// A thread that reads the rules of one text, and ends.
+// A thread that parses the rules of one text and ends.
 import { answerParent } from "./answer-parent.ts";
 import { atOnce } from "./cooperative-work.ts";
 import { toJsonParts } from "./json-chunks.ts";

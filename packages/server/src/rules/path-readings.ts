@@ -3,15 +3,15 @@ import type { Meaning, Piece } from "./endpoint.ts";
 import type { PatternTrie, TrieNode } from "./trie.ts";
 
 /**
- * Most places that the readings of one endpoint may go on from, all pieces taken together. Places multiply with rules
- * that overlap and with `..`, so that without a bound one short path could occupy the node for seconds.
+ * Maximum number of places followed for one endpoint, over all pieces. Places multiply with overlapping rules and `..`,
+ * so that without a bound one short path could block the node for seconds.
  */
 const MOST_STEPS = 50_000;
 
-/** Parts on top of those that patterns know: where `..` leads back from. */
+/** Parts beyond those in patterns, from which `..` leads back. */
 class Beyond<Value> {
   readonly node: TrieNode<Value>;
-  /** How many. */
+  /** Number of such parts. */
   readonly depth: number;
   readonly below: Beyond<Value> | TrieNode<Value>;
   above: Beyond<Value> | undefined;
@@ -23,15 +23,15 @@ class Beyond<Value> {
   }
 }
 
-/** Where a reading has got to. Two readings that got to the same place have the same future. */
+/** Where a reading has arrived. Readings at the same place continue in the same way. */
 type Place<Value> = TrieNode<Value> | Beyond<Value>;
 type Places<Value> = Set<Place<Value>>;
 
 /**
  * The values of the patterns that any reading of a path matches, those with the fewest parts first. Readings choose a
- * meaning for each piece independently. They are not listed, since there may be millions: all of them are followed at
- * once, as the set of places that they have got to, which takes time in the number of pieces times that of places.
- * Throws a RequestError if that takes too many steps: a path is counted under all its readings, or refused.
+ * meaning for each piece independently, so there may be millions. All are followed at once as the set of places they
+ * have reached, which takes time proportional to the number of pieces times places. Throws a RequestError if that takes
+ * too many steps: a path is counted under all of its readings, or rejected.
  */
 export function matchEveryReading<Value>(trie: PatternTrie<Value>, pieces: readonly Piece[]): Value[] {
   const walk = new Walk(trie.root, pieces);
@@ -47,11 +47,11 @@ class Walk<Value> {
   private readonly passed = new Set<TrieNode<Value>>();
   private upsLeft: number;
   private stepsLeft = MOST_STEPS;
-  /** Of readings that begin a part with the next piece. */
+  /** Places of readings that start a part with the next piece. */
   private beginning: Places<Value>;
-  /** Of those that are within a part that goes on with it: where they were before that part. */
+  /** For readings inside a part that continues with it: their places before that part. */
   private goingOn: Places<Value> = new Set();
-  /** Of those that ignore it, since it belongs to a path parameter. */
+  /** Places of readings that ignore it as part of a path parameter. */
   private ignoring: Places<Value> = new Set();
 
   constructor(root: TrieNode<Value>, pieces: readonly Piece[]) {
@@ -86,7 +86,7 @@ class Walk<Value> {
     this.ignoring = piece.mayGoOn ? ignoringNext : new Set();
   }
 
-  /** One step for each place and each meaning of the piece that is followed from there. */
+  /** Counts one step per place and meaning of the piece. */
   private spend({ withoutParameters, cut }: Piece): void {
     const meanings = 1 + (withoutParameters === undefined ? 0 : 1) + (cut === undefined ? 0 : 1);
     this.stepsLeft -= (this.beginning.size + this.goingOn.size) * meanings + this.ignoring.size;
@@ -115,7 +115,7 @@ class Walk<Value> {
     }
   }
 
-  /** Adds the places that one more part leads to. Any part matches `*`, also one that is none of these texts. */
+  /** Adds the places that one more part leads to. Every part matches `*`, even if it is none of these texts. */
   private push(place: Place<Value>, texts: readonly string[], to: Places<Value>): void {
     let isKnown = false;
     if (!(place instanceof Beyond)) {
@@ -130,7 +130,7 @@ class Walk<Value> {
         isKnown = true;
       }
     }
-    // Whoever goes on from a node that is known can do all that is possible beyond the one before it.
+    // A reading at a known node can do everything that is possible beyond the one before it.
     if (!isKnown) this.pushBeyond(place, to);
   }
 

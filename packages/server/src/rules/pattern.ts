@@ -1,17 +1,17 @@
 import { HeadgateError } from "headgate";
 
-/** An endpoint pattern, taken apart: each part is a text, or null for any one part. */
+/** A parsed endpoint pattern: each part is a text, or null for any part. */
 export interface Pattern {
   readonly parts: readonly (string | null)[];
-  /** Whether it ends in `**`: any number of parts may follow, also none. */
+  /** Whether it ends in `**`: any number of parts may follow, including none. */
   readonly open: boolean;
 }
 
 const LONGEST = 1024;
-/** `**` not counted. */
+/** Without `**`. */
 export const MOST_PARTS = 32;
 
-/** Nearly no part has any of it, and a hundred thousand patterns are read at a time. */
+/** Characters of possible mistakes. Rare, so that a hundred thousand patterns are parsed quickly. */
 const SUSPECT = /[?#\\%*:{\p{Cc}\p{Cs}]|^\.{0,2}$/u;
 
 /** Segments that would match nothing or something unintended, and what to write instead. */
@@ -28,7 +28,7 @@ const MISTAKES: readonly (readonly [RegExp, string])[] = [
   [/[\p{Cc}\p{Cs}]/u, "must not have control characters or unpaired surrogates"],
 ];
 
-/** Reads `/api/:version/orders/**`; what it refuses, it refuses with a HeadgateError. */
+/** Parses a pattern such as `/api/:version/orders/**`. Throws a HeadgateError. */
 export function readPattern(text: string): Pattern {
   if (!text.startsWith("/")) throw refused("must begin with a slash, such as /api/v1/orders (/** matches every path)");
   if (text.length > LONGEST) throw refused(`must have at most ${LONGEST} characters`);

@@ -97,7 +97,7 @@ function patternOf(text: string): string {
   return text === "" || text.startsWith("/") ? text : `/${text}`;
 }
 
-/** Empty if there is nothing to make it of. */
+/** Empty if it cannot be derived. */
 function idOf({ rule_id, name }: { readonly rule_id?: string | undefined; readonly name: string }): string {
   if (rule_id !== undefined) return rule_id;
   const plain = name.normalize("NFKD").toLowerCase().replace(/\p{M}/gu, "");

@@ -5,7 +5,7 @@ import { ruleInput } from "./rule-input.ts";
 
 type Issue = Pick<z.core.$ZodIssue, "path" | "message">;
 
-/** Valid values of required fields. They replace those that are wrong, so that the rest of the rule can be checked. */
+/** Valid values of required fields. They replace invalid ones, so that the rest of the rule can be checked. */
 const STAND_INS: Readonly<Record<string, unknown>> = {
   name: "stand-in",
   dimension: "user",
@@ -14,25 +14,25 @@ const STAND_INS: Readonly<Record<string, unknown>> = {
   window_seconds: 1,
 };
 
-/** Fields whose meaning depends on another: while that one is wrong, nothing can be said about them. */
+/** Fields whose meaning depends on another: while that one is invalid, they cannot be checked. */
 const DEPENDENTS: Readonly<Record<string, readonly string[]>> = {
   algorithm: [...limitFields.map(({ name }) => name), "consistency"],
   window_seconds: limitFields.flatMap(({ name, type }) => (type === "seconds" ? name : [])),
   dimension: ["tier"],
 };
 
-/** What is known of a rule that cannot be used as a whole: its valid fields. */
+/** The valid fields of a rule that is invalid as a whole. */
 type ReadableRule = Partial<RuleInput>;
 
 export interface FurtherProblems {
   readonly issues: readonly Issue[];
-  /** All rules of the list as far as they can be read, each at its index. */
+  /** All rules of the list as far as they can be read, by index. */
   readonly rules: readonly ReadableRule[];
 }
 
 /**
- * What else is wrong with a list of rules. A schema checks how fields go together only when each is valid by itself;
- * so those that are not are replaced, and the rule is read again. `issues` are those found already.
+ * Finds further problems in a list of rules. A schema checks how fields go together only if each is valid by itself, so
+ * invalid ones are replaced and the rule is parsed again. `issues` are those already found.
  */
 export function furtherProblems(value: unknown, issues: readonly z.core.$ZodIssue[]): FurtherProblems {
   const wrong = wrongFields(issues);
@@ -61,7 +61,7 @@ function wrongFields(issues: readonly z.core.$ZodIssue[]): ReadonlyMap<number, R
   return wrong;
 }
 
-/** Without the fields that are wrong, and without an id that would be made of a name that is. */
+/** Without the invalid fields, and without an id that would be derived from an invalid name. */
 function readable(rule: object, wrong: ReadonlySet<string>): ReadableRule {
   const { data } = ruleInput.safeParse(mended(rule, wrong));
   if (data === undefined) return {};

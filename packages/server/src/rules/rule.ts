@@ -5,21 +5,21 @@ import type { ruleFields } from "./rule-input.ts";
 export const DIMENSIONS = ["user", "ip", "apikey"] as const;
 export type Dimension = (typeof DIMENSIONS)[number];
 
-/** A dimension as a writer may spell it: in any case, and an API key with an underscore. */
+/** Normalizes the spelling of a dimension: case-insensitive, and with or without an underscore in `api_key`. */
 export function dimensionOf(value: unknown): unknown {
   if (typeof value !== "string") return value;
   const name = value.toLowerCase();
   return name === "api_key" ? "apikey" : name;
 }
 
-/** `shadow` decides, is counted and shown, and refuses nothing. */
+/** `shadow` is evaluated, counted and reported, but denies nothing. */
 export const MODES = ["enforce", "shadow"] as const;
 export type Mode = (typeof MODES)[number];
 
-/** What holds while the store of counters fails. */
+/** What applies while the store of counters fails. */
 export const ON_ERRORS = ["allow", "deny", "local"] as const;
 
-/** How near to the store a decision is made: by it, by a local cache of it, or by quota leased from it. */
+/** Where a decision is made: in the store, in a local cache, or with leased quota. */
 export const CONSISTENCIES = ["strict", "cached", "leased"] as const;
 export type Consistency = (typeof CONSISTENCIES)[number];
 
@@ -30,7 +30,7 @@ export type RuleInput = Readonly<Omit<z.output<typeof ruleFields>, "rule_id"> & 
 export interface RateLimitRule extends RuleInput {
   readonly created_at: string;
   readonly updated_at: string;
-  /** Counts up with each change; the ETag of the rule. */
+  /** Incremented with each change; the ETag of the rule. */
   readonly version: number;
 }
 

@@ -10,12 +10,12 @@ import { rulesFile } from "./rules-file-schema.ts";
 export interface FileProblem {
   readonly line: number;
   readonly column: number;
-  /** As in `rules[3].limit`; empty if it is the file itself. */
+  /** As in `rules[3].limit`; empty for the file itself. */
   readonly field: string;
   readonly problem: string;
 }
 
-/** A file that cannot be used; nothing of it is. */
+/** A file that cannot be used; nothing in it is applied. */
 export class RulesFileError extends Error {
   override readonly name = "RulesFileError";
   readonly code = "HG_BAD_RULES";
@@ -33,21 +33,21 @@ function toldWithPlace({ line, column, field, problem }: FileProblem): string {
   return `${line}:${column}: ${field === "" ? "" : `${field}: `}${problem}`;
 }
 
-/** Reads the rules of a YAML file: all of them, or it throws a RulesFileError that says all that is wrong. */
+/** Reads the rules of a YAML file. Throws a RulesFileError with all problems. */
 export async function readRulesFile(path: string): Promise<readonly RuleInput[]> {
   return parseRules(await readFile(path, "utf8"), path);
 }
 
-/** The same of a text; `name` is what the message calls it. */
+/** The same for a text; `name` identifies it in messages. */
 export function parseRules(text: string, name: string): readonly RuleInput[] {
   return parsedInParts(text) ?? parsedAsWhole(text, name);
 }
 
 const READING = { prettyErrors: false, uniqueKeys: true } as const;
-/** Aliases may be used, but not to make much of little. */
+/** Aliases are allowed, but must not expand a small file to a huge one. */
 const PLAIN = { maxAliasCount: 1_000 } as const;
 
-/** Undefined if the file is no plain list, or not as it must be: then it is read as a whole, which tells where. */
+/** Undefined if the file is not a plain list, or is invalid: it is then parsed as a whole, which gives positions. */
 function parsedInParts(text: string): readonly RuleInput[] | undefined {
   const parts = partsOfList(text);
   if (parts === undefined) return undefined;
@@ -66,7 +66,7 @@ function listIn(part: string): unknown {
   try {
     return document.toJS(PLAIN);
   } catch {
-    // An alias of something in another part, or too many of them.
+    // An alias to another part, or too many of them.
     return undefined;
   }
 }
@@ -112,7 +112,7 @@ function parsedAsWhole(text: string, name: string): readonly RuleInput[] {
   return data.rules;
 }
 
-/** The rules as a file, without what is null by default. It is read as it was written. */
+/** Formats rules as a file, without fields that are null by default. */
 export function rulesText(rules: readonly RuleInput[]): string {
   const short = rules.map((rule) => Object.fromEntries(Object.entries(rule).filter(([, value]) => value !== null)));
   return stringify({ rules: short }, { lineWidth: 0, aliasDuplicateObjects: false });
@@ -143,7 +143,7 @@ function told(
   return issue.keys.map((key) => problemAt([...issue.path, key], `is not a known field ${known}`));
 }
 
-/** Where two rules are in the same place: the later of them, its field, and why. Fields that are absent are unknown. */
+/** Duplicate rules: the later of the two, its field, and why. Absent fields are unknown. */
 function repetitions(rules: readonly Partial<RuleInput>[]): [index: number, field: keyof RuleInput, problem: string][] {
   const found: [number, keyof RuleInput, string][] = [];
   const ids = new Map<string, number>();
@@ -165,13 +165,13 @@ function repetitions(rules: readonly Partial<RuleInput>[]): [index: number, fiel
   return found;
 }
 
-/** Undefined while one of the fields that make it is unknown. */
+/** Undefined while one of the fields it consists of is unknown. */
 function placeOf({ dimension, endpoint_pattern, window_seconds, tier }: Partial<RuleInput>): string | undefined {
   const place = [dimension, endpoint_pattern, window_seconds, tier];
   return place.includes(undefined) ? undefined : JSON.stringify(place);
 }
 
-/** Where the value at a path stands, else what it should be in; of a pair, where its name stands. */
+/** Position of the value at a path, otherwise of what should contain it; for a pair, of its name. */
 function offsetOf(document: Document, path: readonly PropertyKey[]): number {
   for (let length = path.length; length > 0; length -= 1) {
     const parent = document.getIn(path.slice(0, length - 1), true);

@@ -3,25 +3,25 @@ import type { RuleInput } from "./rule.ts";
 import { ruleInput } from "./rule-input.ts";
 import { rulesFile } from "./rules-file-schema.ts";
 
-/** So many problems are listed. Nobody reads more, and a list of all may be a hundred times as long as the rules. */
+/** Number of problems to list. A list of all could be a hundred times as long as the rules. */
 const MOST_PROBLEMS = 100;
 
-/** One field that cannot be used; the empty one is the text itself, which is not JSON. */
+/** An invalid field; the empty one stands for the text itself, which is not valid JSON. */
 export interface ReplacementProblem {
   readonly field: string;
   readonly problem: string;
 }
 
-/** What is wrong with a replacement, and how much more may be. */
+/** The problems of a replacement, and how many more there may be. */
 export interface ReplacementProblems {
   readonly problems: readonly ReplacementProblem[];
-  /** Problems that were found and are not listed. */
+  /** Number of problems that are not listed. */
   readonly more: number;
-  /** Rules after these that were not checked. */
+  /** Number of further rules that were not checked. */
   readonly unchecked: number;
 }
 
-/** A replacement of all rules that cannot be used; nothing of it is. */
+/** A replacement of all rules that cannot be used; nothing of it is applied. */
 export class ReplacementError extends Error implements ReplacementProblems {
   override readonly name = "ReplacementError";
   readonly problems: readonly ReplacementProblem[];
@@ -36,16 +36,16 @@ export class ReplacementError extends Error implements ReplacementProblems {
   }
 }
 
-/** The rules of `{"rules": [ … ]}`: all of them, or it throws a ReplacementError with the first problems. */
+/** The rules of `{"rules": [ … ]}`. Throws a ReplacementError with the first problems. */
 export function parseReplacement(text: string): readonly RuleInput[] {
   return atOnce(parsingReplacement(text));
 }
 
-/** The same, to be done in turns. */
+/** The same, to be run in steps. */
 export function* parsingReplacement(text: string): Work<readonly RuleInput[]> {
   const value = parsed(text);
   const items = itemsIn(value);
-  // One by one: a schema of the whole list would collect all problems before it tells the first.
+  // One by one: a schema of the whole list would collect all problems first.
   const { error } = rulesFile.safeParse(items === undefined ? value : { ...Object(value), rules: [] });
   const found = error === undefined ? [] : error.issues.flatMap((issue) => problemsOf(issue, []));
   const rules: RuleInput[] = [];

@@ -1,21 +1,21 @@
 import type { Pattern } from "./pattern.ts";
 
-// Most nodes have little: what they do not have costs them nothing.
+// Most nodes have few of these fields, and unused ones cost nothing.
 export class TrieNode<Value> {
   /** Undefined at the root. */
   readonly parent: TrieNode<Value> | undefined;
   exact: Map<string, TrieNode<Value>> | undefined;
   any: TrieNode<Value> | undefined;
-  /** Of the patterns that end here. */
+  /** Values of the patterns that end here. */
   ends: Value[] | undefined;
-  /** Of those that end here in `**`. */
+  /** Values of those that end here in `**`. */
   open: Value[] | undefined;
 
   constructor(parent: TrieNode<Value> | undefined) {
     this.parent = parent;
   }
 
-  /** The node of the next part, made if it is not there. */
+  /** The node of the next part, created if missing. */
   towards(part: string | null): TrieNode<Value> {
     if (part === null) {
       this.any ??= new TrieNode(this);
@@ -32,8 +32,8 @@ export class TrieNode<Value> {
 }
 
 /**
- * Finds all patterns that match, part by part. A walk meets at most one node for each shape (the places of the
- * wildcards) that the patterns have: ten patterns cost the same as a hundred thousand of the same shapes.
+ * Finds all matching patterns, part by part. A walk visits at most one node per shape of the patterns (the positions of
+ * their wildcards): ten patterns cost the same as a hundred thousand of the same shapes.
  */
 export class PatternTrie<Value> {
   readonly root = new TrieNode<Value>(undefined);
@@ -46,8 +46,9 @@ export class PatternTrie<Value> {
   }
 
   /**
-   * The values of the patterns that match these parts, those that say least first. With a part null (any), or
-   * `open`: of the patterns that match whatever such a pattern matches.
+   * The values of the patterns that match these parts, the most general first. If a part is null (any), or with `open`:
+   * of
+   * the patterns that match everything that such a pattern matches.
    */
   match(parts: readonly (string | null)[], open = false): Value[] {
     const found: Value[] = [];

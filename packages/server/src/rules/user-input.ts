@@ -36,10 +36,10 @@ export interface InputProblem {
 
 export type ParsedUser = { readonly user: UserInput } | { readonly problems: readonly InputProblem[] };
 
-/** More are not looked at, so that one user cannot keep this thread busy. */
+/** Maximum number of custom limits, so that one user cannot block this thread. */
 const MOST_CUSTOM_LIMITS = 1_000;
 
-/** A user of an import, or what is wrong with it. */
+/** A parsed user of an import, or its problems. */
 export function parseUserInput(value: unknown): ParsedUser {
   if (customLimitCount(value) > MOST_CUSTOM_LIMITS) {
     return { problems: [{ field: "custom_limits", problem: `must have at most ${MOST_CUSTOM_LIMITS} limits` }] };

@@ -4,7 +4,7 @@ export interface CustomLimit {
   readonly burst?: number | null;
 }
 
-/** A limit of one user for a time. */
+/** A temporary limit of one user. */
 export interface Override {
   readonly override_id: string;
   readonly user_id: string;
@@ -18,7 +18,7 @@ export interface Override {
   readonly created_by: string;
 }
 
-/** What is to be stored of a user; what is absent stays as it is. */
+/** Data to store for a user; absent fields stay unchanged. */
 export interface UserInput {
   readonly user_id: string;
   readonly tier?: string | null;

@@ -5,12 +5,12 @@ import type { RuleInput } from "./rule.ts";
 import { ruleInput } from "./rule-input.ts";
 import { type FileProblem, parseRules, RulesFileError } from "./rules-file.ts";
 
-/** What a file of rules comes to: its rules, or what is wrong with it. */
+/** The result of checking a file of rules: its rules, or its problems. */
 export type CheckedRules =
   | { readonly rules: readonly RuleInput[]; readonly warnings: readonly Warning[]; readonly problems?: undefined }
   | { readonly problems: readonly FileProblem[] };
 
-/** Reads a file of rules as far as can be told without a service. */
+/** Checks a file of rules as far as possible without a service. */
 export function checkRules(text: string): CheckedRules {
   try {
     const rules = parseRules(text, "");
@@ -21,7 +21,7 @@ export function checkRules(text: string): CheckedRules {
   }
 }
 
-/** The rules that a service tells of, as a writer would give them: without what the service adds. */
+/** The rules that a service returned, without the fields that it adds. */
 export function rulesOfService(rules: readonly unknown[]): readonly RuleInput[] {
   return rules.map((rule) => {
     const fields = Object.entries(z.record(z.string(), z.unknown()).parse(rule));

@@ -2,23 +2,26 @@ import { readFile, stat } from "node:fs/promises";
 import { parseAside } from "./parse-in-worker.ts";
 import type { RuleInput } from "./rule.ts";
 
-/** How often the file is looked at. It is read when two looks find it the same: not while it is being written. */
+/**
+ * How often to look at the file. It is read after two looks find it unchanged, and so not while it is being written.
+ */
 const LOOK_MS = 200;
 
-/** A file of rules that is looked at. */
+/** A watched file of rules. */
 export interface RulesFileWatch {
-  /** Reads the file now, whether or not the system says that it has changed. Answers when that is done. */
+  /** Reads the file now, even if it does not seem to have changed. Resolves when that is done. */
   reread(): Promise<void>;
   stop(): void;
 }
 
 /**
- * Tells of the rules of a file whenever they change, within half a second. `known` is the text that the caller has read
- * already: what has changed since is not missed, and what has not is not told. A file that cannot be used, or is not there,
- * changes nothing: `onError` is told why, once, and again whenever somebody asks for the file to be read. The file is not looked at again until `onRules` is done.
+ * Reports the rules of a file whenever they change, within half a second. `known` is the text that the caller has
+ * already
+ * read, so that no change since is missed. A file that is invalid or missing changes nothing: `onError` is called once,
+ * and again for each requested read. The file is not read again until `onRules` is done.
  *
- * It looks by itself, since what the system tells of changes is different for a file that is written, one that is put
- * in its place, a link that is turned and a folder on the network.
+ * It polls, because file system events differ for a file that is written, one that is replaced, a link that is
+ * repointed, and a network folder.
  */
 export function watchRulesFile(
   path: string,
@@ -35,7 +38,7 @@ export function watchRulesFile(
   let complaint = "";
 
   const read = (isAskedFor: boolean): Promise<void> => {
-    // One at a time: two would race to be the last.
+    // One at a time: otherwise two reads would race.
     reading = reading.then(() => readNow(isAskedFor));
     return reading;
   };
@@ -75,7 +78,7 @@ export function watchRulesFile(
   };
 }
 
-/** Differs whenever the file does, as far as the system knows. */
+/** Changes whenever the file does, as far as the system reports. */
 async function stateOf(path: string): Promise<string> {
   try {
     const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });

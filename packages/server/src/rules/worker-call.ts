@@ -2,16 +2,16 @@ import { once } from "node:events";
 import { type ResourceLimits, Worker } from "node:worker_threads";
 import { inTurns, type Work } from "./cooperative-work.ts";
 
-/** A piece of a long text. Bytes are moved to the thread rather than copied. */
+/** A part of a long text. Bytes are transferred to the thread instead of copied. */
 export type ThreadPart = string | ArrayBuffer;
 
-/** What a thread answers: a short message, and whatever may be long in parts. */
+/** The answer of a thread: a short message, and long data in parts. */
 export interface ThreadAnswer<Answer> {
   readonly answer: Answer;
   readonly parts: readonly string[];
 }
 
-/** The first message of a thread. The parts follow, each when it is asked for. */
+/** The first message of a thread. The parts follow on request. */
 export interface ThreadAnswerHead<Answer> {
   readonly answer: Answer;
   readonly parts: number;
@@ -23,17 +23,17 @@ export const NO_MORE_PARTS = null;
 export const NEXT_PART = null;
 
 export interface AskThreadOptions {
-  /** What may be long, in parts: a message is copied in one go, and 20 MB would block this thread for 50 ms. */
+  /** Long data in parts: a message is copied at once, and 20 MB would block this thread for 50 ms. */
   readonly parts?: Iterable<ThreadPart>;
   /** Ends the thread. */
   readonly signal?: AbortSignal | undefined;
-  /** A thread that needs more fails with ERR_WORKER_OUT_OF_MEMORY; the process goes on. */
+  /** A thread that needs more fails with ERR_WORKER_OUT_OF_MEMORY; the process continues. */
   readonly limits?: ResourceLimits;
 }
 
 /**
- * Has a thread of its own do work that would block the event loop of this one. `question` is short. The thread answers
- * once, through `answerParent`.
+ * Runs work in another thread that would block the event loop of this one. `question` must be short. The thread answers
+ * once, with `answerParent`.
  */
 export async function askThread<Answer>(
   file: URL,
@@ -41,13 +41,13 @@ export async function askThread<Answer>(
   { parts = [], signal, limits = {} }: AskThreadOptions = {},
 ): Promise<ThreadAnswer<Answer>> {
   signal?.throwIfAborted();
-  // Nothing of how this process was started is for it: a preloaded tracer, or the tests' way to find the sources.
+  // Options of this process do not apply to it, such as a preloaded tracer or the tests' resolution of sources.
   const thread = new Worker(file, { workerData: question, execArgv: [], resourceLimits: limits });
   try {
     const ended = once(thread, "exit", { signal }).then(() => {
       throw new Error("the thread has ended without an answer");
     });
-    // Whichever comes second is of no interest.
+    // Whichever comes second is ignored.
     ended.catch(() => {});
     const nextMessage = async () => (await Promise.race([once(thread, "message", { signal }), ended]))[0];
     const first: Promise<ThreadAnswerHead<Answer>> = nextMessage();

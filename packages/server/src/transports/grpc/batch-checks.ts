@@ -13,21 +13,21 @@ export function requireChecks(checks: readonly WireCheck[]): void {
   throw new RequestError("checks", `must have at most ${MOST_CHECKS} checks in a message, got ${checks.length}`);
 }
 
-/** How many ordinary checks they are to the node's own limit. */
+/** How many ordinary checks they count as in the limit on checks. */
 export function weightOfMany(checks: readonly WireCheck[]): number {
   let weight = 0;
   for (const { endpoint } of checks) weight += weightOf(endpoint);
   return weight;
 }
 
-/** What many checks were answered, in their order. */
+/** The results of many checks, in order. */
 export interface ManyAnswers {
-  /** undefined for a check that failed. */
+  /** Undefined for a check that failed. */
   readonly answers: readonly (Answered | undefined)[];
   readonly errors: readonly WireError[];
 }
 
-/** Checks each by itself: at once if that takes no longer than a turn and all answers are there at once. */
+/** Makes independent checks: synchronously if that takes no longer than a turn and all results are available. */
 export function checkMany(
   service: Pick<CheckService, "check">,
   checks: readonly WireCheck[],
@@ -69,7 +69,7 @@ function* checkEach(
   return { answers, errors, waiting };
 }
 
-/** Checks that have all begun: some may still wait for the store. */
+/** Checks that have all started; some may still wait for the store. */
 interface Begun extends ManyAnswers {
   readonly waiting: readonly Promise<void>[];
 }

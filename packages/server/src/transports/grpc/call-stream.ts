@@ -3,8 +3,9 @@ import { Duplex } from "node:stream";
 import type { ServerInterceptingCallInterface } from "@grpc/grpc-js";
 
 /**
- * The HTTP/2 stream of a call. grpc-js has no public way to see how much of a message has arrived, or to tell a client
- * to stop sending one that has been refused; this is the only file that looks behind its interface.
+ * The HTTP/2 stream of a call. grpc-js has no public API to see how much of a message has arrived, or to tell a client
+ * to
+ * stop sending one that was rejected. This is the only file that uses its internals.
  */
 export function streamOf(call: ServerInterceptingCallInterface): ServerHttp2Stream {
   const stream: unknown = "stream" in call ? call.stream : undefined;
@@ -16,15 +17,16 @@ export function streamOf(call: ServerInterceptingCallInterface): ServerHttp2Stre
 const TRAILERS_MS = 1_000;
 
 /**
- * Ends a stream whose status has been sent while the client may still be sending: otherwise grpc-js would go on reading
- * for as long as it does. `isTrailersOnly`: the status was all of the response.
+ * Ends a stream whose status has been sent while the client may still be sending; otherwise grpc-js would keep reading.
+ * `isTrailersOnly`: the status was the whole response.
  */
 export function endStream(stream: ServerHttp2Stream, isTrailersOnly: boolean): void {
   if (stream.closed || stream.destroyed) return;
-  // The client is told to stop (RFC 9113, section 8.1), after the status. Closed in the same tick, Node 26 would drop
-  // the status; by the time of an immediate it has been sent.
+  // The client is told to stop (RFC 9113, section 8.1), after the status. If the stream is closed in the same tick,
+  // Node 26
+  // drops the status; by the time of an immediate it has been sent.
   if (isTrailersOnly) setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR));
-  // Node would send that before the trailers.
+  // Node would send the reset before the trailers.
   else setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), TRAILERS_MS).unref();
 }
 

@@ -1,4 +1,4 @@
-// The messages of checks. A test compares this codec with generated code, which would cost a batch 25 % more.
+// The codec for messages with checks. A test compares it with generated code, which would make a batch 25 % slower.
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 import type { Source } from "headgate";
 import type { CheckRequest, CheckResult, LimitResult, UsageState } from "../../checks/check.ts";
@@ -11,7 +11,7 @@ const STATES: Readonly<Record<UsageState, number>> = { normal: 1, warning: 2, th
 const SOURCES: Readonly<Record<Source, number>> = { store: 1, lease: 2, cache: 3, fallback: 4 };
 const ORIGINS: Readonly<Record<LimitResult["from"], number>> = { rule: 1, tier: 2, custom: 3, override: 4 };
 
-/** A check as it came. */
+/** A check as received. */
 export class WireCheck {
   identifier = "";
   dimension: Dimension | undefined = undefined;
@@ -22,13 +22,13 @@ export class WireCheck {
   withLimits = false;
 }
 
-/** A dimension that is missing, or made up. */
+/** Rejects a missing or unknown dimension. */
 export function requireDimension(check: WireCheck): asserts check is WireCheck & CheckRequest {
   if (check.dimension !== undefined) return;
   throw new RequestError("dimension", "must be DIMENSION_USER, DIMENSION_IP or DIMENSION_API_KEY");
 }
 
-/** What a batch or a message of a stream asks. */
+/** The checks of a batch or a stream message. */
 export interface WireChecks {
   readonly correlationId: string;
   readonly checks: readonly WireCheck[];
@@ -90,7 +90,7 @@ export function readStreamed(reader: BinaryReader): WireChecks {
   return { correlationId, checks };
 }
 
-/** A check that could not be answered. */
+/** A check that failed. */
 export interface WireError {
   readonly index: number;
   readonly code: number;
@@ -98,7 +98,7 @@ export interface WireError {
   readonly field: string;
 }
 
-/** A result, and whether it lists all limits; undefined for a check that failed. */
+/** A result, and whether it lists all limits. */
 export interface Answered {
   readonly result: CheckResult;
   readonly withLimits: boolean;

@@ -1,13 +1,14 @@
 import type { ServerDuplexStream } from "@grpc/grpc-js";
 
-/** Messages of one stream that are answered at the same time: more are not read. */
+/** Maximum number of messages of one stream that are processed at the same time. */
 const MOST_UNDER_WAY = 16;
 
 type Wire = ServerDuplexStream<Buffer, Buffer>;
 
 /**
- * Answers the messages of a stream as they come, without reading faster than the client takes the answers.
- * `answer` throws or rejects to end the stream.
+ * Answers the messages of a stream as they arrive, reading no faster than the client reads the responses. `answer`
+ * throws
+ * or rejects to end the stream.
  */
 export class AnsweringStream {
   private readonly call: Wire;
@@ -34,7 +35,7 @@ export class AnsweringStream {
     call.on("error", () => this.finish());
   }
 
-  /** Reads no more, and ends when all that was read is answered: with an error, if one is given. */
+  /** Stops reading, and ends when everything that was read is answered: with an error, if one is given. */
   stop(error?: unknown): void {
     this.noMore = true;
     this.endsWith ??= error;

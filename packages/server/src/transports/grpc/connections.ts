@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 /** One client connection. */
 export class Connection {
   readonly socket: Socket;
-  /** Whether a call with a valid key has come on it. */
+  /** Whether a call with a valid key has been made on it. */
   isAuthenticated = false;
   /** Calls without a key that have not ended: health and reflection. */
   openCalls = 0;
@@ -27,7 +27,7 @@ export class Connections {
     this.most = most;
   }
 
-  /** Whether there is room for it; it is closed if not. */
+  /** Whether there is room for it; otherwise it is closed. */
   admit(socket: Socket): boolean {
     if (this.byPeer.size >= this.most && !this.makeRoom()) {
       socket.destroy();
@@ -38,12 +38,12 @@ export class Connections {
     this.byPeer.set(peer, connection);
     this.unauthenticated.add(connection);
     socket.once("close", () => this.forget(peer, connection));
-    // Reported by HTTP/2 and TLS to those who listen; a connection that is reset before that must not end the process.
+    // HTTP/2 and TLS report errors to their listeners; a connection that is reset before that must not end the process.
     socket.on("error", () => {});
     return true;
   }
 
-  /** The connection that a call has come on: `call.getPeer()`. */
+  /** The connection of a call, by `call.getPeer()`. */
   of(peer: string): Connection | undefined {
     return this.byPeer.get(peer);
   }

@@ -5,7 +5,7 @@ import type { WrongKeys } from "../../access/wrong-keys.ts";
 import type { SelfLimits } from "../shared/own-limits.ts";
 import { type Failure, forbidden, overloaded, UNAUTHENTICATED, wrongKeysFrom } from "./grpc-status.ts";
 
-/** A call that is refused before it is read. */
+/** A call that is rejected before it is read. */
 export class Refused extends Error {
   override readonly name = "Refused";
   readonly failure: Failure;
@@ -23,7 +23,7 @@ export interface AccessOptions {
   readonly selfLimits?: Pick<SelfLimits, "admit" | "admitChecks"> | undefined;
 }
 
-/** Who may call what, and how often. */
+/** Checks permissions and rate limits of calls. */
 export class Access {
   private readonly options: AccessOptions;
 
@@ -31,7 +31,9 @@ export class Access {
     this.options = options;
   }
 
-  /** Whose call it is; throws if the key may not make it. With an address, a wrong key is counted there. */
+  /**
+   * Returns the owner of the key, or throws if the key lacks the role. With an address, a wrong key is counted there.
+   */
   require(metadata: Metadata, role: Role, address?: string): Principal {
     const [authorization] = metadata.get("authorization");
     if (typeof authorization !== "string") throw new Refused(UNAUTHENTICATED);

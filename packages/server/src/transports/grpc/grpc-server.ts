@@ -10,9 +10,9 @@ import { type HandlerOptions, Handlers } from "./handlers.ts";
 import { Listener } from "./listener.ts";
 import { StandardServices } from "./standard-services.ts";
 
-/** Of a message, in bytes: a thousand checks fit, unless they are long. */
+/** Maximum message size in bytes: enough for a thousand checks unless they are long. */
 const LARGEST_MESSAGE = 1 << 20;
-/** Connections whose other end is gone are found out. */
+/** Interval of pings that detect dead connections. */
 const KEEPALIVE_MS = 60_000;
 const KEEPALIVE_TIMEOUT_MS = 20_000;
 
@@ -20,16 +20,16 @@ const SERVICE = "headgate.v1.RateLimiter";
 
 export interface GrpcOptions extends Omit<HandlerOptions, "onError"> {
   readonly settings: Pick<Settings, "grpc" | "tls" | "grpcMaxConnections" | "grpcMaxStreams" | "grpcMessageTimeoutMs">;
-  /** Told of what should not happen. Default: a warning of the process. */
+  /** Called for unexpected errors. Default: a process warning. */
   readonly onError?: (error: unknown) => void;
 }
 
 export interface RunningGrpc {
-  /** Where it listens: the port is one that is free, if 0 was asked for. */
+  /** The address, with the port chosen by the system if 0 was requested. */
   readonly address: Address;
-  /** Reads the certificates again, for connections to come. Throws, and changes nothing, if they cannot be used. */
+  /** Reloads the certificates for new connections. Throws, and changes nothing, if they cannot be used. */
   reloadCertificates(): void;
-  /** Takes no new calls, and ends those that have not ended by themselves after so many milliseconds. */
+  /** Accepts no new calls, and cancels those that have not ended after this many milliseconds. */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -75,7 +75,7 @@ export async function startGrpc({ settings, onError = warn, ...options }: GrpcOp
       handlers.endStreams();
       listener.close();
       await drained(server, inUse, graceMs);
-      // Those that never came as far as HTTP/2.
+      // Connections that never reached HTTP/2.
       connections.closeAll();
     },
   };

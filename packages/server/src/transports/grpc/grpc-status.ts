@@ -69,7 +69,7 @@ export const TOO_MANY_OPEN_CALLS: Failure = {
   reason: "OPEN_CALLS",
 };
 
-/** What an error is to those who asked; undefined if it is a mistake of our own. */
+/** The failure to report for an error; undefined if the error is a bug. */
 export function failureOf(error: unknown): Failure | undefined {
   if (error instanceof RequestError) {
     return { code: status.INVALID_ARGUMENT, message: error.message, field: error.field, reason: "BAD_FIELD" };
@@ -101,7 +101,7 @@ export const INTERNAL: Failure = {
 const TYPE = "type.googleapis.com/google.rpc.";
 const DOMAIN = "headgate";
 
-/** As grpc-js takes it, with google.rpc.Status behind it: who reads details finds the field there. */
+/** The error for grpc-js, with google.rpc.Status details that name the field. */
 export function serviceError(failure: Failure): Pick<ServiceError, "code" | "details" | "metadata"> {
   const metadata = new Metadata();
   metadata.set("grpc-status-details-bin", detailsOf(failure));

@@ -14,25 +14,25 @@ import { type Failure, MESSAGE_TIMEOUT, OPEN_MESSAGE, serviceError, TOO_MANY_OPE
 import { Arrival } from "./message-prefix.ts";
 import { METHOD_ROLES, type MethodName, methodOf } from "./method-roles.ts";
 
-/** Health and reflection are asked for names: without a key, a message has no reason to be longer. */
+/** Health and reflection requests contain only names, so longer messages are not needed without a key. */
 const LONGEST_OPEN_MESSAGE = 4_096;
-/** Of one connection, without a key. */
+/** Per connection, without a key. */
 const MOST_OPEN_CALLS = 16;
 
 export interface GuardOptions {
   readonly access: Access;
   readonly connections: Pick<Connections, "of" | "authenticated">;
   readonly telemetry: Pick<Telemetry, "called">;
-  /** How long a message may take to arrive, once it has begun. */
+  /** How long a message may take to arrive once it has started. */
   readonly messageTimeoutMs: number;
 }
 
-/** Lets calls through whose key has the role, before any of their messages is read, and ends those that take too long. */
+/** Admits calls whose key has the role, before any message is read, and ends those that take too long. */
 export function guardCalls(options: GuardOptions): ServerInterceptor {
   return ({ path, requestStream }, call) => new GuardedCall(call, options, methodOf(path), requestStream);
 }
 
-/** grpc-js does not export its name. */
+/** grpc-js does not export this type. */
 type Listener = Parameters<ServerInterceptingCallInterface["start"]>[0];
 
 class GuardedCall extends ServerInterceptingCall {
@@ -43,7 +43,7 @@ class GuardedCall extends ServerInterceptingCall {
   private readonly stream: ServerHttp2Stream;
   private readonly started = performance.now();
   private timer: NodeJS.Timeout | undefined;
-  /** Whether the client has said that it sends nothing more. */
+  /** Whether the client has finished sending. */
   private isWhole = false;
   private hasBegunAnswer = false;
   private unsent = 0;
@@ -72,7 +72,7 @@ class GuardedCall extends ServerInterceptingCall {
         clearTimeout(this.timer);
         listener.onReceiveHalfClose();
       },
-      // Called when the call is over, however it has ended.
+      // Called when the call is over, however it ended.
       onCancel: () => {
         clearTimeout(this.timer);
         this.endStream();
@@ -133,8 +133,8 @@ class GuardedCall extends ServerInterceptingCall {
   }
 
   /**
-   * Answers of health and reflection are not awaited by those services: without a key, the next message is read when
-   * they have been taken, so that a client cannot fill the memory with answers that it does not read.
+   * Health and reflection do not wait for their responses to be read. Without a key, the next message is therefore read
+   * only after that, so that a client cannot fill the memory with unread responses.
    */
   private whenSent(read: () => void): void {
     if (this.method === undefined && this.unsent > 0) this.held = read;
@@ -146,7 +146,7 @@ class GuardedCall extends ServerInterceptingCall {
       const isTooMuch = isCompressed || length > LONGEST_OPEN_MESSAGE;
       if (this.method === undefined && isTooMuch) this.refuse(OPEN_MESSAGE);
     });
-    // A single request must be whole in time; a stream may be silent for as long as it likes, but not within a message.
+    // A single request must arrive in time; a stream may be idle between messages, but not within one.
     if (!this.isStreaming) this.setTimer();
     this.stream.on("data", (chunk: Buffer) => {
       arrival.take(chunk);
@@ -158,7 +158,7 @@ class GuardedCall extends ServerInterceptingCall {
 
   private setTimer(): void {
     this.timer = setTimeout(() => {
-      // While the stream is paused, the client waits for us.
+      // While the stream is paused, the client waits for the server.
       if (this.isStreaming && this.stream.isPaused()) this.setTimer();
       else this.refuse(MESSAGE_TIMEOUT);
     }, this.options.messageTimeoutMs).unref();

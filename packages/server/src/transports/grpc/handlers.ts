@@ -32,14 +32,14 @@ import { METHOD_ROLES, type MethodName } from "./method-roles.ts";
 export interface HandlerOptions extends AccessOptions {
   readonly service: Pick<CheckService, "check" | "peek" | "reset">;
   readonly telemetry: Pick<Telemetry, "called">;
-  /** Told of what should not happen. */
+  /** Called for unexpected errors. */
   readonly onError: (error: unknown) => void;
 }
 
 type UnaryCall = ServerUnaryCall<Buffer, Buffer>;
 type Answering = (message: Buffer, principal: Principal, metadata: Metadata) => MaybePromise<Buffer>;
 
-/** The methods of the service. Messages come and go as bytes: what cannot be read is a mistake of the client. */
+/** The methods of the service. Messages are passed as bytes: one that cannot be parsed is a mistake of the client. */
 export class Handlers {
   private readonly options: HandlerOptions;
   private readonly access: Access;
@@ -51,7 +51,7 @@ export class Handlers {
     this.access = access;
   }
 
-  /** By the names that the service's definition has for them. */
+  /** By the names in the service definition. */
   get methods() {
     return {
       checkRateLimit: this.unary("CheckRateLimit", (message, _, metadata) => this.check(message, metadata)),
@@ -62,7 +62,7 @@ export class Handlers {
     };
   }
 
-  /** Ends all streams, each when what was read of it is answered. */
+  /** Ends all streams, each after everything that was read is answered. */
   endStreams(): void {
     for (const stream of this.streams) stream.stop(new Refused(STOPPING));
   }
@@ -136,7 +136,7 @@ export class Handlers {
         this.called(name, status.OK, started);
       };
       try {
-        // Again, now that the message is there: the key may have been revoked meanwhile.
+        // Again, now that the message has arrived: the key may have been revoked meanwhile.
         const principal = this.access.require(call.metadata, METHOD_ROLES[name]);
         const answered = answer(call.request, principal, call.metadata);
         if (answered instanceof Promise) answered.then(succeed).catch(fail);
@@ -150,7 +150,7 @@ export class Handlers {
   private stream(call: ServerDuplexStream<Buffer, Buffer>): void {
     const started = performance.now();
     const answer = (message: Buffer): MaybePromise<Buffer> => {
-      // With each message: a key that is revoked meanwhile opens nothing any more.
+      // For each message: the key may have been revoked meanwhile.
       this.access.require(call.metadata, METHOD_ROLES.CheckRateLimitStream);
       return this.streamed(message);
     };

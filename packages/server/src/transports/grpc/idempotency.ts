@@ -5,7 +5,7 @@ import type { WireCheck } from "./check-codec.ts";
 
 const NAME = "x-idempotency-key";
 
-/** Takes the idempotency key of a call's metadata for that of its check, which may state the same in its field. */
+/** Uses the idempotency key in a call's metadata for its check, whose field may repeat it. */
 export function useKeyOfMetadata(check: WireCheck, metadata: Metadata): void {
   const [key, ...others] = metadata.get(NAME);
   if (key === undefined) return;
@@ -17,7 +17,7 @@ export function useKeyOfMetadata(check: WireCheck, metadata: Metadata): void {
   }
 }
 
-/** Refuses the idempotency key of a call with many checks: it would be that of each of them. */
+/** Rejects an idempotency key in the metadata of a call with many checks, because it would apply to each of them. */
 export function requireNoKeyInMetadata(metadata: Metadata): void {
   if (metadata.get(NAME).length === 0) return;
   throw new RequestError(NAME, "applies to a single check: use the field idempotency_key of each check");

@@ -5,15 +5,15 @@ import type { Address } from "../../config/settings.ts";
 
 export interface ListenerOptions {
   readonly tls: TlsOptions | undefined;
-  /** Whether a connection is to be kept, asked before anything is read from it. */
+  /** Whether to keep a connection; called before anything is read from it. */
   readonly admit: (socket: Socket) => boolean;
-  /** Told of each connection that is ready for HTTP/2. */
+  /** Called for each connection that is ready for HTTP/2. */
   readonly onConnection: (socket: Socket) => void;
   /** How long a TLS handshake may take. */
   readonly handshakeTimeoutMs: number;
 }
 
-/** The sockets that gRPC is served on. grpc-js would open its own, but can bound neither them nor their number. */
+/** The sockets of the gRPC server. grpc-js would open its own, but cannot limit their number or handshakes. */
 export class Listener {
   private readonly options: ListenerOptions;
   private readonly servers: Server[] = [];
@@ -23,7 +23,7 @@ export class Listener {
     this.options = options;
   }
 
-  /** Listens on every address that the host has; answers the port, which is a free one if 0 was asked for. */
+  /** Listens on every address of the host. Returns the port, chosen by the system if 0 was requested. */
   async listen({ host, port }: Address): Promise<number> {
     const hosts = isIP(host) === 0 ? (await lookup(host, { all: true })).map(({ address }) => address) : [host];
     let bound = port;
@@ -33,7 +33,7 @@ export class Listener {
         bound = await this.listenOn(each, bound);
       } catch (error) {
         failure = error;
-        // Of the addresses of a name, those of a protocol that this machine does not have are left out.
+        // Addresses of a protocol that this machine does not support are skipped.
         if (hosts.length === 1 || !isUnavailable(error)) break;
         failure = this.servers.length > 0 ? undefined : error;
       }
@@ -45,7 +45,7 @@ export class Listener {
     return bound;
   }
 
-  /** New connections use these certificates; those there are keep theirs. */
+  /** New connections use these certificates; existing ones keep theirs. */
   setSecureContext(tls: TlsOptions): void {
     for (const set of this.setSecureContexts) set(tls);
   }

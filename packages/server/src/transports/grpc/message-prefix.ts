@@ -7,7 +7,7 @@ export interface MessagePrefix {
   readonly length: number;
 }
 
-/** Follows the bytes of a request to know where its messages begin and end. Keeps none of them. */
+/** Tracks where the messages of a request start and end, without keeping their bytes. */
 export class Arrival {
   private readonly onPrefix: (prefix: MessagePrefix) => void;
   private prefixLeft = PREFIX_BYTES;
@@ -19,7 +19,7 @@ export class Arrival {
     this.onPrefix = onPrefix;
   }
 
-  /** Whether a message has begun and has not ended. */
+  /** Whether a message has started and not ended. */
   get isPartial(): boolean {
     return this.prefixLeft < PREFIX_BYTES;
   }

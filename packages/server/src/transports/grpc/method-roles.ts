@@ -1,6 +1,6 @@
 import type { Role } from "../../access/api-key.ts";
 
-/** Which role each method of the service needs. */
+/** The role that each method of the service requires. */
 export const METHOD_ROLES = {
   CheckRateLimit: "check",
   GetRemainingQuota: "check",
@@ -17,7 +17,7 @@ export function pathOf(name: MethodName): string {
   return PREFIX + name;
 }
 
-/** The method of the service that a path names; undefined for those of health and reflection, which need no key. */
+/** The method that a path names; undefined for health and reflection, which need no key. */
 export function methodOf(path: string): MethodName | undefined {
   const name = path.slice(PREFIX.length);
   return path.startsWith(PREFIX) && isMethodName(name) ? name : undefined;

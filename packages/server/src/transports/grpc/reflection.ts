@@ -3,14 +3,14 @@ import type { Server } from "@grpc/grpc-js";
 import { ReflectionService } from "@grpc/reflection";
 import { decode, nextTag, skip } from "./message-codec.ts";
 
-/** What `buf build` made of the proto files; from `src` as from `dist` it lies there. */
+/** The descriptors built by `buf build`; the path is the same from `src` and `dist`. */
 const DESCRIPTORS = new URL("../../../proto/headgate/v1/rate_limiter.binpb", import.meta.url);
 const FILE_TAG = 10;
 
-/** Lets clients such as grpcurl ask what can be called. */
+/** Lets clients such as grpcurl discover the service. */
 export function addReflection(server: Server): void {
   const fileDescriptorProtos = filesIn(readFileSync(DESCRIPTORS));
-  // Any one type leads to the file that it is in, and that to all of the service.
+  // Any type leads to its file, and that to the whole service.
   const type = { format: "Protocol Buffer 3 EnumDescriptorProto", type: {}, fileDescriptorProtos } as const;
   new ReflectionService({ "headgate.v1.Dimension": type }).addToServer(server);
 }

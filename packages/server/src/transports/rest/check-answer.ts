@@ -112,7 +112,7 @@ export function denialCode({ decisive }: CheckResult): DenialCode {
   return decisive?.source === "fallback" ? "reduced_capacity" : "quota_exceeded";
 }
 
-/** The rules that refused, as RateLimit-Policy names them. */
+/** The rules that denied the request, as named in RateLimit-Policy. */
 export function violatedIn({ limits }: CheckResult): string[] {
   return limits.filter(({ allowed }) => !allowed).map(({ rule_id }) => rule_id);
 }

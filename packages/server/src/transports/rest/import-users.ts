@@ -5,7 +5,7 @@ import type { UserInput } from "../../rules/user-limits.ts";
 import { type FieldProblem, Problem } from "./problem.ts";
 import { type KnownNames, unknownTierProblem } from "./rule-names.ts";
 
-/** A user that is refused for each of many reasons needs no more than some of them. */
+/** Maximum number of problems to list. */
 const MOST_PROBLEMS = 100;
 
 export interface CheckedImport {

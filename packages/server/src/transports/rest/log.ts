@@ -1,4 +1,4 @@
-/** Where goes what only operators should know. */
+/** The log for operators. */
 export interface Log {
   error(fields: object, message: string): void;
   warn(fields: object, message: string): void;
