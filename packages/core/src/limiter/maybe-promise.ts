@@ -1,12 +1,12 @@
-/** A value, or a promise of it: what is there at once costs no promise. */
+/** A value or a promise of it: values that are available immediately need no promise. */
 export type MaybePromise<Value> = Value | Promise<Value>;
 
-/** Any promise: libraries have their own, and so has each realm. */
+/** Any promise: libraries and realms have their own classes. */
 export function isPromise<Value>(value: MaybePromise<Value>): value is Promise<Value> {
   return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }
 
-/** Goes on with a value as soon as it is there. */
+/** Continues with a value, immediately if it is available. */
 export function after<Value, Next>(
   value: MaybePromise<Value>,
   next: (value: Value) => MaybePromise<Next>,
@@ -14,12 +14,12 @@ export function after<Value, Next>(
   return isPromise(value) ? value.then(next) : next(value);
 }
 
-/** All of them, at once if all are there. */
+/** All values, immediately if all are available. */
 export function all<Value>(values: readonly MaybePromise<Value>[]): MaybePromise<readonly Value[]> {
   return values.every(isThere) ? values : Promise.all(values);
 }
 
-/** What `ask` says of each item. If it throws for one, rejections of those before it are still listened to. */
+/** Calls `ask` for each item. If it throws for one, rejections of earlier ones are still handled. */
 export function each<Item, Value>(
   items: readonly Item[],
   ask: (item: Item) => MaybePromise<Value>,

@@ -16,8 +16,8 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
   override readonly store: MemoryStore;
   private readonly clock: Clock;
   private readonly out = new Outcome();
-  // The rule asked for last: most programs ask for one again and again. Other limiters over the
-  // same store may change its limit, and then the store has another version.
+  // The rule used last, because most programs use one again and again. Other limiters on the same store may change its
+  // limit, which changes the version of the store.
   private selected: RuleWithNames<RuleName<R>>;
   private rows: RuleRows;
   private version: number;
@@ -34,7 +34,7 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
 
   /** Like `check`, without a promise. */
   checkSync<Name extends RuleName<R>>(rule: Name, key: string, options?: CheckOptions): Decision<Name> {
-    // Short enough for V8 to inline all of it: a check with options takes another way.
+    // Short enough for V8 to inline: a check with options takes another path.
     if (options !== undefined) return this.checkWith(rule, key, options);
     if (typeof key !== "string") requireKey(key);
     if (rule !== this.selected.name || this.version !== this.store.version) this.select(rule);
@@ -130,7 +130,7 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
     });
   }
 
-  /** A rule with the limit that the store has for it by now. */
+  /** A rule with its current limit in the store. */
   protected override rule<Name extends RuleName<R>>(name: Name): RuleWithNames<Name> {
     const rule = super.rule(name);
     const limit = this.store.limitOf(name) ?? rule.limit;

@@ -20,7 +20,7 @@ export interface LimiterOptions {
   readonly onDecision?: OnDecision | undefined;
 }
 
-/** Reads the option `onDecision`: calls it so that it can do no harm. */
+/** Reads the option `onDecision`. The returned function never throws. */
 export function requireOnDecision(onDecision: unknown): OnDecision {
   if (typeof onDecision !== "function") {
     throw new HeadgateError("HG_BAD_OPTION", "onDecision", `must be a function, got ${shown(onDecision)}`);

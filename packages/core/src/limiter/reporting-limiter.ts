@@ -10,9 +10,9 @@ import type { Batch, Check } from "./requests.ts";
 import type { RuleName, Rules } from "./rules.ts";
 import type { Verdict } from "./verdict.ts";
 
-// Classes of their own, so that limiters without `onDecision` have nothing to look at in each check.
+// Separate classes, so that limiters without `onDecision` pay nothing for it.
 
-/** A limiter that tells somebody of its decisions. */
+/** A limiter that reports its decisions. */
 export class ReportingLimiter<R extends Rules = Rules> extends Limiter<R> {
   override readonly onDecision: OnDecision;
 
@@ -41,7 +41,7 @@ export class ReportingLimiter<R extends Rules = Rules> extends Limiter<R> {
   }
 }
 
-/** The same over memory. Its `check` and `checkMany` go through those without a promise. */
+/** The same for memory. Its `check` and `checkMany` use the synchronous methods. */
 export class ReportingMemoryLimiter<R extends Rules = Rules> extends MemoryLimiter<R> {
   override readonly onDecision: OnDecision;
 

@@ -20,7 +20,7 @@ export type Batch<Name extends string> =
 
 type KeyBatch<Name extends string> = [rule: Name, keys: readonly string[], options?: CostOptions | undefined];
 
-/** Whether a batch is one of keys; then they are strings, all of them. */
+/** Whether a batch consists of keys, all of them strings. */
 export function isKeyBatch<Name extends string>(batch: Batch<Name>): batch is KeyBatch<Name> {
   if (typeof batch[0] === "string") {
     requireKeys(batch[1]);
@@ -46,7 +46,7 @@ function requireKeys(keys: unknown): asserts keys is readonly string[] {
   for (let i = 0; i < keys.length; i += 1) if (typeof keys[i] !== "string") requireKey(keys[i], `keys[${i}]`);
 }
 
-/** Checks each entry of a batch, before any is charged. */
+/** Validates each entry of a batch before any is charged. */
 export function requireChecks(checks: readonly Check[]): void {
   if (!Array.isArray(checks)) {
     throw new HeadgateError("HG_BAD_CHECKS", "checks", `must be an array of { rule, key, cost }, got ${shown(checks)}`);
@@ -63,10 +63,10 @@ export function requireChecks(checks: readonly Check[]): void {
   }
 }
 
-/** A store decides all of them in one step, and nobody else meanwhile. */
+/** A store decides all of them in one step, which blocks others meanwhile. */
 const MOST_TOGETHER = 256;
 
-/** Two charges to one quota in one request would each be judged without the other. */
+/** Rejects two charges to one quota in one request, because each would be decided without the other. */
 export function requireDistinct(checks: readonly Check[]): void {
   if (checks.length === 0) {
     throw new HeadgateError("HG_BAD_CHECKS", "checks", "must have at least one check");

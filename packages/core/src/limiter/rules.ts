@@ -38,7 +38,7 @@ export function makeRule<Name extends string>(name: Name, limit: Limit): RuleWit
   return Object.freeze({ name, limit, names: Object.freeze([name]) });
 }
 
-/** A message is read by people: nobody looks for a name among thousands. */
+/** Number of names to list in an error message. */
 const MOST_NAMES = 10;
 
 export function unknownRule(name: unknown, known: Iterable<string>): HeadgateError {

@@ -14,18 +14,18 @@ export interface WaitOptions extends CostOptions {
   readonly maxWaitMs?: number | undefined;
 }
 
-/** One who waits: where in line, and how to take what is waited for, or give it back. */
+/** A waiting call: its position in line, and how to take the quota or give it back. */
 export interface Waiter<Name extends string> extends Operation {
   readonly rule: RuleWithNames<Name>;
-  /** Whether to stay when there is no room, or be told at once. */
+  /** Whether to wait if there is no room, or to return immediately. */
   readonly patient: boolean;
   take(): Promise<Decision<Name>>;
   peek(): Promise<Decision<Name>>;
-  /** Answers how the key stands then. */
+  /** Returns the state of the key afterwards. */
   giveBack(): Promise<Decision<Name>>;
 }
 
-/** Asks until admitted; with a leaky bucket, also stays for the delay that it tells. */
+/** Retries until admitted; with a leaky bucket, also waits for the reported delay. */
 export async function waitForTurn<Name extends string>(
   waiter: Waiter<Name>,
   line: WaitingLine,
@@ -44,7 +44,8 @@ export async function waitForTurn<Name extends string>(
     throw new HeadgateError("HG_BAD_OPTION", "signal", `must be an AbortSignal, got ${shown(signal)}`);
   }
   signal?.throwIfAborted();
-  // In whole microseconds, like the times it is compared with: milliseconds of today have no digits left for them.
+  // In whole microseconds, like the times it is compared with: milliseconds since the epoch have no digits left for
+  // them.
   const deadline = clock.now() + Math.round(maxWaitMs * 1000);
   const timeLeft = (): number => (deadline - clock.now()) / 1000;
   const stop = new AbortController();
@@ -67,13 +68,13 @@ async function admitted<Name extends string>(
   stop: AbortSignal,
 ): Promise<Decision<Name>> {
   const patience = clock.sleep(timeLeft(), stop);
-  // It is left pending when the turn comes first, and then ended by `stop`.
+  // It stays pending if the turn comes first, and is then ended by `stop`.
   patience.catch(() => {});
   const { isFirst, woken, leave } = await line.enter(waiter.rule.name, waiter.key, patience);
   try {
     if (!isFirst()) return refusal(waiter, await waiter.peek(), 0);
     for (;;) {
-      // Before the store is asked: what comes back while it decides may not be in its answer.
+      // Before the store is asked: quota returned while it decides may not be in its answer.
       const wake = woken();
       const decision = await waiter.take();
       const never = decision.retryAfterMs === Number.POSITIVE_INFINITY;
@@ -87,7 +88,7 @@ async function admitted<Name extends string>(
 
 /** Sleeps for a time, or until `wake` resolves if that is earlier. */
 async function sleepUntil(wake: Promise<void>, ms: number, clock: Clock, stop: AbortSignal): Promise<void> {
-  // The signal may have come while the store was deciding: then the listener would never hear of it.
+  // The signal may have been aborted while the store was deciding, before there was a listener.
   stop.throwIfAborted();
   const sleep = new AbortController();
   const end = (): void => sleep.abort();
@@ -117,7 +118,7 @@ async function delayed<Name extends string>(
     return refusal(waiter, await stepOut(decision, waiter, 0), tooLong);
   }
   try {
-    // The signal may also have come while the store was deciding.
+    // The signal may also have been aborted while the store was deciding.
     stop.throwIfAborted();
     if (delayMs > 0) await clock.sleep(delayMs, stop);
   } catch (reason) {
@@ -128,8 +129,8 @@ async function delayed<Name extends string>(
 }
 
 /**
- * Gives back what was taken. But a place in a queue with others behind it stays taken: they keep their
- * turns, so to let a newcomer have it would send two out at once.
+ * Gives back what was taken. A place in a queue with others behind it stays taken: they keep their turns, so giving it
+ * to a new call would let two leave at once.
  */
 async function stepOut<Name extends string>(
   decision: Decision<Name>,
@@ -141,7 +142,7 @@ async function stepOut<Name extends string>(
   if (!traitsOf(limit).queue) return waiter.giveBack();
   const stands = await waiter.peek();
   const expected = Math.min(burst, decision.remaining + (elapsed * drain) / unit);
-  // Whoever came later has taken at least one whole unit.
+  // Later calls have taken at least one whole unit.
   return expected - stands.remaining < 0.5 ? waiter.giveBack() : stands;
 }
 

@@ -7,22 +7,22 @@ interface Waiter {
 /** A place in line. */
 interface Place {
   isFirst(): boolean;
-  /** Resolves when quota may have come back since this was called, other than by the passing of time. */
+  /** Resolves when quota may have been returned since this was called, other than by the passage of time. */
   woken(): Promise<void>;
   leave(): void;
 }
 
 /**
- * Calls that wait for one key under one rule form a line: they are served in order, and only the first
- * of them asks the store.
+ * Calls that wait for one key under one rule form a line: they are served in order, and only the first of them asks the
+ * store.
  */
 export class WaitingLine {
   /** By rule, then by key. */
   private readonly lines = new Map<string, Map<string, Waiter[]>>();
 
   /**
-   * Resolves when it is the caller's turn, or when `giveUp` settles (rejecting if that does).
-   * The place that it answers must be left.
+   * Resolves when it is the caller's turn, or when `giveUp` settles (rejecting if that does). The caller must leave the
+   * returned place.
    */
   async enter(rule: string, key: string, giveUp: Promise<void>): Promise<Place> {
     const waiter: Waiter = { served: () => {}, wake: () => {} };
@@ -49,7 +49,7 @@ export class WaitingLine {
     };
   }
 
-  /** Quota has come back for one key, or for all keys of the rule: the first in line asks again. */
+  /** Quota was returned for one key, or for all keys of the rule: the first in line checks again. */
   wake(rule: string, key?: string): void {
     const lines = this.lines.get(rule);
     if (lines === undefined) return;

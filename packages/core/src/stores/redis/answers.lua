@@ -1,10 +1,12 @@
--- What a call answers: doubles, packed. The time, and for each request a status (0 decided, 1 void, 2 in conflict,
--- 3 failed, 4 repeated). A repeated request is followed by the time at which it was decided; it and a decided one by
--- allowed, remaining, retry_after and reset_after of each operation. If any request failed: a list of that and their
--- messages.
+-- The reply of a call: packed doubles. The time, and for each request a status (0 decided, 1 void, 2 conflict, 3
+-- failed,
+-- 4 repeated). A repeated request is followed by the time of its decision. Decided and repeated requests are followed
+-- by
+-- allowed, remaining, retry_after and reset_after of each operation. If any request failed, the reply is a list of this
+-- and the error messages.
 return function(batch)
   local packed
-  -- In slices: Lua can hand only so many values to a function.
+  -- In slices, because Lua limits the number of arguments of a function.
   for from = 1, batch.filled, 256 do
     local to = math.min(from + 255, batch.filled)
     local slice = struct.pack("<" .. string.rep("d", to - from + 1), unpack(batch.out, from, to))

@@ -1,6 +1,6 @@
 import type { Request } from "./script-request.ts";
 
-/** What waits for one node, and how many calls to it are under way. */
+/** Requests waiting for one node, and the number of calls to it in flight. */
 interface Tray {
   readonly node: string;
   requests: Request[];
@@ -8,15 +8,15 @@ interface Tray {
 }
 
 /**
- * Collects requests and sends them on together: those for one node in one go, up to `most` at a time. While a call
- * is under way they wait until all sockets that are ready have been read; when none is, only until the code that
- * asks has run, for then waiting longer costs more than it spares.
+ * Collects requests and sends those for one node together, up to `most` at a time. While a call is in flight, requests
+ * wait until all ready sockets have been read; otherwise only until the calling code has run, because waiting longer
+ * would cost more than it saves.
  */
 export class Batcher {
   private readonly most: number;
   private readonly nodeOf: (request: Request) => string;
   private readonly send: (requests: readonly Request[], node: string) => Promise<void>;
-  /** Trays stay: a map that is filled and emptied thousands of times a second keeps what it held from the collector. */
+  /** Trays are kept: a map that is filled and emptied thousands of times a second would retain garbage. */
   private readonly trays = new Map<string, Tray>();
 
   constructor(

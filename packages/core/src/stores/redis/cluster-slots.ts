@@ -1,6 +1,6 @@
 const SLOTS = 16384;
 
-/** The slot of a Redis key: CRC-16 (XMODEM) of what stands between its first pair of braces. */
+/** The slot of a Redis key: CRC-16 (XMODEM) of the text between its first pair of braces. */
 export function slotOf(key: string): number {
   const open = key.indexOf("{");
   const close = key.indexOf("}", open + 1);

@@ -1,15 +1,15 @@
--- One call decides a batch of requests, each on its own and each all or nothing.
+-- One call decides a batch of requests, each independently and all or nothing.
 --
--- KEYS   the keys of the requests, in order: of each, the row of each operation, then the record of its idempotency
---        key if it has one. A batch for a node of a cluster declares none, for they are of many slots; they stand at
+-- KEYS   the keys of the requests in order: for each, the rows of its operations, then the record of its idempotency
+--        key if it has one. A batch for a cluster node declares none, because they belong to many slots; they are at
 --        the end of ARGV.
--- ARGV   after how many arguments those begin; the time in microseconds or "", which means Redis's own; the
---        time from which on nothing of this counts any more, or 0;
---        how many limits there are, and of each: algorithm, 1 if it is coarse, else 0, window, and what else its
---        twin reads;
---        how many runs there are (requests of the same shape that follow each other), and of each: action, how
---        many requests, the time from which on they are void or 0, how many operations, of each the number of its
---        limit and its cost, a fingerprint or "", and for how many microseconds that is remembered.
+-- ARGV   the number of arguments before those keys; the time in microseconds, or "" for the server's clock; the time
+--        from which on the whole call is void, or 0;
+--        the number of limits, and for each: algorithm, 1 if it is coarse or 0, window, and the other fields that its
+--        Lua version reads;
+--        the number of runs (consecutive requests of the same shape), and for each: action, number of requests, the
+--        time from which on they are void or 0, number of operations, for each the number of its limit and its cost,
+--        a fingerprint or "", and for how many microseconds that is remembered.
 local KEYS, ARGV, tonumber = KEYS, ARGV, tonumber
 local VOID = 1
 
@@ -31,7 +31,7 @@ for i = 1, tonumber(ARGV[4]) do
   at = at + 2 + fields
 end
 
--- What is filled in as requests are decided. The zeros make room for one answer.
+-- Filled in as requests are decided. The zeros make room for one answer.
 local batch = {
   now = now, clock_is_given = clock_is_given, limits = limits,
   out = { now, 0, 0, 0, 0, 0 }, filled = 1, problems = {},

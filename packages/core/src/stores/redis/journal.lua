@@ -1,13 +1,13 @@
--- The journal of holds.
+-- The journal of reservations.
 --
--- KEYS   when the time of each hold is over, a sorted set; their texts, a hash
--- ARGV   what to do; the time in microseconds or "", which means Redis's own; and then
---        add: for how many milliseconds, an id, its text
---        extend: for how many milliseconds, and ids; answers those that are still there
+-- KEYS   when each reservation expires, a sorted set; their texts, a hash
+-- ARGV   the action; the time in microseconds, or "" for the server's clock; and
+--        add: duration in milliseconds, an id, its text
+--        extend: duration in milliseconds, and ids; returns those that still exist
 --        remove: ids
---        overdue: how many at most; answers an id and its text, the next id and its text …
+--        overdue: maximum number; returns pairs of id and text
 local ends, texts = KEYS[1], KEYS[2]
--- Milliseconds that the journal outlives its last hold. What nobody has released by then is not released any more.
+-- How long the journal outlives its last reservation, in milliseconds. What is not released by then never is.
 local KEPT = 3600000
 
 local now = tonumber(ARGV[2])

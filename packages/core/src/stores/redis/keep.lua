@@ -1,20 +1,22 @@
 -- How long Redis keeps what is written.
 --
--- `keep.row` tells until when a row is kept whose time to live is too short for it, and that time to live in
--- milliseconds. It is set anew only then: to write cells over others costs less.
+-- `keep.row` returns until when to keep a row whose time to live is too short, and that time to live in milliseconds.
+-- It
+-- is renewed only then, because overwriting cells costs less.
 --
--- What is told is a second less than the truth: whoever finds that it suffices until the row is blank has that margin.
+-- The returned time is a second less than the actual one, as a margin for the comparison with when the row is blank.
 local MARGIN = 1000000
--- Microseconds that a row is kept longer at most, so that this need not be done for each charge; and at most in all.
+-- Maximum microseconds by which a row is kept longer, so that it is not renewed with each charge; and the overall
+-- maximum.
 local SLACK = 60000000
 local LONGEST = 3000000000000000
--- Redis counts a time to live in real time, and a clock given with the call may stand still meanwhile. A key that
--- outlives its use decides as an absent one does, so with such a clock keys live for at least a day (milliseconds).
+-- Redis counts a time to live in real time, while a clock passed with the call may stand still. A key that outlives its
+-- use decides like an absent one, so with such a clock keys live for at least a day (milliseconds).
 local LEAST_WITH_GIVEN_CLOCK = 86400000
 
 local keep = {}
 
--- A time to live in milliseconds, from microseconds.
+-- Converts microseconds to a time to live in milliseconds.
 function keep.ttl(microseconds, clock_is_given)
   local ttl = math.ceil(microseconds / 1000)
   if clock_is_given and ttl < LEAST_WITH_GIVEN_CLOCK then return LEAST_WITH_GIVEN_CLOCK end

@@ -7,9 +7,9 @@ export interface Script {
 }
 
 /**
- * A frame, and before it all that it may use. A file is run when it is used first, so that a call pays only for what
- * it needs. The flags make a replica and a server without memory refuse the call before it begins, and let it have
- * keys of several slots that one node serves.
+ * A frame with everything that it may use. A file is run on first use, so that a call pays only for what it needs. The
+ * flags make replicas and servers without memory reject the call before it starts, and allow keys of several slots on
+ * one node.
  */
 function composed(frame: string): Script {
   return script([
@@ -45,7 +45,7 @@ const files = Object.entries(rest).filter(([file]) => /^(algorithms|stores\/redi
 
 /** Decides any batch. */
 export const FRAME = composed(frame);
-/** Decides the commonest: requests of one cost under one limit. */
+/** Decides the most common batch: requests of one cost under one limit. */
 export const SHORT = composed(short);
-/** Keeps the journal of holds. */
+/** Maintains the journal of reservations. */
 export const HOLDS = script(["#!lua", holds]);

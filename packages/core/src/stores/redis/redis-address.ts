@@ -30,7 +30,7 @@ interface TlsFiles {
 const REDIS_PORT = 6379;
 const SENTINEL_PORT = 26379;
 
-/** Between the URLs of a list. A comma alone may also separate hosts, or be part of a password. */
+/** Separator between the URLs of a list. A comma alone may also separate hosts, or be part of a password. */
 const BETWEEN_URLS = /,\s*(?=rediss?(?:\+[a-z]+)?:\/\/)/i;
 const URL_PARTS = /^(rediss?)(?:\+(cluster|sentinel))?:\/\/(?:([^/?#]*)@)?([^/?#@]+)(\/[^?#]*)?(?:\?([^#]*))?$/i;
 const HOST = /^(?:\[([0-9a-f:.]+)\]|([^\s:[\]]+))(?::(\d{1,5}))?$/i;
@@ -101,7 +101,7 @@ function parseHost(text: string, kind: RedisAddress["kind"], refuse: Refuse): Re
   return { host: parts[1] ?? parts[2], port };
 }
 
-/** What is behind the hosts: `/database`, or with sentinels `/master/database`. */
+/** The path after the hosts: `/database`, or with sentinels `/master/database`. */
 function placeOf(path: string, kind: RedisAddress["kind"], refuse: Refuse): Pick<RedisAddress, "master" | "database"> {
   const segments = path.split("/").filter((segment) => segment !== "");
   const master = kind === "sentinel" ? decoded(segments.shift() ?? "", refuse) : undefined;
@@ -129,7 +129,7 @@ function parametersOf(
   for (const name of parameters.keys()) {
     if (known.includes(name)) continue;
     const all = "tls_ca, tls_cert and tls_key with TLS, sentinel_username and sentinel_password with sentinels";
-    // Only a name is quoted, and one that cannot be half of a password.
+    // Only a name is quoted that cannot be part of a password.
     refuse(`has an unknown parameter${/^\w{1,40}$/.test(name) ? ` ${name}` : ""}: there are ${all}`);
   }
   const value = (name: string): string | undefined => parameters.get(name) || undefined;
@@ -140,7 +140,7 @@ function parametersOf(
   };
 }
 
-/** One client serves all nodes, so what it is told must be the same for each; a URL that says nothing agrees. */
+/** One client serves all nodes, so its settings must be the same for each; a URL may leave them out. */
 function requireSameServer(first: RedisAddress, other: RedisAddress, refuse: Refuse): void {
   const isSame = (a: string | undefined, b: string | undefined): boolean => b === undefined || a === b;
   if (first.kind !== other.kind || (first.tls === undefined) !== (other.tls === undefined)) {

@@ -8,7 +8,7 @@ import { isReadOnly, refusal } from "./redis-errors.ts";
 /** An ioredis client. */
 export type RedisClient = Redis | Cluster;
 
-/** Soon enough to be back within a second, and not so often that a server that starts is run over. */
+/** Short enough to be back within a second, and long enough not to overload a server that is starting. */
 function reconnectAfter(attempts: number): number {
   return Math.min(50 * attempts, 250);
 }
@@ -21,7 +21,7 @@ export const redisOptions = {
   autoResendUnfulfilledCommands: false,
   enableOfflineQueue: false,
   maxRetriesPerRequest: 0,
-  // It would leave a server that loads its data alone for a second and more; each call is told so by the server.
+  // It would wait a second or more for a server that is loading; the server reports that to each call anyway.
   enableReadyCheck: false,
   connectTimeout: 1_000,
   socketTimeout: 1_000,
@@ -34,7 +34,7 @@ export const redisOptions = {
  */
 export const clusterOptions = {
   enableOfflineQueue: false,
-  // As above: what a cluster that is down says is told to each call.
+  // As above: a cluster that is down reports it to each call.
   enableReadyCheck: false,
   retryDelayOnFailover: 0,
   retryDelayOnClusterDown: 0,
@@ -57,7 +57,7 @@ export function connect(address: RedisAddress): RedisClient {
   if (kind === "cluster") {
     return new Cluster([...hosts], {
       ...clusterOptions,
-      // A certificate names the host, and not the address that it resolves to.
+      // A certificate is valid for the host name, not for the address it resolves to.
       ...(tls && { dnsLookup: (host, done) => done(null, host) }),
       redisOptions: { ...clusterOptions.redisOptions, ...login, ...(tls && { tls }) },
     });
@@ -73,13 +73,14 @@ export function connect(address: RedisAddress): RedisClient {
     ...(sentinelPassword !== undefined && { sentinelPassword }),
     ...(tls && { enableTLSForSentinelMode: true, sentinelTLS: tls }),
     sentinelRetryStrategy: reconnectAfter,
-    // Without ioredis's failoverDetector: if it hears of a failover while the client connects, the client ends for good.
-    // A master that was replaced is left anyway, because it is silent or says that it is a replica.
+    // Without ioredis's failoverDetector: if a failover happens while the client connects, the client ends for good. A
+    // master
+    // that was replaced is dropped anyway, because it is silent or reports that it is a replica.
     sentinelCommandTimeout: 1_000,
   });
 }
 
-/** The same servers, by a client for a cluster. */
+/** The same servers, for a cluster client. */
 export function asCluster(address: RedisAddress): RedisAddress {
   return { ...address, kind: "cluster" };
 }
@@ -99,27 +100,28 @@ function tlsOptions(files: NonNullable<RedisAddress["tls"]>): ConnectionOptions 
   return options;
 }
 
-/** What is known of a client. Many stores may share one, and together they listen to it once. */
+/** The state of a client. Stores that share a client share its listeners. */
 interface Watched {
   trouble: Error | undefined;
-  /** While the first connection is awaited. */
+  /** While waiting for the first connection. */
   connected: Promise<void> | undefined;
-  /** What is to be done when it is ready. */
+  /** Callbacks for when it is ready. */
   readonly waiting: (() => void)[];
 }
 
 const watched = new WeakMap<RedisClient, Watched>();
 
 /**
- * Remembers what goes wrong with the client's connection. With a listener ioredis no longer prints every failed
- * attempt to connect: each call tells its own.
+ * Records problems of the client's connection. With a listener, ioredis no longer prints every failed attempt to
+ * connect:
+ * each call reports its own.
  */
 export function watch(client: RedisClient): void {
   if (watched.has(client)) return;
   const known: Watched = { trouble: undefined, connected: undefined, waiting: [] };
   watched.set(client, known);
   client.on("error", (error: Error & { readonly lastNodeError?: Error }) => {
-    // Behind "all sentinels are unreachable" may be sentinels that have answered.
+    // "All sentinels are unreachable" may hide sentinels that have answered.
     if (!(known.trouble instanceof StoreError)) known.trouble = error.lastNodeError ?? error;
   });
   client.on("sentinelError", (error: Error) => {
@@ -131,13 +133,13 @@ export function watch(client: RedisClient): void {
   });
 }
 
-/** Does something once a client that is watched is ready. */
+/** Calls a function once a watched client is ready. */
 export function whenReady(client: RedisClient, then: () => void): void {
   if (client.status === "ready") then();
   else watched.get(client)?.waiting.push(then);
 }
 
-/** A sentinel that answers, and with an error that lasts, has refused. */
+/** A sentinel that answers with a permanent error has rejected the client. */
 function sentinelTrouble({ message }: Error, { options }: RedisClient): StoreError | undefined {
   const name = "name" in options ? shown(options.name) : "";
   if (/invalid reply|No such master/.test(message)) return refusal(`the sentinels do not know a master called ${name}`);
@@ -146,8 +148,8 @@ function sentinelTrouble({ message }: Error, { options }: RedisClient): StoreErr
 }
 
 /**
- * Whether a trouble stays when there is a connection. Where the server has no such database, ioredis goes on in the
- * first one, where others count. A replica is left after each refusal, so until a call succeeds it is what is wrong.
+ * Whether a problem persists although there is a connection. If the server lacks the database, ioredis continues in the
+ * first one, where others count. A replica is dropped after each rejection, so it is the problem until a call succeeds.
  */
 function outlastsConnection(trouble: Error | undefined): boolean {
   return isOfDatabase(trouble) || isReadOnly(trouble);
@@ -157,7 +159,7 @@ function isOfDatabase(trouble: Error | undefined): boolean {
   return /DB index|SELECT is not allowed/.test(trouble?.message ?? "");
 }
 
-/** Takes note of how a call ended. */
+/** Records how a call ended. */
 export function noteReply(client: RedisClient, error?: unknown): void {
   const known = watched.get(client);
   if (known === undefined) return;
@@ -165,12 +167,12 @@ export function noteReply(client: RedisClient, error?: unknown): void {
   else if (error === undefined && isReadOnly(known.trouble)) known.trouble = undefined;
 }
 
-/** Why there is no connection, if that is known. What a call is rejected with says only that there is none. */
+/** Why there is no connection, if known. The error of a call only says that there is none. */
 export function troubleOf(client: RedisClient): Error | undefined {
   return watched.get(client)?.trouble;
 }
 
-/** Resolves when the client's first connection is there, or has failed: from then on calls tell how it stands. */
+/** Resolves when the client's first connection is open or has failed; from then on, calls report the state. */
 export function firstConnection(client: RedisClient): Promise<void> {
   const known = watched.get(client);
   if (known === undefined) return connections(client);
@@ -182,7 +184,7 @@ export function firstConnection(client: RedisClient): Promise<void> {
 
 async function connections(client: RedisClient): Promise<void> {
   await connectionOf(client);
-  // Left alone it would connect to a node with the first call for it, and refuse those that come meanwhile.
+  // By default it would connect to a node with the first call for it, and reject calls in the meantime.
   if (isCluster(client)) await Promise.all(client.nodes("master").map(connectionOf));
 }
 
@@ -199,19 +201,19 @@ async function connectionOf(client: RedisClient): Promise<void> {
   });
 }
 
-/** While it finds no sentinel it tries again without end, and does not close. */
+/** A client that finds no sentinel retries forever and does not close. */
 function hasSentinels({ options }: RedisClient): boolean {
   return "sentinels" in options && (options.sentinels?.length ?? 0) > 0;
 }
 
-/** The connection to the node that has a slot, if the client knows it and has one. */
+/** The connection to the node of a slot, if the client has one. */
 export function connectionTo(client: Cluster, slot: number): Redis | undefined {
   const address = client.slots[slot]?.[0];
   const node = client.nodes("master").find(({ options: { host, port } }) => `${host}:${port}` === address);
   return node?.status === "ready" || node?.status === "wait" ? node : undefined;
 }
 
-/** Sends a command whose reply is bytes. Not by the client's own method for it, which auto-pipelining breaks. */
+/** Sends a command whose reply is binary. The client's own method for that breaks with auto-pipelining. */
 export async function command(client: RedisClient, name: string, args: (string | number)[]): Promise<unknown> {
   const trouble = troubleOf(client);
   if (isOfDatabase(trouble)) throw trouble;
@@ -236,7 +238,7 @@ export function requireClient(client: unknown): asserts client is RedisClient {
   }
 }
 
-/** The settings of a client that was handed in which may charge a request twice, or keep one waiting without end. */
+/** Settings of a user's client that may charge a request twice or make one wait forever. */
 export function unsafeSettings(client: RedisClient): string[] {
   const { options } = client;
   const redis = isCluster(client) ? (client.options.redisOptions ?? {}) : client.options;

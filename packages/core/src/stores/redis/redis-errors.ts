@@ -1,6 +1,6 @@
 import { StoreError } from "../../errors.ts";
 
-/** What to do about the errors that a server answers with, by the word that they begin with. */
+/** What to do about errors of a server, by their first word. */
 const advice: Readonly<Record<string, string>> = {
   READONLY: "this server is a replica, and replicas never decide: use the address of the master",
   LOADING: "the server is still loading its data",
@@ -19,12 +19,12 @@ const advice: Readonly<Record<string, string>> = {
   MOVED: "this is a node of a Redis Cluster: pass a Cluster client made with clusterOptions",
 };
 
-/** What a script is told that touches a key while the cluster is down, in the place of CLUSTERDOWN. */
+/** The error of a script that accesses a key while the cluster is down, instead of CLUSTERDOWN. */
 const DOWN = "while the cluster is down";
 
 const OF_CALL = { scope: "call" } as const;
 
-/** A server that answered with an error. Only its words are kept: the client's error may hold a password. */
+/** An error reply of a server. Only its text is kept, because the client's error may contain a password. */
 export function refusal(message: string, scope: StoreError["scope"] = "call"): StoreError {
   const said = message.includes(DOWN) && !message.startsWith("CLUSTERDOWN") ? `CLUSTERDOWN ${message}` : message;
   const word = said.includes("can't run this command") ? "NOPERM" : said.split(" ", 1)[0];
@@ -36,7 +36,7 @@ export function refusal(message: string, scope: StoreError["scope"] = "call"): S
   return new StoreError("HG_STORE_REFUSED", what === undefined ? said : `${what} (${said})`, { scope });
 }
 
-/** An error that the client rejected a call with, as ours. `trouble` is what is wrong with its connection, if anything. */
+/** Converts the client's error. `trouble` is the problem with its connection, if any. */
 export function storeError(error: unknown, trouble?: Error): StoreError {
   if (error instanceof StoreError) return error;
   const cause = isReply(error) ? error : (trouble ?? error);
@@ -45,7 +45,7 @@ export function storeError(error: unknown, trouble?: Error): StoreError {
   if (isReply(cause)) return refusal(message);
   if (/timed? ?out/i.test(message))
     return new StoreError("HG_STORE_TIMEOUT", `Redis does not answer (${message})`, OF_CALL);
-  // What ioredis says of its own settings would lead to changing those that keep requests from being charged twice.
+  // ioredis's advice about its settings would lead users to change those that prevent charging twice.
   const said = /enableOfflineQueue|maxRetriesPerRequest/.test(message) ? "" : ` (${message})`;
   const what = "there is no connection to Redis, or it was lost: check the address and whether the server is running";
   return new StoreError("HG_STORE_UNREACHABLE", `${what}${said}`, OF_CALL);
@@ -60,22 +60,22 @@ export function isScriptMissing(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith("NOSCRIPT");
 }
 
-/** A node of a cluster that does not serve a key: its slot has moved or is moving, or the node is a replica now. */
+/** A cluster node that does not serve a key: its slot has moved or is moving, or the node is now a replica. */
 export function isElsewhere(error: unknown): boolean {
   return error instanceof Error && /non local key|READONLY/.test(error.message);
 }
 
-/** A replica, which takes no writes. */
+/** A replica, which does not accept writes. */
 export function isReadOnly(error: Error | undefined): boolean {
   return error?.message.startsWith("READONLY") ?? false;
 }
 
-/** A cluster that serves nothing at the moment. Nothing was charged, and it may pass. */
+/** A cluster that is currently down. Nothing was charged, and it may recover. */
 export function isClusterDown(error: unknown): boolean {
   return error instanceof Error && /CLUSTERDOWN|while the cluster is down/.test(error.message);
 }
 
-/** What only a node of a cluster says. */
+/** An error that only cluster nodes return. */
 export function isOfCluster(error: unknown): boolean {
   return (
     error instanceof Error &&
@@ -83,7 +83,7 @@ export function isOfCluster(error: unknown): boolean {
   );
 }
 
-/** A node of a cluster that has given the key's slot away, or is about to. */
+/** A cluster node that has given away the key's slot, or is about to. */
 export function isRedirection(error: unknown): boolean {
   return error instanceof Error && /^(MOVED|ASK|TRYAGAIN) /.test(error.message);
 }

@@ -3,14 +3,14 @@ import type { JournalEntry, ReservationJournal } from "../../reservations/journa
 /** Runs the script of the journal. */
 export type RunHolds = (keys: readonly string[], args: readonly (string | number)[]) => Promise<unknown>;
 
-/** The journal of holds in Redis. In a cluster all of it is in one slot, which no identity's tag has. */
+/** The journal of reservations in Redis. In a cluster it is in one slot, whose tag no identity has. */
 export class RedisJournal implements ReservationJournal {
   private readonly keys: readonly string[];
   private readonly run: RunHolds;
   private readonly now: () => number | "";
   private readonly closed: () => boolean;
 
-  /** `now` is the time to go by, or "" for the server's. */
+  /** `now` returns the time to use, or "" for the server's clock. */
   constructor(prefix: string, run: RunHolds, now: () => number | "", closed: () => boolean) {
     this.keys = [`${prefix}:{%holds}:ends`, `${prefix}:{%holds}:texts`];
     this.run = run;

@@ -1,9 +1,9 @@
 import type { Notifications } from "../notifications.ts";
 import { isCluster, type RedisClient } from "./redis-connection.ts";
 
-/** Posts to a channel of Redis. The connection that listens is made when it is needed first. */
+/** Publishes to a Redis channel. The subscriber connection is opened on first use. */
 export class RedisNotifications implements Notifications {
-  // Private, so that nobody who prints a store prints the client's password.
+  // Private, so that printing a store does not print the password.
   #client: RedisClient;
   #listening: RedisClient | undefined;
   private readonly head: string;
@@ -14,7 +14,7 @@ export class RedisNotifications implements Notifications {
     this.head = `${prefix}:bulletin:`;
   }
 
-  /** Goes on over another client. */
+  /** Continues with another client. */
   use(client: RedisClient): void {
     this.#client = client;
     this.#listening?.disconnect();
@@ -68,7 +68,7 @@ export class RedisNotifications implements Notifications {
   }
 }
 
-/** What it is to listen to it may be told before it is connected, and again after each time that it was not. */
+/** A connection that can subscribe before it is connected, and resubscribes after each reconnect. */
 function listener(client: RedisClient): RedisClient {
   return isCluster(client)
     ? client.duplicate([], { enableOfflineQueue: true })

@@ -15,32 +15,32 @@ import {
 } from "./redis-connection.ts";
 import { warnOfServer } from "./redis-warnings.ts";
 
-/** The name of the one server, where there is no cluster. */
+/** The name of a single server. */
 const ONLY_NODE = "";
 
-/** Whom to call, and how many keys to declare. */
+/** Which client to call, and how many keys to declare. */
 export interface Route {
   readonly server: RedisClient;
   readonly declared: number;
 }
 
 /**
- * The server or the servers of a store: which of them has a key, and what time it is there. A URL may name a server
- * that turns out to be a node of a cluster; from then on the whole cluster is used. The client is private, so that
- * nobody who prints a store prints its password.
+ * The servers of a store: which one has a key, and what its time is. A URL may name a server that turns out to be a
+ * cluster node; from then on the whole cluster is used. The client is private, so that printing a store does not print
+ * its password.
  */
 export class RedisServers {
-  /** The time of the one server; the nodes of a cluster each have another, and what is said by ours is put into theirs. */
+  /** The clock of a single server. Nodes of a cluster have different clocks, so there times are converted. */
   readonly clock: Clock;
   readonly #address: RedisAddress | undefined;
   readonly #onCluster: (client: RedisClient) => void;
-  /** Of each node. */
+  /** By node. */
   readonly #clocks = new Map<string, ServerClock>();
   #client: RedisClient;
   #connecting: Promise<void> | undefined;
   #isClosed = false;
 
-  /** `onCluster` is told of the client that takes the place of the first one, if the server is a node of a cluster. */
+  /** `onCluster` is called with the client that replaces the first one if the server is a cluster node. */
   constructor(server: string | RedisClient, onCluster: (client: RedisClient) => void) {
     this.#address = typeof server === "string" ? parseRedisAddress(server) : undefined;
     this.#onCluster = onCluster;
@@ -63,7 +63,7 @@ export class RedisServers {
     return this.#isClosed;
   }
 
-  /** What to wait for before the first calls are sent: the first connection, and no later one. */
+  /** What to wait for before the first calls: the first connection, but no later one. */
   get connecting(): Promise<void> | undefined {
     return this.#connecting;
   }
@@ -82,17 +82,17 @@ export class RedisServers {
     return [...names];
   }
 
-  /** Which node to send a key to: those of an unknown slot go together with no others. */
+  /** The node to send a key to. Keys of an unknown slot are not sent together with others. */
   nodeOf(key: string): string {
     return isCluster(this.#client) ? this.masterOf(key) || String(slotOf(key)) : ONLY_NODE;
   }
 
-  /** The master that has a key, as far as the client knows; empty if it does not, or if there is only one. */
+  /** The master of a key, as far as the client knows; empty if unknown, or if there is only one. */
   masterOf(key: string): string {
     return (isCluster(this.#client) && this.#client.slots[slotOf(key)]?.[0]) || ONLY_NODE;
   }
 
-  /** What a server is called here: as the client's map of slots has it. */
+  /** The name of a server in the client's slot map. */
   nameOf(server: RedisClient): string {
     if (!this.isCluster || isCluster(server)) return ONLY_NODE;
     return `${server.options.host}:${server.options.port}`;
@@ -118,7 +118,7 @@ export class RedisServers {
     return { server: direct ?? client, declared: requests === 1 ? keys.length : 0 };
   }
 
-  /** Takes up a cluster of which the one server is a node; false if it cannot, or need not. */
+  /** Switches to the cluster that the server belongs to; returns false if that is impossible or unnecessary. */
   becomeCluster(): boolean {
     if (this.#isClosed || this.isCluster || this.#address?.kind !== "server" || this.#address.database > 0)
       return false;
@@ -126,12 +126,12 @@ export class RedisServers {
     this.#client = connect(asCluster(this.#address));
     this.#open();
     this.#onCluster(this.#client);
-    // After the replies to what is under way.
+    // After the replies to calls in flight.
     void end(former);
     return true;
   }
 
-  /** Closes the connections that were made here. */
+  /** Closes the connections that were opened here. */
   async close(): Promise<void> {
     if (this.#address === undefined) return;
     this.#isClosed = true;
@@ -143,7 +143,7 @@ export class RedisServers {
     watch(client);
     const isOurs = this.#address !== undefined;
     warnOfServer(client, isOurs ? [] : unsafeSettings(client));
-    // Also of a server that is there only later.
+    // Also for a server that becomes available later.
     if (isOurs && !isCluster(client)) client.on("ready", () => this.#connecting ?? this.#look(client));
     const connecting = this.#connect(client).then(() => {
       if (this.#connecting === connecting) this.#connecting = undefined;
@@ -154,11 +154,11 @@ export class RedisServers {
   async #connect(client: RedisClient): Promise<void> {
     await firstConnection(client);
     if (this.#address !== undefined && !isCluster(client)) await this.#look(client);
-    // Then it is the cluster's first connection that calls wait for.
+    // In that case, calls wait for the cluster's first connection.
     if (client !== this.#client) await firstConnection(this.#client);
   }
 
-  /** Finds out whether a server is a node of a cluster. Who may not ask is told by the first key that is elsewhere. */
+  /** Finds out whether a server is a cluster node. Without the permission, the first key on another node reveals it. */
   async #look(client: RedisClient): Promise<void> {
     if (client.status !== "ready" || client !== this.#client) return;
     const about = await client.call("info", "cluster").then(String, () => "");

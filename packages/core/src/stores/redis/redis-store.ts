@@ -112,7 +112,7 @@ export class RedisStore implements Store {
     const sent = localTime();
     const reply = new ScriptReply(await run(server, planOf([], NO_TIMES, true), [], 0));
     this.servers.clockOf(this.servers.nameOf(server)).learn(reply.time, sent, localTime());
-    // Whoever may not load a script gets it with the first call.
+    // If loading is not permitted, the script is sent with the first call.
     await server.call("script", "LOAD", SHORT.text).catch(() => {});
   }
 
@@ -123,15 +123,15 @@ export class RedisStore implements Store {
     await this.servers.close();
   }
 
-  /** What the store's clock says of a request, in local time: the nodes of a cluster each have another. */
+  /** Converts times of the store's clock to local time, because the nodes of a cluster have different clocks. */
   private byLocalTime(options: ApplyOptions | undefined): ApplyOptions | undefined {
     if (options?.voidFrom === undefined || this.ownClock !== undefined) return options;
     const due = localTime() + options.voidFrom - this.clock.now();
-    // In whole milliseconds, so that requests that travel together say the same.
+    // Whole milliseconds, so that requests sent together share one value.
     return { ...options, voidFrom: Math.max(1, Math.ceil(due / 1_000) * 1_000) };
   }
 
-  /** From when on a call is void. Before a node's first reply its time is not known, and nothing can be said. */
+  /** When a call becomes void. Before a node's first reply, its time is unknown. */
   private times(clock: ServerClock, due: number): Times {
     if (this.ownClock !== undefined) return { now: this.ownClock.now(), voidFrom: 0, ahead: 0 };
     if (!clock.isKnown) return NO_TIMES;
@@ -139,7 +139,7 @@ export class RedisStore implements Store {
     return { now: "", voidFrom: Math.ceil(due) + ahead, ahead };
   }
 
-  /** `due`: a request that is sent again has no more time than at first. `hasMoved`: its node is not known any more. */
+  /** `due`: a request that is sent again gets no extra time. `hasMoved`: its node is no longer known. */
   private async send(
     requests: readonly Request[],
     node: string,
@@ -153,7 +153,7 @@ export class RedisStore implements Store {
       const { connecting, isCluster } = this.servers;
       if (connecting !== undefined) {
         await connecting;
-        // Whoever waited so long for the connection has gone on: what was not sent yet is not sent any more.
+        // Requests whose callers have given up while waiting for the connection are not sent.
         if (localTime() >= due || requests.some((request) => this.isVoid(request))) throw tooLate();
       }
       if (this.servers.isCluster === isCluster) await this.ask(requests, times, node, due, hasMoved);
@@ -168,7 +168,7 @@ export class RedisStore implements Store {
   private deal(requests: readonly Request[], due: number): void {
     const byNode = new Map<string, Request[]>();
     for (const request of requests) {
-      // Whether it is a cluster may not have been known when the request was made.
+      // When the request was made, it may not have been known that this is a cluster.
       const apart = this.servers.isCluster ? keysApart(request.operations) : undefined;
       if (apart !== undefined) {
         request.reject(apart);
@@ -198,13 +198,13 @@ export class RedisStore implements Store {
     const { server, declared } = this.servers.route(keys, requests.length, hasMoved);
     const sent = localTime();
     const reply = new ScriptReply(await run(server, planOf(requests, times, declared > 0), keys, declared));
-    // A cluster's client may have followed a redirection: then it is the time of another node.
+    // A cluster client may have followed a redirection, so the time could be that of another node.
     if (server !== client || !isCluster(client)) this.servers.clockOf(node).learn(reply.time, sent, localTime());
     noteReply(client);
     this.settle(requests, reply, node, due);
   }
 
-  /** The journal has as much time as a call. */
+  /** Calls of the journal have the same timeout. */
   private runHolds(keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const expire = (): void => reject(unanswered(this.timeoutMs));
@@ -254,7 +254,7 @@ export class RedisStore implements Store {
     else request.reject(tooLate());
   }
 
-  /** Sends again what a cluster that is down has not charged; what has no time left fails as it did. */
+  /** Retries what a cluster that is down has not charged; requests without time left fail with its error. */
   private retry(requests: readonly Request[], failure: Error, due: number): void {
     const next = localTime() + RETRY_MS * 1_000;
     const inTime: Request[] = [];
@@ -279,7 +279,7 @@ function closed(): StoreError {
   return new StoreError("HG_STORE_UNREACHABLE", "this store is closed: create a new one");
 }
 
-/** A batch under way. */
+/** A batch in flight. */
 class Call implements Timed {
   readonly due: number;
   before: Timed | undefined;
@@ -299,7 +299,7 @@ class Call implements Timed {
   }
 }
 
-/** Calls a script; a server that does not have it, or has it no more, gets it with the call. */
+/** Runs a script; a server that does not have it gets it with the call. */
 async function run(
   server: RedisClient,
   { script, args }: Plan,
@@ -315,7 +315,7 @@ async function run(
   }
 }
 
-/** ioredis puts it before the keys that are declared only. */
+/** ioredis adds the prefix only to declared keys. */
 function requireNoKeyPrefix(keyPrefix: string | undefined): void {
   if (keyPrefix !== undefined && keyPrefix !== "") {
     throw new HeadgateError(
@@ -326,7 +326,7 @@ function requireNoKeyPrefix(keyPrefix: string | undefined): void {
   }
 }
 
-/** One script call sees the keys of one slot, and all limits of one identity are there. */
+/** A script call can access keys of one slot, and all limits of one identity are in one slot. */
 function keysApart(operations: readonly Operation[]): HeadgateError | undefined {
   const [{ key }] = operations;
   const other = operations.findIndex((operation) => operation.key !== key);

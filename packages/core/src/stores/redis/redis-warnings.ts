@@ -2,12 +2,12 @@ import type { Redis } from "ioredis";
 import { warn } from "../../warning.ts";
 import { isCluster, type RedisClient, whenReady } from "./redis-connection.ts";
 
-/** Clients that were warned of: many stores may share one. */
+/** Clients for which a warning was emitted, because stores may share one. */
 const warned = new WeakSet<RedisClient>();
-/** Clients whose servers are being looked at. */
+/** Clients whose servers are being checked. */
 const looking = new WeakSet<RedisClient>();
 
-/** Says loudly what may make a client's servers forget or count twice. */
+/** Warns about settings that may make servers lose counters or count twice. */
 export function warnOfServer(client: RedisClient, unsafe: readonly string[]): void {
   if (unsafe.length > 0 && !warned.has(client)) {
     warned.add(client);
@@ -30,7 +30,7 @@ export function warnOfServer(client: RedisClient, unsafe: readonly string[]): vo
   });
 }
 
-/** The policy of a server that would drop our keys: all of them have a time to live. */
+/** The eviction policy if it would drop counters, all of which have a time to live. */
 async function evictionPolicy(client: RedisClient): Promise<string | undefined> {
   const servers = isCluster(client) ? client.nodes("master") : [client];
   const policies = await Promise.all(servers.map(policyOf));
@@ -44,7 +44,7 @@ async function policyOf(server: Redis): Promise<string | undefined> {
     const policy = value("maxmemory_policy");
     return value("maxmemory") !== "0" && policy !== "" && policy !== "noeviction" ? policy : undefined;
   } catch {
-    // Not every user may ask; then there is nothing to say.
+    // Not every user has the permission.
     return undefined;
   }
 }

@@ -1,14 +1,13 @@
--- Any request, whatever it asks for. Gives a function from the batch to what decides its requests.
+-- The general case: any request. Returns a function that takes the batch and returns what decides its requests.
 local keep, rows = use("keep"), use("rows")
 local pack, rep, sub, unpack_from = struct.pack, string.rep, string.sub, struct.unpack
 
 local DECIDED, CONFLICT, FAILED, REPEATED = 0, 2, 3, 4
 local FINGERPRINT = 43
--- Where in a record the time begins until which it counts, and the time of the decision. The answers, of 32 bytes
--- each, are at its end.
+-- Where in a record its expiry and the time of the decision start. The answers, 32 bytes each, are at the end.
 local UNTIL, TIME = FINGERPRINT + 1, FINGERPRINT + 9
 
--- Version 0.1 kept no time of the decision in a record.
+-- Version 0.1 did not store the time of the decision.
 local function has_time(record)
   return (#record - FINGERPRINT) % 32 == 16
 end
@@ -19,7 +18,7 @@ end
 
 return function(batch)
   local now, out = batch.now, batch.out
-  -- The operations of the request in hand, and what was evaluated for each. They are filled again for each request.
+  -- The operations of the current request, and what was evaluated for each. Reused for each request.
   local limits, costs, at = {}, {}, {}
   local allowed, remaining, retry_after, reset_after, time, level, carry = {}, {}, {}, {}, {}, {}, {}
 
@@ -43,7 +42,7 @@ return function(batch)
     twin.charge(limit, row.cells, time[i], level[i], carry[i])
   end
 
-  -- A row is kept until it is full again.
+  -- A row is kept until the quota is full again.
   local function write(i)
     rows.write(limits[i], at[i], now, reset_after[i])
   end
@@ -57,7 +56,7 @@ return function(batch)
     batch.filled = filled + 4
   end
 
-  -- Whether a cost would pass, and what is left as it is.
+  -- Reports whether a cost would be admitted, and what is left, without charging.
   local function tell(i, cost)
     evaluate(i, cost)
     local passes, wait = allowed[i], retry_after[i]
@@ -76,7 +75,7 @@ return function(batch)
     end
     for i = 1, count do
       if not all then
-        -- What was evaluated counts the request in if it fits here, and another operation refused it.
+        -- The evaluation includes the request if it fits here, but another operation denied it.
         tell(i, costs[i])
       else
         if costs[i] > 0 then
@@ -124,7 +123,7 @@ return function(batch)
     end
   end
 
-  -- Nothing of the request in hand counts: what was written is taken back, and what was answered from a place on.
+  -- Undoes the current request: what was written, and the answers from a position on.
   local function fail(from, problem)
     for i = rows.undo and #rows.undo or 0, 1, -1 do redis.pcall(unpack(rows.undo[i])) end
     batch.filled = from - 1
@@ -132,7 +131,7 @@ return function(batch)
     batch.problems[#batch.problems + 1] = type(problem) == "table" and problem.err or tostring(problem)
   end
 
-  -- `once`: more is to be written after it.
+  -- `once`: more will be written after it.
   local function decide(action, keys, operations, once)
     local count, from = #operations / 2, batch.filled + 1
     rows.undo = (once or count > 1) and {}
@@ -151,7 +150,7 @@ return function(batch)
     return done
   end
 
-  -- A record is the request's fingerprint, the time until which it counts, the time of the decision, and the answers.
+  -- A record is the fingerprint of the request, its expiry, the time of the decision, and the answers.
   local function decide_once(action, keys, operations, fingerprint, remembered)
     local record = keys[#operations / 2 + 1]
     local known = redis.pcall("GET", record)

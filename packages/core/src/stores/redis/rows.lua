@@ -1,26 +1,28 @@
--- How a row is kept under a key: eight bytes that say until when Redis keeps it, then its cells. All are doubles.
+-- How a row is stored under a key: eight bytes with the time until which Redis keeps it, then its cells. All are
+-- doubles.
 local call, pack, unpack_from = redis.call, struct.pack, struct.unpack
 local floor, rep, sub = math.floor, string.rep, string.sub
 local keep = use("keep")
 
--- Rows that grow are read by so many cells at a time.
+-- Number of cells to read at a time from rows that grow.
 local PAGE = 128
 
--- `undo`, while it is a list: commands that take back what the request in hand has written, so that one that is
--- refused halfway leaves no charge. Each is a command that Redis has just accepted for the key, with what was there.
+-- `undo`, while it is a list: commands that undo what the current request has written, so that a request rejected
+-- halfway
+-- leaves no charge. Each is a command that Redis has just accepted for the key, with the previous value.
 local rows = { undo = false }
 
 local function take_back(...)
   if rows.undo then rows.undo[#rows.undo + 1] = { ... } end
 end
 
--- What to say of a value that is no row: an error of Redis, or something that others have put there.
+-- The error for a value that is not a row: an error of Redis, or something that other software has stored.
 function rows.problem(name, value)
   if type(value) == "table" then return value.err end
   return "WRONGTYPE " .. sub(name, 1, 80) .. " holds what Headgate has not put there"
 end
 
--- A row that grows: its header at hand, its ring read as it is asked for. What is written stays in the table.
+-- A row that grows: its header is at hand, and its ring is read on demand. What is written stays in the table.
 local function read_growing(twin, name, first)
   local pages = { [0] = first }
   local cells = { unpack_from("<" .. rep("d", twin.header), first, 9) }
@@ -38,14 +40,14 @@ local function read_growing(twin, name, first)
   })
 end
 
--- Whether a value is as long as its own header says.
+-- Whether a value is as long as its header says.
 local function is_growing(twin, name, first)
   if #first < 8 * twin.header + 8 then return false end
   local bytes = #first < 8 * PAGE and #first or call("STRLEN", name)
   return bytes == 8 * (1 + twin.header + twin.width * unpack_from("<d", first, 8 * twin.capacity + 1))
 end
 
--- Reads the row of a key, blank if there is none, into a table that may have held another; or tells why it cannot.
+-- Reads the row of a key into a reused table, blank if there is none; or returns the problem.
 function rows.read(twin, name, row)
   row.name, row.stored, row.kept = name, false, -math.huge
   local value
@@ -71,7 +73,7 @@ function rows.read(twin, name, row)
   row.cells = twin.blank({})
 end
 
--- Writes over a part of a row.
+-- Overwrites a part of a row.
 local function overwrite(name, offset, value)
   if rows.undo then
     local former = call("GETRANGE", name, offset, offset + #value - 1)
@@ -103,7 +105,7 @@ function rows.write(limit, row, now, reset_after)
       take_back("SETRANGE", row.name, 0, row.value)
     end
   else
-    -- First, for nothing is charged by it if it is the only command that is refused.
+    -- First, because it charges nothing if it is the only command that is rejected.
     if ttl then call("PEXPIRE", row.name, ttl) end
     overwrite(row.name, 0, pack("<" .. rep("d", twin.header + 1), kept, unpack(cells, 1, twin.header)))
     for i in pairs(cells) do
@@ -121,17 +123,17 @@ function rows.remove(twin, row, now)
   take_back("SET", row.name, former, "PX", math.max(1, math.ceil((row.kept - now) / 1000) + 1000))
 end
 
--- A row that is only looked at may have to be kept for longer than the limit wanted that it was written under.
+-- A row that is only read may have to be kept longer than under the limit it was written with.
 function rows.prolong(limit, row, now, reset_after)
   if not row.stored or row.kept >= now + reset_after then return end
   local ttl
   row.kept, ttl = keep.row(limit, now, reset_after)
-  -- In this order: if one is refused, no row says that it is kept longer than it is.
+  -- In this order: if one is rejected, no row claims to be kept longer than it is.
   call("PEXPIRE", row.name, ttl)
   call("SETRANGE", row.name, 0, pack("<d", row.kept))
 end
 
--- Makes a ring twice as long: turned so that it begins with its head, and room behind it.
+-- Doubles a ring: rotated so that it starts with its head, with room behind it.
 function rows.grow(twin, row)
   local cells = row.cells
   local ring = call("GETRANGE", row.name, 8 * twin.header + 8, -1)

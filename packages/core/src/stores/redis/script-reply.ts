@@ -8,7 +8,7 @@ const VOID = 1;
 const CONFLICT = 2;
 const REPEATED = 4;
 
-/** What frame.lua answered, read from front to back. */
+/** The reply of frame.lua, read from front to back. */
 export class ScriptReply {
   /** The server's clock when it decided the batch, in microseconds. */
   readonly time: number;

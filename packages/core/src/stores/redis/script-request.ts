@@ -8,17 +8,17 @@ import { FRAME, type Script, SHORT } from "./lua-script.ts";
 /** A limit as the script reads it. */
 interface PlannedLimit {
   readonly fields: readonly string[];
-  /** Whether its row has a few numbers only, and never grows. */
+  /** Whether its row is a few numbers and never grows. */
   readonly isShort: boolean;
 }
 
-/** A rule as the script knows it: what its keys end with, and its limit. */
+/** A rule for the script: the suffix of its keys, and its limit. */
 interface PlannedRule {
   readonly suffix: string;
   readonly limit: PlannedLimit;
 }
 
-/** A request on its way to Redis. */
+/** A request in flight. */
 export interface Request {
   readonly action: Action;
   readonly operations: readonly Operation[];
@@ -26,7 +26,7 @@ export interface Request {
   /** The rows of its operations, and its idempotency record if it has one. */
   readonly keys: readonly string[];
   readonly voidFrom: number;
-  /** Of a request with an idempotency key, else empty. */
+  /** The fingerprint of a request with an idempotency key; otherwise empty. */
   readonly fingerprint: string;
   /** How long its idempotency record is kept. */
   readonly rememberFor: number;
@@ -34,7 +34,7 @@ export interface Request {
   readonly reject: (error: Error) => void;
 }
 
-/** Turns requests into what the script takes. */
+/** Converts requests to arguments of the script. */
 export class Planner {
   private readonly head: string;
   private readonly rules = new WeakMap<Rule, PlannedRule>();
@@ -94,25 +94,25 @@ export class Planner {
   }
 }
 
-/** What a call says of time, in microseconds. */
+/** The times of a call, in microseconds. */
 export interface Times {
-  /** The time to decide at, if it is not to be the server's own. */
+  /** The time of the decision, if it is not the server's. */
   readonly now: number | "";
-  /** From when on the whole call is void, by the server's clock; 0 if that is not known. */
+  /** When the whole call becomes void, by the server's clock; 0 if unknown. */
   readonly voidFrom: number;
-  /** How far the server's clock is ahead of the one by which requests say when they are void; NaN if that is not known. */
+  /** How far the server's clock is ahead of the one used in requests; NaN if unknown. */
   readonly ahead: number;
 }
 
 export const NO_TIMES: Times = { now: "", voidFrom: 0, ahead: Number.NaN };
 
-/** A script, and its arguments but for the keys that are not declared. */
+/** A script and its arguments, except for undeclared keys. */
 export interface Plan {
   readonly script: Script;
   readonly args: readonly (string | number)[];
 }
 
-/** How to ask for a batch. `isDeclared` tells whether all its keys are. */
+/** Plans the call for a batch. `isDeclared`: whether all of its keys are declared. */
 export function planOf(requests: readonly Request[], times: Times, isDeclared: boolean): Plan {
   const [first] = requests;
   const isShort = isDeclared && first?.limits.length === 1 && first.limits[0].isShort && isTake(first);
@@ -125,7 +125,7 @@ function isTake({ action, fingerprint }: Request): boolean {
   return action === "take" && fingerprint === "";
 }
 
-/** short.lua says what they are. */
+/** Documented in short.lua. */
 function shortArguments(request: Request, times: Times): (string | number)[] {
   const [algorithm, coarse, ...fields] = request.limits[0].fields;
   const [one, other] = [times.voidFrom, voidFromOf(request, times)];
@@ -133,7 +133,7 @@ function shortArguments(request: Request, times: Times): (string | number)[] {
   return [algorithm, coarse, request.operations[0].cost, voidFrom, times.now, ...fields];
 }
 
-/** frame.lua says what they are. */
+/** Documented in frame.lua. */
 function frameArguments(requests: readonly Request[], times: Times): (string | number)[] {
   const limits: PlannedLimit[] = [];
   const runs: (string | number)[] = [];
@@ -155,7 +155,7 @@ function frameArguments(requests: readonly Request[], times: Times): (string | n
   return args;
 }
 
-/** From when on a request is void by the server's clock; 0 if never, or if that cannot be told. */
+/** When a request becomes void by the server's clock; 0 if never, or if unknown. */
 function voidFromOf({ voidFrom }: Request, { ahead }: Times): number {
   return voidFrom > 0 && !Number.isNaN(ahead) ? Math.max(1, voidFrom + ahead) : 0;
 }
@@ -169,13 +169,13 @@ function sameShape(a: Request, b: Request): boolean {
   return true;
 }
 
-/** Counted from one, as Lua does. */
+/** Counted from one, as in Lua. */
 function placeOf(limit: PlannedLimit, limits: PlannedLimit[]): number {
   const known = limits.indexOf(limit);
   return known < 0 ? limits.push(limit) : known + 1;
 }
 
-/** Numbers are written so that Lua reads the very same doubles. Twins are called by the names of their files. */
+/** Numbers are written so that Lua reads the same doubles. Algorithms are named after their Lua files. */
 function fieldsOf(limit: Limit): string[] {
   const twin = limit.algorithm.replaceAll("_", "-");
   return [twin, limit.coarse ? "1" : "0", ...algorithmOf(limit).luaFields.map((field) => String(limit[field]))];

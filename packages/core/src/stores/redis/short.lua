@@ -1,8 +1,9 @@
--- The frame of the commonest batch: takes of one cost under one limit whose row is a few numbers.
+-- The frame for the most common batch: takes of one cost under one limit whose row is a few numbers.
 --
 -- KEYS   the row of each request
--- ARGV   algorithm; 1 if the limit is coarse, else 0; cost; the time from which on all of it is void, or 0; the time
---        in microseconds or "", which means Redis's own; window, and what else the algorithm's twin reads
+-- ARGV   algorithm; 1 if the limit is coarse, or 0; cost; the time from which on the call is void, or 0; the time in
+--        microseconds, or "" for the server's clock; window, and the other fields that the algorithm's Lua version
+-- reads
 local VOID = 1
 
 local twin = use(ARGV[1])

@@ -1,12 +1,12 @@
--- By far the most requests are of this kind: one limit, and a row of a few numbers. They go this short way: rows are
--- read all at once where that can be, and no table or function is spent on each. requests.lua and rows.lua come to
--- the same.
+-- The fast path for the most common requests: one limit, and a row of a few numbers. Rows are read at once where
+-- possible, and no table or function is created per request. Gives the same results as requests.lua and rows.lua.
 local try, pack, unpack_from = redis.pcall, struct.pack, struct.unpack
 
 local DECIDED, FAILED = 0, 3
 
--- Decides as many takes as said, of the keys from a place on; together, if the server has all of them in one slot or
--- knows no slots.
+-- Decides a number of takes, for the keys from a position on; together, if all of them are in one slot or the server
+-- has
+-- no slots.
 return function(batch, limit, cost, names, from, requests, together)
   local now, out, filled = batch.now, batch.out, batch.filled
   local twin = limit.twin
@@ -14,7 +14,7 @@ return function(batch, limit, cost, names, from, requests, together)
   local cells, values, written = { 0, 0, 0, 0 }, nil, nil
   if together and requests > 1 then
     values, written = try("MGET", unpack(names, from, from + requests - 1)), {}
-    -- Who may not read many at once may perhaps read one.
+    -- A user who may not read many keys at once may still be allowed to read one.
     if values.err then values = nil end
   end
   for i = 1, requests do
@@ -34,7 +34,7 @@ return function(batch, limit, cost, names, from, requests, together)
       local is_charged = allowed and cost > 0
       if is_charged then charge(limit, cells, time, level, carry) end
       if kept < now + reset_after and (is_charged or stored) then
-        -- Also without a charge: the limit may have a longer window than the one that the row was written under.
+        -- Also without a charge: the limit may have a longer window than the one the row was written under.
         local longer, ttl = use("keep").row(limit, now, reset_after)
         local value = pack(format, longer, cells[1], cells[2], cells[3])
         local done
@@ -43,7 +43,7 @@ return function(batch, limit, cost, names, from, requests, together)
         else
           done = try("SET", name, value, "PX", ttl, "NX")
         end
-        -- MGET takes a key of another type for none.
+        -- MGET treats a key of another type as missing.
         if not done then
           problem = ""
         elseif done.err then
