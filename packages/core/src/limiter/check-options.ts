@@ -50,15 +50,15 @@ const KNOWN: Readonly<Record<Asking, ReadonlySet<string>>> = {
   schedule: new Set(["cost", "limit", "signal", "maxWaitMs", "whenFull"]),
 };
 
-const APART = "is not for checkMany, whose requests stand each on their own: give each its key by check";
+const APART = "is not accepted by checkMany, whose requests are independent: use check for each of them";
 
 const UNTIL_ADMITTED =
-  "is not for wait and schedule, which ask until they are admitted, and would get the first denial again: use check";
+  "is not accepted by wait and schedule, which would receive the first denial again: use check";
 
 /** Why the other calls do not accept an idempotency key, and what to do instead. */
 const WITHOUT_KEY: Readonly<Partial<Record<Asking, string>>> = {
-  peek: "is not for peek, which charges nothing: leave it out and ask again",
-  reset: "is not for reset, which a second one does not change: leave it out",
+  peek: "is not accepted by peek, which charges nothing: leave it out",
+  reset: "is not accepted by reset, which can be repeated safely: leave it out",
   keys: APART,
   checks: APART,
   wait: UNTIL_ADMITTED,

@@ -19,7 +19,7 @@ export class ScriptReply {
   constructor(reply: unknown) {
     const [packed, ...problems] = Array.isArray(reply) ? reply : [reply];
     if (!Buffer.isBuffer(packed) || packed.length === 0 || packed.length % 8 > 0)
-      throw refusal("the script's answer is not what was agreed on");
+      throw refusal("the script sent an unexpected reply");
     this.bytes = new DataView(packed.buffer, packed.byteOffset, packed.byteLength);
     this.problems = problems.map(String);
     this.time = this.number();
