@@ -82,7 +82,7 @@ describe("a server that cannot be reached", () => {
       );
       const ends = await several(storeAt(url));
       expect(counts(ends)).toEqual({ HG_STORE_REFUSED: 5 });
-      expect(ends[0].message).toMatch(/not what was agreed on/);
+      expect(ends[0].message).toMatch(/sent an unexpected reply/);
     },
   );
 
