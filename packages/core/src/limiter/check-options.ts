@@ -52,8 +52,7 @@ const KNOWN: Readonly<Record<Asking, ReadonlySet<string>>> = {
 
 const APART = "is not accepted by checkMany, whose requests are independent: use check for each of them";
 
-const UNTIL_ADMITTED =
-  "is not accepted by wait and schedule, which would receive the first denial again: use check";
+const UNTIL_ADMITTED = "is not accepted by wait and schedule, which would receive the first denial again: use check";
 
 /** Why the other calls do not accept an idempotency key, and what to do instead. */
 const WITHOUT_KEY: Readonly<Partial<Record<Asking, string>>> = {
