@@ -56,7 +56,8 @@ export interface StoreHooks {
   readonly onFailure?: (code: string, cause: unknown) => void;
 }
 
-type StoreSettings = Pick<Settings, "redis" | "zookeeper" | "nodes"> & Partial<Pick<Settings, "storeTimeoutMs">>;
+type Tuning = "storeTimeoutMs" | "cachedRead" | "leaseBase" | "leasePrefetchAt" | "leaseGiveBackEveryMs";
+type StoreSettings = Pick<Settings, "redis" | "zookeeper" | "nodes"> & Partial<Pick<Settings, Tuning>>;
 
 /** Peeked, so it charges and stores nothing. */
 const PROBE: Operation = { rule: { name: "probe", limit: tokenBucket("1/s") }, key: "headgate", cost: 1 };
@@ -103,8 +104,13 @@ interface SharedStore extends Store {
 function shared(store: SharedStore, settings: StoreSettings, hooks: StoreHooks): Stores {
   const { nodes, storeTimeoutMs = fields.storeTimeoutMs.initial } = settings;
   const strict = resilient(store, { deadlineMs: storeTimeoutMs, nodes, ...hooks });
-  const near = cached(lent(strict));
-  const held = leased(lent(strict), { nodes });
+  const near = cached(lent(strict), { read: settings.cachedRead });
+  const held = leased(lent(strict), {
+    nodes,
+    base: settings.leaseBase,
+    prefetchAt: settings.leasePrefetchAt,
+    giveBackEveryMs: settings.leaseGiveBackEveryMs,
+  });
   return {
     strict,
     cached: near,

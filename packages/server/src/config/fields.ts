@@ -22,6 +22,7 @@ import {
   rate,
   redisUrl,
   seconds,
+  share,
   text,
   url,
 } from "./values.ts";
@@ -167,6 +168,31 @@ export const fields = {
     initial: 250,
     parse: milliseconds,
     show: (value) => `${value}ms`,
+  }),
+  cachedRead: field<boolean>("cached_read", {
+    takes: "",
+    about: "with consistency: cached, ask the store before each request that is not known to be over its limit",
+    initial: false,
+    parse: isOn,
+  }),
+  leaseBase: field<number | undefined>("lease_base", {
+    takes: "<units>",
+    about: "with consistency: leased, units to take from the store at a time; by default, this adapts to the traffic",
+    initial: undefined,
+    parse: count,
+  }),
+  leasePrefetchAt: field("lease_prefetch_at", {
+    takes: "<share>",
+    about: "remaining share of a lease at which the next one is fetched, as in 0.2",
+    initial: 0.2,
+    parse: share,
+  }),
+  leaseGiveBackEveryMs: field("lease_give_back_every", {
+    takes: "<time>",
+    about: "how often unused leased quota is returned to the store, as in 15s",
+    initial: 15_000,
+    parse: duration("1s", "1h"),
+    show: durationText,
   }),
   skewBoundMs: field("skew_bound", {
     takes: "<seconds>",

@@ -45,6 +45,14 @@ export interface Settings {
   readonly nodes: number;
   /** How long a check waits for Redis or ZooKeeper before `on_error` applies. */
   readonly storeTimeoutMs: number;
+  /** Whether `consistency: cached` asks the store before each request that is not known to be over its limit. */
+  readonly cachedRead: boolean;
+  /** Units that a lease takes at a time; undefined: it adapts to the traffic. */
+  readonly leaseBase: number | undefined;
+  /** Remaining share of a lease at which the next one is fetched. */
+  readonly leasePrefetchAt: number;
+  /** How often unused leased quota is returned. */
+  readonly leaseGiveBackEveryMs: number;
 }
 
 export type LogFormat = "auto" | "json" | "text";

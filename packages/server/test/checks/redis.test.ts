@@ -1,4 +1,4 @@
-import type { DegradedChange } from "headgate";
+import { type DegradedChange, fixedWindow } from "headgate";
 import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
@@ -220,5 +220,39 @@ describe("when Redis is gone", () => {
     const stores = await openStores({ redis: mortal.url, zookeeper: undefined, nodes: 1 }, {});
     opened.push(stores);
     await expect(stores.ready()).rejects.toMatchObject({ code: "HG_STORE_UNREACHABLE" });
+  });
+});
+
+describe("the settings of cached and leased rules", () => {
+  it("are those of the stores: a lease takes as many units as lease_base says", async () => {
+    const stores = await openStores({ redis: server.url, zookeeper: undefined, nodes: 1, leaseBase: 123 });
+    opened.push(stores);
+    const leasedRule = { name: "lease-base", limit: fixedWindow("100000/h") };
+    const remaining = async (): Promise<number> => {
+      const [answer] = await stores.strict.apply("peek", [{ rule: leasedRule, key: "k", cost: 1 }]);
+      return answer.remaining;
+    };
+    // A key is leased for after some requests.
+    const used: number[] = [];
+    for (let i = 0; i < 20; i += 1) {
+      const before = await remaining();
+      await stores.leased.apply("take", [{ rule: leasedRule, key: "k", cost: 1 }]);
+      used.push(before - (await remaining()));
+    }
+    expect(Math.max(...used)).toBe(123);
+  });
+
+  it("are those of the stores: cached_read asks the store before each request", async () => {
+    const settings = { redis: server.url, zookeeper: undefined, nodes: 1 };
+    const cachedRule = { name: "cached-read", limit: fixedWindow("100000/h") };
+    const sourceWith = async (cachedRead: boolean): Promise<string> => {
+      const stores = await openStores({ ...settings, cachedRead });
+      opened.push(stores);
+      const operation = { rule: cachedRule, key: "k", cost: 1 };
+      for (let i = 0; i < 3; i += 1) await stores.cached.apply("take", [operation]);
+      const [{ source }] = await stores.cached.apply("take", [operation]);
+      return source;
+    };
+    expect([await sourceWith(false), await sourceWith(true)]).toEqual(["cache", "store"]);
   });
 });
