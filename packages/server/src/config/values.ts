@@ -93,7 +93,7 @@ export function count(text: string, at: string): number {
 /** Parses a part of a whole: at least 0 and below 1. */
 export function share(text: string, at: string): number {
   const value = /^0?(\.\d+)?$/.test(text) ? Number.parseFloat(text) : Number.NaN;
-  if (!(value < 1)) throw refusal(at, "must be a number from 0 to below 1, such as 0.2", text);
+  if (!(value < 1)) throw invalidValue(at, "must be a number from 0 to below 1, such as 0.2", text);
   return value;
 }
 
