@@ -15,8 +15,9 @@ export function embedLua() {
   if (current() !== module) writeFileSync(target, module);
 }
 
+/** Without the lines that are comments only: Redis need not keep them. Those that include another file stay. */
 function text(file) {
-  return readFileSync(new URL(file, source), "utf8");
+  return readFileSync(new URL(file, source), "utf8").replaceAll(/^ *(--(?!- @include).*)?\n/gm, "");
 }
 
 function current() {

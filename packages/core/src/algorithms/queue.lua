@@ -7,6 +7,14 @@ local RING = 5
 local FIRST_CAPACITY = 2
 local LARGEST_TOTAL = 9007199254740991
 
+local window, limit, bucket_width
+
+local function read_limit(packed, at)
+  local after
+  window, limit, bucket_width, after = struct.unpack("<ddd", packed, at)
+  return after
+end
+
 local function pair_at(cells, i)
   return RING + 1 + 2 * ((cells[HEAD] + i) % cells[CAPACITY])
 end
@@ -26,18 +34,18 @@ local function total_before(cells, i)
   return cells[pair_at(cells, i - 1) + 1]
 end
 
-local function most_marks(limit)
-  return math.min(limit.limit, math.ceil(limit.window / limit.bucketWidth) + 1)
+local function most_marks()
+  return math.min(limit, math.ceil(window / bucket_width) + 1)
 end
 
-local function mark_for(limit, cells, time)
-  local bucket = floor(time / limit.bucketWidth) * limit.bucketWidth
+local function mark_for(cells, time)
+  local bucket = floor(time / bucket_width) * bucket_width
   local length = cells[LENGTH]
   return length == 0 and bucket or max(bucket, mark_at(cells, length - 1))
 end
 
-local function expired_at(limit, cells, time)
-  local edge = time - limit.window
+local function expired_at(cells, time)
+  local edge = time - window
   local low, high = 0, cells[LENGTH]
   while low < high do
     local middle = floor((low + high) / 2)
@@ -70,52 +78,46 @@ local function start_totals_over(cells)
   cells[BASE] = 0
 end
 
--- The frame keeps such a row by these: cells before the ring, cells of a pair, and where the ring is described.
-local queue = { header = RING, width = 2, capacity = CAPACITY, head = HEAD }
+-- rows.lua keeps such a row by this: cells before the ring, cells of a pair, and where the ring is described.
+local GROWTH = { header = RING, width = 2, capacity = CAPACITY, head = HEAD }
 
-function queue.limit(fields, at)
-  local window, limit = tonumber(fields[at + 1]), tonumber(fields[at + 2])
-  return { window = window, limit = limit, bucketWidth = tonumber(fields[at + 3]), twin = false }, 3
-end
-
-function queue.blank(cells)
+local function blank(cells)
   cells[CAPACITY], cells[LATEST], cells[BASE], cells[HEAD], cells[LENGTH] = FIRST_CAPACITY, -huge, 0, 0, 0
   for i = 1, 2 * FIRST_CAPACITY do cells[RING + i] = 0 end
   return cells
 end
 
-function queue.evaluate(limit, cells, now, cost)
-  local window = limit.window
+local function evaluate(cells, now, cost)
   local latest = cells[LATEST]
   local time = now > latest and now or latest
   local length = cells[LENGTH]
-  local expired = expired_at(limit, cells, time)
+  local expired = expired_at(cells, time)
   local gone = total_before(cells, expired)
   local before = total_before(cells, length) - gone
   local after = before + cost
-  local allowed = after <= limit.limit
+  local allowed = after <= limit
   local used = allowed and after or before
-  local remaining = used < limit.limit and limit.limit - used or 0
+  local remaining = used < limit and limit - used or 0
   local retry_after, reset_after = 0, 0
   if not allowed then
     retry_after = huge
-    if cost <= limit.limit then
-      local leaving = first_reaching(cells, expired, gone + before - (limit.limit - cost))
+    if cost <= limit then
+      local leaving = first_reaching(cells, expired, gone + before - (limit - cost))
       retry_after = mark_at(cells, leaving) + window - now
     end
   end
   if allowed and cost > 0 then
-    reset_after = mark_for(limit, cells, time) + window - now
+    reset_after = mark_for(cells, time) + window - now
   elseif used > 0 then
     reset_after = mark_at(cells, length - 1) + window - now
   end
   return allowed, remaining, retry_after, reset_after, time, after, expired
 end
 
-function queue.charge(limit, cells, time, level, expired)
+local function charge(cells, time, level, expired)
   drop_expired(cells, expired)
   if cells[BASE] + level > LARGEST_TOTAL then start_totals_over(cells) end
-  local mark = mark_for(limit, cells, time)
+  local mark = mark_for(cells, time)
   local length = cells[LENGTH]
   local last = length - 1
   local joins = length > 0 and (mark_at(cells, last) == mark or length == cells[CAPACITY])
@@ -124,8 +126,8 @@ function queue.charge(limit, cells, time, level, expired)
   cells[LATEST] = time
 end
 
-function queue.refund(limit, cells, now, cost)
-  local expired = expired_at(limit, cells, max(now, cells[LATEST]))
+local function refund(cells, now, cost)
+  local expired = expired_at(cells, max(now, cells[LATEST]))
   local length = cells[LENGTH]
   local left = max(total_before(cells, expired), total_before(cells, length) - cost)
   while length > 0 and total_before(cells, length - 1) >= left do length = length - 1 end
@@ -134,10 +136,8 @@ function queue.refund(limit, cells, now, cost)
 end
 
 -- Whether the ring must be doubled before this is charged.
-function queue.outgrown(limit, cells, allowed, expired)
+local function outgrown(cells, allowed, expired)
   local capacity = cells[CAPACITY]
   if cells[LENGTH] - expired < capacity then return false end
-  return allowed or capacity < most_marks(limit)
+  return allowed or capacity < most_marks()
 end
-
-return queue

@@ -1,4 +1,4 @@
-import { connectRedis, parseRedisAddress, type RedisAddress, type RedisClient } from "headgate/redis";
+import { connectRedis, parseRedisAddress, type RedisAddress } from "headgate/redis";
 import type { Cluster, Redis } from "ioredis";
 import { clockSkew } from "./clock-skew.ts";
 import { type Finding, fail, messageOf, ok, warn } from "./finding.ts";
@@ -86,7 +86,7 @@ async function coverage(client: Cluster): Promise<readonly Finding[]> {
 /** Runs a function with a connected client, and closes it. */
 async function withClient<Result>(
   address: RedisAddress,
-  use: (client: RedisClient) => Promise<Result>,
+  use: (client: Redis | Cluster) => Promise<Result>,
 ): Promise<Result> {
   const client = connectRedis(address);
   try {
@@ -98,7 +98,7 @@ async function withClient<Result>(
 }
 
 /** Throws the first error if there is no connection in time. */
-async function connected(client: RedisClient): Promise<void> {
+async function connected(client: Redis | Cluster): Promise<void> {
   if (client.status === "wait") client.connect().catch(() => {});
   await new Promise<void>((resolve, reject) => {
     let trouble = new Error(`no connection within ${CONNECT_MS} ms`);
@@ -121,7 +121,7 @@ async function connected(client: RedisClient): Promise<void> {
   if (!isCluster(client)) await client.ping();
 }
 
-function isCluster(client: RedisClient): client is Cluster {
+function isCluster(client: Redis | Cluster): client is Cluster {
   return client.isCluster;
 }
 

@@ -1,2 +1,2 @@
 -- The Lua version of bucketed-window.ts.
-return use("queue")
+--- @include "queue"

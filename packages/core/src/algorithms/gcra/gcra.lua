@@ -1,2 +1,3 @@
 -- The Lua version of gcra.ts.
-return use("meter")(math.floor)
+local shown = math.floor
+--- @include "meter"

@@ -1,2 +1,5 @@
 -- The Lua version of leaky-bucket.ts.
-return use("meter")(function(units) return units end)
+local function shown(units)
+  return units
+end
+--- @include "meter"

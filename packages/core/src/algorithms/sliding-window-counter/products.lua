@@ -13,7 +13,7 @@ local function rounding_of(a, b, product)
   return a_low * b_low - (product - a_high * b_high - a_low * b_high - a_high * b_low)
 end
 
-return function(a, b, c, d)
+local function compare_products(a, b, c, d)
   local left, right = a * b, c * d
   if left ~= right or left <= EXACT then return left - right end
   return rounding_of(a, b, left) - rounding_of(c, d, right)

@@ -1,2 +1,2 @@
 -- The Lua version of sliding-window-log.ts.
-return use("queue")
+--- @include "queue"

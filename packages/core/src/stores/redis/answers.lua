@@ -4,14 +4,14 @@
 -- by
 -- allowed, remaining, retry_after and reset_after of each operation. If any request failed, the reply is a list of this
 -- and the error messages.
-return function(batch)
+local function answers(out, filled, problems)
   local packed
   -- In slices, because Lua limits the number of arguments of a function.
-  for from = 1, batch.filled, 256 do
-    local to = math.min(from + 255, batch.filled)
-    local slice = struct.pack("<" .. string.rep("d", to - from + 1), unpack(batch.out, from, to))
+  for from = 1, filled, 2048 do
+    local to = math.min(from + 2047, filled)
+    local slice = struct.pack("<" .. string.rep("d", to - from + 1), unpack(out, from, to))
     packed = packed and packed .. slice or slice
   end
-  if #batch.problems == 0 then return packed end
-  return { packed, unpack(batch.problems, 1, math.min(#batch.problems, 1000)) }
+  if not problems then return packed end
+  return { packed, unpack(problems, 1, math.min(#problems, 1000)) }
 end

@@ -5,7 +5,12 @@ interface Tray {
   readonly node: string;
   requests: Request[];
   underWay: number;
+  /** Says that a call is over. */
+  readonly ended: () => void;
 }
+
+/** Sends requests in one call, and says when that is over. */
+export type Send = (requests: readonly Request[], node: string, ended: () => void) => void;
 
 /**
  * Collects requests and sends those for one node together, up to `most` at a time. While a call is in flight, requests
@@ -15,15 +20,11 @@ interface Tray {
 export class Batcher {
   private readonly most: number;
   private readonly nodeOf: (request: Request) => string;
-  private readonly send: (requests: readonly Request[], node: string) => Promise<void>;
+  private readonly send: Send;
   /** Trays are kept: a map that is filled and emptied thousands of times a second would retain garbage. */
   private readonly trays = new Map<string, Tray>();
 
-  constructor(
-    most: number,
-    nodeOf: (request: Request) => string,
-    send: (requests: readonly Request[], node: string) => Promise<void>,
-  ) {
+  constructor(most: number, nodeOf: (request: Request) => string, send: Send) {
     this.most = most;
     this.nodeOf = nodeOf;
     this.send = send;
@@ -45,7 +46,14 @@ export class Batcher {
   private trayOf(node: string): Tray {
     const known = this.trays.get(node);
     if (known !== undefined) return known;
-    const tray = { node, requests: [], underWay: 0 };
+    const tray: Tray = {
+      node,
+      requests: [],
+      underWay: 0,
+      ended: () => {
+        tray.underWay -= 1;
+      },
+    };
     this.trays.set(node, tray);
     return tray;
   }
@@ -55,8 +63,6 @@ export class Batcher {
     if (requests.length === 0) return;
     tray.requests = [];
     tray.underWay += 1;
-    void this.send(requests, node).finally(() => {
-      tray.underWay -= 1;
-    });
+    this.send(requests, node, tray.ended);
   }
 }

@@ -1,10 +1,7 @@
 -- How long Redis keeps what is written.
 --
--- `keep.row` returns until when to keep a row whose time to live is too short, and that time to live in milliseconds.
--- It
--- is renewed only then, because overwriting cells costs less.
---
--- The returned time is a second less than the actual one, as a margin for the comparison with when the row is blank.
+-- What keep_row tells is a second less than the truth: whoever finds that it suffices until the row is blank has that
+-- margin.
 local MARGIN = 1000000
 -- Maximum microseconds by which a row is kept longer, so that it is not renewed with each charge; and the overall
 -- maximum.
@@ -14,18 +11,16 @@ local LONGEST = 3000000000000000
 -- use decides like an absent one, so with such a clock keys live for at least a day (milliseconds).
 local LEAST_WITH_GIVEN_CLOCK = 86400000
 
-local keep = {}
-
 -- Converts microseconds to a time to live in milliseconds.
-function keep.ttl(microseconds, clock_is_given)
+local function ttl_of(microseconds)
   local ttl = math.ceil(microseconds / 1000)
   if clock_is_given and ttl < LEAST_WITH_GIVEN_CLOCK then return LEAST_WITH_GIVEN_CLOCK end
   return ttl
 end
 
-function keep.row(limit, now, reset_after)
-  local kept = math.min(now + reset_after + math.min(limit.window, SLACK), now + LONGEST)
-  return kept, keep.ttl(kept + MARGIN - now, limit.clock_is_given)
+-- Until when a row is kept whose time to live is too short for it, and that time to live in milliseconds. It is set
+-- anew only then: to write cells over others costs less.
+local function keep_row(window, reset_after)
+  local kept = math.min(now + reset_after + math.min(window, SLACK), now + LONGEST)
+  return kept, ttl_of(kept + MARGIN - now)
 end
-
-return keep

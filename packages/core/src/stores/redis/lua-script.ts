@@ -6,46 +6,116 @@ export interface Script {
   readonly sha: string;
 }
 
+const INCLUDE = /^ *--- @include "([\w-]+)"\n/gm;
+
+/** What a twin may define for the scripts that include it. */
+const EXPORTS = ["FORMAT", "BYTES", "GROWTH", "read_limit", "blank", "evaluate", "charge", "refund", "outgrown"];
+
+/** The texts by the names of their files. */
+const texts = new Map(
+  Object.entries(lua).map(([file, text]) => [file.slice(file.lastIndexOf("/") + 1, -".lua".length), text]),
+);
+
 /**
- * A frame with everything that it may use. A file is run on first use, so that a call pays only for what it needs. The
- * flags make replicas and servers without memory reject the call before it starts, and allow keys of several slots on
- * one node.
+ * A file with all that it includes. For coarse limits `coarse-<name>` is included in the place of `<name>`, if it is
+ * there.
  */
-function composed(frame: string): Script {
-  return script([
-    "#!lua flags=allow-cross-slot-keys",
+function linked(name: string, isCoarse = false, others: ReadonlyMap<string, string> = new Map()): string {
+  const text = texts.get(name) ?? others.get(name);
+  if (text === undefined) throw new Error(`there is no ${name}.lua`);
+  return text.replace(INCLUDE, (_, included: string) => {
+    const coarse = `coarse-${included}`;
+    return linked(isCoarse && texts.has(coarse) ? coarse : included, isCoarse, others);
+  });
+}
+
+/** A line that calls a function of a twin. What it is called with has the names that its parameters have. */
+const CALL = /^ *(?:local (.+) = )?(read_limit|blank|evaluate|charge)\(.*\)\n/gm;
+
+/** Puts what a twin's functions do in the place of their calls: to make a function costs more than to run it once. */
+function inlined(text: string, twin: string): string {
+  return text.replace(CALL, (_, results: string | undefined, name: string) => {
+    const whole = new RegExp(`^local function ${name}\\(.*\\)\n([^]*?)(?:^  return (.*)\n)?^end\n`, "m").exec(twin);
+    if (whole === null) throw new Error(`a twin has no ${name}`);
+    return results === undefined ? whole[1] : `${whole[1]}local ${results} = ${whole[2]}\n`;
+  });
+}
+
+/** Leaves out functions of the outermost level that nothing calls. */
+function shaken(text: string): string {
+  for (const [whole, name] of text.matchAll(/^local function (\w+)\(.*?^end\n/gms)) {
+    const rest = text.replace(whole, "");
+    if (!new RegExp(`\\b${name}\\b`).test(rest)) return shaken(rest);
+  }
+  return text;
+}
+
+/**
+ * The flags make a replica and a server without memory refuse a call before it begins, and let it have keys of several
+ * slots that one node serves.
+ */
+function script(text: string): Script {
+  const whole = `#!lua flags=allow-cross-slot-keys\n${text}`;
+  return { text: whole, sha: createHash("sha1").update(whole).digest("hex") };
+}
+
+/** An algorithm in Lua: `algorithm` is the name of its file. */
+export class Twin {
+  readonly name: string;
+  /** Its own script for takes; undefined if its rows grow. */
+  readonly take: Script | undefined;
+  readonly text: string;
+
+  constructor(algorithm: string, isCoarse: boolean) {
+    this.name = isCoarse ? `coarse-${algorithm}` : algorithm;
+    this.text = linked(algorithm, isCoarse);
+    this.take = this.defines("FORMAT")
+      ? script(shaken(inlined(linked("take", isCoarse, new Map([["algorithm", this.text]])), this.text)))
+      : undefined;
+  }
+
+  /** As a value that the script for any batch can use. */
+  get asTable(): string {
+    const exported = EXPORTS.filter((name) => this.defines(name));
+    return `(function()\n${this.text}return { ${exported.map((name) => `${name} = ${name}`).join(", ")} }\nend)()`;
+  }
+
+  private defines(name: string): boolean {
+    return new RegExp(`^local (function )?(\\w+, )*${name}\\b`, "m").test(this.text);
+  }
+}
+
+const twins = new Map<string, Twin>();
+for (const file of Object.keys(lua)) {
+  const name = /^algorithms\/([\w-]+)\/\1\.lua$/.exec(file)?.[1];
+  if (name === undefined) continue;
+  const [fine, coarse] = [new Twin(name, false), new Twin(name, true)];
+  twins.set(fine.name, fine);
+  if (coarse.text !== fine.text) twins.set(coarse.name, coarse);
+}
+
+/** The twin of an algorithm. */
+export function twinOf(algorithm: string, isCoarse: boolean): Twin {
+  const name = algorithm.replaceAll("_", "-");
+  const twin = (isCoarse ? twins.get(`coarse-${name}`) : undefined) ?? twins.get(name);
+  if (twin === undefined) throw new Error(`there is no ${name}.lua`);
+  return twin;
+}
+
+/** Decides any batch. A twin is run when it is used first, so that a call pays only for those that it needs. */
+export const REQUESTS = script(
+  [
     "local used = {}",
     "local function use(name)",
-    "  local it = used[name]",
-    "  if it then return it end",
-    ...files.map(([file, text]) => `  if name == "${nameOf(file)}" then it = (function()\n${text}  end)() end`),
-    "  used[name] = it",
-    "  return it",
+    "  local twin = used[name]",
+    "  if twin then return twin end",
+    ...Array.from(twins.values(), (twin) => `  if name == "${twin.name}" then twin = ${twin.asTable} end`),
+    "  used[name] = twin",
+    "  return twin",
     "end",
-    frame,
-  ]);
-}
+    linked("requests"),
+  ].join("\n"),
+);
 
-function script(lines: readonly string[]): Script {
-  const text = lines.join("\n");
-  return { text, sha: createHash("sha1").update(text).digest("hex") };
-}
-
-function nameOf(file: string): string {
-  return file.slice(file.lastIndexOf("/") + 1, -".lua".length);
-}
-
-const {
-  "stores/redis/frame.lua": frame,
-  "stores/redis/short.lua": short,
-  "stores/redis/journal.lua": holds,
-  ...rest
-} = lua;
-const files = Object.entries(rest).filter(([file]) => /^(algorithms|stores\/redis)\//.test(file));
-
-/** Decides any batch. */
-export const FRAME = composed(frame);
-/** Decides the most common batch: requests of one cost under one limit. */
-export const SHORT = composed(short);
 /** Maintains the journal of reservations. */
-export const HOLDS = script(["#!lua", holds]);
+export const HOLDS: Script = script(linked("journal"));

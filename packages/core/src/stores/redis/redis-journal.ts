@@ -1,7 +1,7 @@
 import type { JournalEntry, ReservationJournal } from "../../reservations/journal.ts";
 
 /** Runs the script of the journal. */
-export type RunHolds = (keys: readonly string[], args: readonly (string | number)[]) => Promise<unknown>;
+export type RunHolds = (keys: readonly string[], args: readonly string[]) => Promise<unknown>;
 
 /** The journal of reservations in Redis. In a cluster it is in one slot, whose tag no identity has. */
 export class RedisJournal implements ReservationJournal {
@@ -40,7 +40,7 @@ export class RedisJournal implements ReservationJournal {
   }
 
   private async call(action: string, ...args: readonly (string | number)[]): Promise<readonly string[]> {
-    const reply = await this.run(this.keys, [action, this.now(), ...args]);
+    const reply = await this.run(this.keys, [action, ...[this.now(), ...args].map(String)]);
     return Array.isArray(reply) ? reply.map(String) : [];
   }
 }

@@ -1,26 +1,24 @@
 import type { Clock } from "../../clock/clock.ts";
 import { SystemClock } from "../../clock/system-clock.ts";
-import { ServerClock } from "../server-clock.ts";
+import { adapted } from "./clients/adapt.ts";
+import { ioredisClient } from "./clients/ioredis-client.ts";
+import { connect } from "./clients/ioredis-options.ts";
+import type { RedisClient, RedisConnection } from "./clients/redis-client.ts";
 import { slotOf } from "./cluster-slots.ts";
 import { parseRedisAddress, type RedisAddress } from "./redis-address.ts";
-import {
-  asCluster,
-  connect,
-  connectionTo,
-  firstConnection,
-  isCluster,
-  type RedisClient,
-  unsafeSettings,
-  watch,
-} from "./redis-connection.ts";
-import { warnOfServer } from "./redis-warnings.ts";
+import { isReadOnly } from "./redis-errors.ts";
+import { RedisNode } from "./redis-node.ts";
+import { warnOfEviction, warnOfSettings } from "./redis-warnings.ts";
 
 /** The name of a single server. */
 const ONLY_NODE = "";
 
+/** How long to wait for what a server says of itself. */
+const LOOK_MS = 1_000;
+
 /** Which client to call, and how many keys to declare. */
 export interface Route {
-  readonly server: RedisClient;
+  readonly connection: RedisClient;
   readonly declared: number;
 }
 
@@ -34,19 +32,20 @@ export class RedisServers {
   readonly clock: Clock;
   readonly #address: RedisAddress | undefined;
   readonly #onCluster: (client: RedisClient) => void;
-  /** By node. */
-  readonly #clocks = new Map<string, ServerClock>();
+  readonly #nodes = new Map<string, RedisNode>();
   #client: RedisClient;
   #connecting: Promise<void> | undefined;
+  /** The error of a server that is a replica. It is left after each refusal, so until a call succeeds this is what is wrong. */
+  #refusal: Error | undefined;
   #isClosed = false;
 
   /** `onCluster` is called with the client that replaces the first one if the server is a cluster node. */
-  constructor(server: string | RedisClient, onCluster: (client: RedisClient) => void) {
+  constructor(server: unknown, onCluster: (client: RedisClient) => void) {
     this.#address = typeof server === "string" ? parseRedisAddress(server) : undefined;
     this.#onCluster = onCluster;
-    this.#client = typeof server === "string" ? connect(parseRedisAddress(server)) : server;
+    this.#client = this.#address === undefined ? adapted(server) : ioredisClient(connect(this.#address));
     const system = new SystemClock();
-    const time = (): Clock => (this.isCluster ? system : this.clockOf(ONLY_NODE));
+    const time = (): Clock => (this.isCluster ? system : this.node(ONLY_NODE).clock);
     this.clock = { now: () => time().now(), sleep: (ms, signal) => system.sleep(ms, signal) };
     this.#open();
   }
@@ -56,7 +55,7 @@ export class RedisServers {
   }
 
   get isCluster(): boolean {
-    return isCluster(this.#client);
+    return this.#client.cluster !== undefined;
   }
 
   get isClosed(): boolean {
@@ -68,42 +67,48 @@ export class RedisServers {
     return this.#connecting;
   }
 
-  /** The masters. */
-  get masters(): readonly RedisClient[] {
-    return isCluster(this.#client) ? this.#client.nodes("master") : [this.#client];
+  /** What is wrong with the servers or the connection to them, if anything is. */
+  get trouble(): Error | undefined {
+    return this.#refusal ?? this.#client.trouble;
+  }
+
+  /** Takes note of how a call ended. */
+  noteReply(error?: unknown): void {
+    if (error === undefined) this.#refusal = undefined;
+    else if (error instanceof Error && isReadOnly(error)) this.#refusal = error;
   }
 
   /** The names of the masters, as far as the client knows. */
   get names(): readonly string[] {
-    const client = this.#client;
-    if (!isCluster(client)) return [ONLY_NODE];
-    const names = new Set<string>();
-    for (const slot of client.slots) if (slot !== undefined) names.add(slot[0]);
-    return [...names];
+    return this.#client.cluster?.masters() ?? [ONLY_NODE];
+  }
+
+  /** The connections to the masters. */
+  get masters(): readonly (readonly [name: string, connection: RedisConnection])[] {
+    const { cluster } = this.#client;
+    if (cluster === undefined) return [[ONLY_NODE, this.#client]];
+    return cluster.masters().map((name) => [name, cluster.connectionTo(name) ?? this.#client] as const);
   }
 
   /** The node to send a key to. Keys of an unknown slot are not sent together with others. */
   nodeOf(key: string): string {
-    return isCluster(this.#client) ? this.masterOf(key) || String(slotOf(key)) : ONLY_NODE;
+    const { cluster } = this.#client;
+    if (cluster === undefined) return ONLY_NODE;
+    const slot = slotOf(key);
+    return cluster.masterOf(slot) ?? String(slot);
   }
 
   /** The master of a key, as far as the client knows; empty if unknown, or if there is only one. */
   masterOf(key: string): string {
-    return (isCluster(this.#client) && this.#client.slots[slotOf(key)]?.[0]) || ONLY_NODE;
+    return this.#client.cluster?.masterOf(slotOf(key)) ?? ONLY_NODE;
   }
 
-  /** The name of a server in the client's slot map. */
-  nameOf(server: RedisClient): string {
-    if (!this.isCluster || isCluster(server)) return ONLY_NODE;
-    return `${server.options.host}:${server.options.port}`;
-  }
-
-  clockOf(node: string): ServerClock {
-    const known = this.#clocks.get(node);
+  node(name: string): RedisNode {
+    const known = this.#nodes.get(name);
     if (known !== undefined) return known;
-    const clock = new ServerClock();
-    this.#clocks.set(node, clock);
-    return clock;
+    const node = new RedisNode(name);
+    this.#nodes.set(name, node);
+    return node;
   }
 
   /**
@@ -111,11 +116,11 @@ export class RedisServers {
    * follow a redirection would be right for the key that it is about, and wrong for the others. What has moved comes
    * back, and is sent alone by the client, which follows it.
    */
-  route(keys: readonly string[], requests: number, hasMoved: boolean): Route {
-    const client = this.#client;
-    if (!isCluster(client)) return { server: client, declared: keys.length };
-    const direct = hasMoved ? undefined : connectionTo(client, slotOf(keys[0]));
-    return { server: direct ?? client, declared: requests === 1 ? keys.length : 0 };
+  route(node: string, keys: readonly string[], requests: number, hasMoved: boolean): Route {
+    const { cluster } = this.#client;
+    if (cluster === undefined) return { connection: this.#client, declared: keys.length };
+    const direct = hasMoved ? undefined : cluster.connectionTo(node);
+    return { connection: direct ?? this.#client, declared: requests === 1 ? keys.length : 0 };
   }
 
   /** Switches to the cluster that the server belongs to; returns false if that is impossible or unnecessary. */
@@ -123,11 +128,11 @@ export class RedisServers {
     if (this.#isClosed || this.isCluster || this.#address?.kind !== "server" || this.#address.database > 0)
       return false;
     const former = this.#client;
-    this.#client = connect(asCluster(this.#address));
+    this.#client = ioredisClient(connect({ ...this.#address, kind: "cluster" }));
     this.#open();
     this.#onCluster(this.#client);
     // After the replies to calls in flight.
-    void end(former);
+    void former.close?.();
     return true;
   }
 
@@ -135,16 +140,16 @@ export class RedisServers {
   async close(): Promise<void> {
     if (this.#address === undefined) return;
     this.#isClosed = true;
-    await end(this.#client);
+    await this.#client.close?.();
   }
 
   #open(): void {
     const client = this.#client;
-    watch(client);
     const isOurs = this.#address !== undefined;
-    warnOfServer(client, isOurs ? [] : unsafeSettings(client));
+    if (!isOurs) warnOfSettings(client);
+    warnOfEviction(client);
     // Also for a server that becomes available later.
-    if (isOurs && !isCluster(client)) client.on("ready", () => this.#connecting ?? this.#look(client));
+    if (isOurs && !this.isCluster) client.onReady?.(() => this.#connecting ?? this.#look(client));
     const connecting = this.#connect(client).then(() => {
       if (this.#connecting === connecting) this.#connecting = undefined;
     });
@@ -152,21 +157,19 @@ export class RedisServers {
   }
 
   async #connect(client: RedisClient): Promise<void> {
-    await firstConnection(client);
-    if (this.#address !== undefined && !isCluster(client)) await this.#look(client);
+    await client.connected?.();
+    if (this.#address !== undefined && client.cluster === undefined) await this.#look(client);
     // In that case, calls wait for the cluster's first connection.
-    if (client !== this.#client) await firstConnection(this.#client);
+    if (client !== this.#client) await this.#client.connected?.();
   }
 
   /** Finds out whether a server is a cluster node. Without the permission, the first key on another node reveals it. */
   async #look(client: RedisClient): Promise<void> {
-    if (client.status !== "ready" || client !== this.#client) return;
-    const about = await client.call("info", "cluster").then(String, () => "");
+    if (client !== this.#client) return;
+    const patience = new Promise<string>((resolve) => {
+      setTimeout(() => resolve(""), LOOK_MS).unref();
+    });
+    const about = await Promise.race([client.send(["INFO", "cluster"]).then(String, () => ""), patience]);
     if (/^cluster_enabled:1/m.test(about) && client === this.#client) this.becomeCluster();
   }
-}
-
-async function end(client: RedisClient): Promise<void> {
-  await client.quit().catch(() => {});
-  client.disconnect();
 }

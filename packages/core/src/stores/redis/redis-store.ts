@@ -4,17 +4,19 @@ import { LONGEST_TIMER_MS, must, type Requirements, readOptions, wholeNumber } f
 import type { ReservationJournal } from "../../reservations/journal.ts";
 import { Deadlines, type Timed } from "../deadlines.ts";
 import { localClock, localTime, type ServerClock } from "../server-clock.ts";
-import type { Action, Answer, ApplyOptions, Operation, Store, StoreNodes } from "../store.ts";
+import type { Action, Answer, ApplyOptions, Operation, Rule, Store, StoreNodes } from "../store.ts";
 import { Batcher } from "./batcher.ts";
+import type { Ioredis } from "./clients/ioredis-client.ts";
+import type { RedisArgument, RedisClient, RedisConnection } from "./clients/redis-client.ts";
 import { tagOf } from "./key-names.ts";
-import { HOLDS, SHORT } from "./lua-script.ts";
-import { command, isCluster, noteReply, type RedisClient, requireClient, troubleOf } from "./redis-connection.ts";
+import { HOLDS, type Script } from "./lua-script.ts";
 import { isClusterDown, isElsewhere, isOfCluster, isRedirection, isScriptMissing, storeError } from "./redis-errors.ts";
 import { RedisJournal } from "./redis-journal.ts";
+import type { RedisNode } from "./redis-node.ts";
 import { RedisNotifications } from "./redis-notifications.ts";
 import { RedisServers } from "./redis-servers.ts";
 import { ScriptReply } from "./script-reply.ts";
-import { NO_TIMES, type Plan, Planner, planOf, type Request, type Times } from "./script-request.ts";
+import { NO_TIMES, Planner, planOf, type Request, type Times } from "./script-request.ts";
 
 /** Options of `RedisStore`. */
 export interface RedisStoreOptions {
@@ -55,16 +57,12 @@ export class RedisStore implements Store {
   private readonly deadlines: Deadlines;
 
   /**
-   * `server` is a URL or an ioredis client, which the store does not close. URLs: `redis://host:6379/2`; for a cluster,
+   * `server` is a URL, or a client of ioredis, which the store does not close. URLs: `redis://host:6379/2`; for a cluster,
    * several of them separated by commas, or `redis+cluster://host:7000,host:7001`; for Sentinel,
    * `redis+sentinel://host:26379,host:26379/master`. With TLS: `rediss`, `rediss+cluster`, `rediss+sentinel`.
    */
-  constructor(server: string | RedisClient, options: RedisStoreOptions = {}) {
+  constructor(server: string | Ioredis | RedisClient, options: RedisStoreOptions = {}) {
     const { prefix = "rl", maxBatch = 64, timeoutMs = 1_000, clock } = readOptions(options, REQUIREMENTS);
-    if (typeof server !== "string") {
-      requireClient(server);
-      if (isCluster(server)) requireNoKeyPrefix(server.options.keyPrefix);
-    }
     this.servers = new RedisServers(server, (client) => this.notifications.use(client));
     this.nodes = { of: (key) => this.servers.masterOf(`{${tagOf(key)}}`), all: () => this.servers.names };
     this.ownClock = clock;
@@ -75,15 +73,19 @@ export class RedisStore implements Store {
     this.notifications = new RedisNotifications(this.servers.client, prefix);
     this.journal = new RedisJournal(
       prefix,
-      (keys, args) => this.runHolds(keys, args),
+      (keys, args) => this.timely(() => run(this.servers.client, HOLDS, keys, args)),
       () => this.ownClock?.now() ?? "",
       () => this.servers.isClosed,
     );
     this.outbox = new Batcher(
       maxBatch,
       ({ keys: [key] }) => this.servers.nodeOf(key),
-      (requests, node) => this.send(requests, node),
+      (requests, node, ended) => this.send(requests, node, ended),
     );
+  }
+
+  open(rule: Rule): void {
+    this.planner.open(rule);
   }
 
   apply(action: Action, operations: readonly Operation[], options?: ApplyOptions): Promise<readonly Answer[]> {
@@ -98,22 +100,21 @@ export class RedisStore implements Store {
   async ready(): Promise<void> {
     const { servers } = this;
     await servers.connecting;
-    try {
-      if (servers.masters.length === 0) {
-        throw new StoreError("HG_STORE_UNREACHABLE", "no node of the cluster can be reached");
-      }
-      await Promise.all(servers.masters.map((server) => this.prepare(server)));
-    } catch (error) {
-      throw this.failureOf(error);
+    const { masters } = servers;
+    if (masters.length === 0) {
+      throw this.failureOf(new StoreError("HG_STORE_UNREACHABLE", "no node of the cluster can be reached"));
     }
+    await Promise.all(masters.map(([name, connection]) => this.timely(() => this.prepare(name, connection))));
   }
 
-  private async prepare(server: RedisClient): Promise<void> {
+  private async prepare(name: string, connection: RedisConnection): Promise<void> {
     const sent = localTime();
-    const reply = new ScriptReply(await run(server, planOf([], NO_TIMES, true), [], 0));
-    this.servers.clockOf(this.servers.nameOf(server)).learn(reply.time, sent, localTime());
+    const { script, packed } = planOf([], NO_TIMES);
+    const reply = new ScriptReply(await run(connection, script, [], [packed]));
+    this.servers.node(name).clock.learn(reply.time, sent, localTime());
     // If loading is not permitted, the script is sent with the first call.
-    await server.call("script", "LOAD", SHORT.text).catch(() => {});
+    const loads = this.planner.scripts.map(({ text }) => connection.send(["SCRIPT", "LOAD", text]));
+    await Promise.all(loads.map((load) => load.catch(() => {})));
   }
 
   /** Sends pending requests and closes the connections that the store opened. */
@@ -139,29 +140,38 @@ export class RedisStore implements Store {
     return { now: "", voidFrom: Math.ceil(due) + ahead, ahead };
   }
 
-  /** `due`: a request that is sent again gets no extra time. `hasMoved`: its node is no longer known. */
-  private async send(
+  /**
+   * `due`: a request that is sent again has no more time than at first. `hasMoved`: its node is not known any more.
+   * `ended` is told when the call is over.
+   */
+  private send(
     requests: readonly Request[],
     node: string,
+    ended: () => void = nothing,
     due = localTime() + this.timeoutMs * 1_000,
     hasMoved = false,
-  ): Promise<void> {
-    const call = new Call(requests, due, this.timeoutMs);
-    const times = this.times(this.servers.clockOf(node), due);
+  ): void {
+    const at = this.servers.node(node);
+    const call = new Call(requests, at, this.times(at.clock, due), due, this.timeoutMs, hasMoved, ended);
     this.deadlines.add(call);
-    try {
-      const { connecting, isCluster } = this.servers;
-      if (connecting !== undefined) {
-        await connecting;
-        // Requests whose callers have given up while waiting for the connection are not sent.
-        if (localTime() >= due || requests.some((request) => this.isVoid(request))) throw tooLate();
-      }
-      if (this.servers.isCluster === isCluster) await this.ask(requests, times, node, due, hasMoved);
-      else this.deal(requests, due);
-    } catch (error) {
-      this.fail(requests, error, node, due, hasMoved);
+    const { connecting } = this.servers;
+    if (connecting === undefined) this.call(call);
+    else this.callLater(call, connecting).catch((error: unknown) => this.fail(call, error));
+  }
+
+  /** Sends requests when the first connection is there. */
+  private async callLater(call: Call, connecting: Promise<void>): Promise<void> {
+    const { isCluster } = this.servers;
+    const { requests, due } = call;
+    await connecting;
+    // Requests whose callers have given up while waiting for the connection are not sent.
+    if (localTime() >= due || requests.some((request) => this.isVoid(request))) throw tooLate();
+    if (this.servers.isCluster === isCluster) {
+      this.call(call);
+    } else {
+      this.end(call);
+      this.deal(requests, due);
     }
-    this.deadlines.delete(call);
   }
 
   /** Sends requests to the nodes that have their keys now. */
@@ -179,63 +189,96 @@ export class RedisStore implements Store {
       if (others === undefined) byNode.set(node, [request]);
       else others.push(request);
     }
-    for (const [node, group] of byNode) void this.send(group, node, due);
+    for (const [node, group] of byNode) this.send(group, node, undefined, due);
   }
 
   private isVoid({ voidFrom }: Request): boolean {
     return this.ownClock === undefined && voidFrom > 0 && localTime() >= voidFrom;
   }
 
-  private async ask(
-    requests: readonly Request[],
-    times: Times,
-    node: string,
-    due: number,
-    hasMoved: boolean,
-  ): Promise<void> {
+  private call(call: Call): void {
+    const { requests, node, times } = call;
+    const { servers } = this;
     const keys = requests.length === 1 ? requests[0].keys : requests.flatMap(({ keys }) => keys);
-    const { client } = this.servers;
-    const { server, declared } = this.servers.route(keys, requests.length, hasMoved);
-    const sent = localTime();
-    const reply = new ScriptReply(await run(server, planOf(requests, times, declared > 0), keys, declared));
-    // A cluster client may have followed a redirection, so the time could be that of another node.
-    if (server !== client || !isCluster(client)) this.servers.clockOf(node).learn(reply.time, sent, localTime());
-    noteReply(client);
-    this.settle(requests, reply, node, due);
+    const { connection, declared } = servers.route(node.name, keys, requests.length, call.hasMoved);
+    const { script, packed } = planOf(requests, times);
+    const now = times.now === "" ? "" : String(times.now);
+    const command: RedisArgument[] = ["EVALSHA", script.sha, String(declared)];
+    if (declared > 0) {
+      command.push(...keys, packed);
+      if (now !== "") command.push(now);
+    } else command.push(packed, now, ...keys);
+    // A client of a cluster may follow a redirection: then it is another node that answers.
+    call.sent(connection, !servers.isCluster || connection !== servers.client);
+    connection.send(command, keys[0]).then(
+      (reply) => this.receive(call, reply),
+      (error: unknown) => {
+        if (isScriptMissing(error)) this.callWithText(call, connection, script, command);
+        else this.fail(call, error);
+      },
+    );
   }
 
-  /** Calls of the journal have the same timeout. */
-  private runHolds(keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+  /** Again, for a server that does not have the script, or has it no more. */
+  private callWithText(call: Call, connection: RedisClient, script: Script, command: readonly RedisArgument[]): void {
+    const [, , ...rest] = command;
+    connection.send(["EVAL", script.text, ...rest], call.requests[0].keys[0]).then(
+      (reply) => this.receive(call, reply),
+      (error: unknown) => this.fail(call, error),
+    );
+  }
+
+  private receive(call: Call, reply: unknown): void {
+    const received = localTime();
+    try {
+      const read = new ScriptReply(reply);
+      if (call.isDirect) call.node.clock.learn(read.time, call.sentAt, received);
+      this.servers.noteReply();
+      this.end(call, received);
+      this.settle(call, read);
+    } catch (error) {
+      this.fail(call, error);
+    }
+  }
+
+  private end(call: Call, time = localTime()): void {
+    this.deadlines.delete(call);
+    call.end(time);
+  }
+
+  /** Something else that has as much time as a call. */
+  private timely<Result>(work: () => Promise<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
       const expire = (): void => reject(unanswered(this.timeoutMs));
       const call: Timed = { due: localTime() + this.timeoutMs * 1_000, before: undefined, after: undefined, expire };
       this.deadlines.add(call);
-      const asked = (): Promise<unknown> => run(this.servers.client, { script: HOLDS, args }, keys, keys.length);
       const { connecting } = this.servers;
-      (connecting === undefined ? asked() : connecting.then(asked))
+      (connecting === undefined ? work() : connecting.then(work))
         .then(resolve, (error: unknown) => reject(this.failureOf(error)))
         .finally(() => this.deadlines.delete(call));
     });
   }
 
-  private settle(requests: readonly Request[], reply: ScriptReply, node: string, due: number): void {
+  private settle({ requests, node, due }: Call, reply: ScriptReply): void {
     for (const request of requests) {
       const answers = reply.next(request);
       if (!(answers instanceof Error)) request.resolve(answers);
-      else if (requests.length > 1 && isElsewhere(answers)) this.sendAgain(request, node, due);
+      else if (requests.length > 1 && isElsewhere(answers)) this.sendAgain(request, node.name, due);
       else if (isClusterDown(answers)) this.retry([request], answers, due);
       else request.reject(answers);
     }
   }
 
-  private fail(requests: readonly Request[], error: unknown, node: string, due: number, hasMoved: boolean): void {
+  private fail(call: Call, error: unknown): void {
+    this.end(call);
+    const { requests, node, due, hasMoved } = call;
     const { servers } = this;
     if (isOfCluster(error) && servers.becomeCluster()) {
       this.deal(requests, due);
       return;
     }
     if (!hasMoved && servers.isCluster && (isRedirection(error) || (requests.length > 1 && isElsewhere(error)))) {
-      for (const request of requests) this.sendAgain(request, node, due);
+      for (const request of requests) this.sendAgain(request, node.name, due);
       return;
     }
     const failure = this.failureOf(error);
@@ -244,13 +287,13 @@ export class RedisStore implements Store {
   }
 
   private failureOf(error: unknown): StoreError {
-    const { client, isClosed } = this.servers;
-    noteReply(client, error);
-    return isClosed ? closed() : storeError(error, troubleOf(client));
+    const { servers } = this;
+    servers.noteReply(error);
+    return servers.isClosed ? closed() : storeError(error, servers.trouble);
   }
 
   private sendAgain(request: Request, node: string, due: number): void {
-    if (localTime() < due) void this.send([request], node, due, true);
+    if (localTime() < due) this.send([request], node, undefined, due, true);
     else request.reject(tooLate());
   }
 
@@ -279,50 +322,78 @@ function closed(): StoreError {
   return new StoreError("HG_STORE_UNREACHABLE", "this store is closed: create a new one");
 }
 
+function nothing(): void {}
+
 /** A batch in flight. */
 class Call implements Timed {
+  readonly requests: readonly Request[];
+  readonly node: RedisNode;
+  /** What it says of time, as it was when it was asked for. */
+  readonly times: Times;
   readonly due: number;
-  before: Timed | undefined;
-  after: Timed | undefined;
-  private readonly requests: readonly Request[];
+  readonly hasMoved: boolean;
+  before: Timed | undefined = undefined;
+  after: Timed | undefined = undefined;
+  /** Whether it was sent to the node itself, and to no other. */
+  isDirect = false;
+  sentAt = 0;
+  private isOver = false;
   private readonly timeoutMs: number;
+  private readonly ended: () => void;
+  private connection: RedisConnection | undefined = undefined;
 
-  constructor(requests: readonly Request[], due: number, timeoutMs: number) {
+  constructor(
+    requests: readonly Request[],
+    node: RedisNode,
+    times: Times,
+    due: number,
+    timeoutMs: number,
+    hasMoved: boolean,
+    ended: () => void,
+  ) {
     this.requests = requests;
+    this.node = node;
+    this.times = times;
     this.due = due;
     this.timeoutMs = timeoutMs;
+    this.hasMoved = hasMoved;
+    this.ended = ended;
+  }
+
+  sent(connection: RedisConnection, isDirect: boolean): void {
+    this.sentAt = localTime();
+    this.connection = connection;
+    this.isDirect = isDirect;
+    if (isDirect) this.node.asked(this.sentAt);
+  }
+
+  end(time: number): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    if (this.isDirect) this.node.ended(time);
+    this.ended();
   }
 
   expire(): void {
     const error = unanswered(this.timeoutMs);
     for (const { reject } of this.requests) reject(error);
+    if (this.isDirect && this.node.isSilent(localTime())) this.connection?.drop?.();
   }
 }
 
-/** Runs a script; a server that does not have it gets it with the call. */
+/** Calls a script; a server that does not have it gets it with the call. */
 async function run(
-  server: RedisClient,
-  { script, args }: Plan,
+  client: RedisClient,
+  script: Script,
   keys: readonly string[],
-  declared: number,
+  args: readonly RedisArgument[],
 ): Promise<unknown> {
-  const rest = declared > 0 ? [declared, ...keys, ...args] : [0, ...args, ...keys];
+  const rest = [String(keys.length), ...keys, ...args];
   try {
-    return await command(server, "evalsha", [script.sha, ...rest]);
+    return await client.send(["EVALSHA", script.sha, ...rest], keys[0]);
   } catch (error) {
     if (!isScriptMissing(error)) throw error;
-    return command(server, "eval", [script.text, ...rest]);
-  }
-}
-
-/** ioredis adds the prefix only to declared keys. */
-function requireNoKeyPrefix(keyPrefix: string | undefined): void {
-  if (keyPrefix !== undefined && keyPrefix !== "") {
-    throw new HeadgateError(
-      "HG_BAD_OPTION",
-      "server",
-      "must not have a keyPrefix on a cluster: use the store's own prefix option",
-    );
+    return client.send(["EVAL", script.text, ...rest], keys[0]);
   }
 }
 

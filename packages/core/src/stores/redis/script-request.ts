@@ -3,13 +3,13 @@ import type { Limit } from "../../limits/limit.ts";
 import { fingerprint, IDEMPOTENCY_WINDOW } from "../idempotency.ts";
 import { type Action, type Answer, type ApplyOptions, counterOf, type Operation, type Rule } from "../store.ts";
 import { digest, escaped, tagOf } from "./key-names.ts";
-import { FRAME, type Script, SHORT } from "./lua-script.ts";
+import { REQUESTS, type Script, type Twin, twinOf } from "./lua-script.ts";
+import { PackedWriter } from "./packed-writer.ts";
 
-/** A limit as the script reads it. */
+/** A limit as the scripts read it. */
 interface PlannedLimit {
-  readonly fields: readonly string[];
-  /** Whether its row is a few numbers and never grows. */
-  readonly isShort: boolean;
+  readonly twin: Twin;
+  readonly packed: Buffer;
 }
 
 /** A rule for the script: the suffix of its keys, and its limit. */
@@ -39,6 +39,7 @@ export class Planner {
   private readonly head: string;
   private readonly rules = new WeakMap<Rule, PlannedRule>();
   private readonly limits = new WeakMap<Limit, PlannedLimit>();
+  private readonly used = new Set<Script>();
 
   constructor(prefix: string) {
     this.head = `${prefix}:{`;
@@ -76,6 +77,16 @@ export class Planner {
     };
   }
 
+  /** Gets to know a rule before its first request. */
+  open(rule: Rule): void {
+    this.known(rule);
+  }
+
+  /** The scripts that rules known so far are decided by. */
+  get scripts(): readonly Script[] {
+    return [...this.used];
+  }
+
   private known(rule: Rule): PlannedRule {
     const known = this.rules.get(rule);
     if (known !== undefined) return known;
@@ -88,8 +99,9 @@ export class Planner {
   private planned(limit: Limit): PlannedLimit {
     const known = this.limits.get(limit);
     if (known !== undefined) return known;
-    const made = { fields: fieldsOf(limit), isShort: algorithmOf(limit).resize === undefined };
+    const made = { twin: twinOf(limit.algorithm, limit.coarse), packed: packedLimit(limit) };
     this.limits.set(limit, made);
+    if (made.twin.take !== undefined) this.used.add(made.twin.take);
     return made;
   }
 }
@@ -106,53 +118,68 @@ export interface Times {
 
 export const NO_TIMES: Times = { now: "", voidFrom: 0, ahead: Number.NaN };
 
-/** A script and its arguments, except for undeclared keys. */
+/** A script, and its arguments but for the keys. */
 export interface Plan {
   readonly script: Script;
-  readonly args: readonly (string | number)[];
+  readonly packed: Buffer;
 }
 
-/** Plans the call for a batch. `isDeclared`: whether all of its keys are declared. */
-export function planOf(requests: readonly Request[], times: Times, isDeclared: boolean): Plan {
+/** How to ask for a batch. */
+export function planOf(requests: readonly Request[], times: Times): Plan {
   const [first] = requests;
-  const isShort = isDeclared && first?.limits.length === 1 && first.limits[0].isShort && isTake(first);
-  return isShort && requests.every((request) => request === first || sameShape(first, request))
-    ? { script: SHORT, args: shortArguments(first, times) }
-    : { script: FRAME, args: frameArguments(requests, times) };
+  const take = first !== undefined && isTake(first) ? first.limits[0].twin.take : undefined;
+  return take !== undefined && requests.every((request) => request === first || sameShape(first, request))
+    ? { script: take, packed: packedTake(first, times) }
+    : { script: REQUESTS, packed: packedRequests(requests, times) };
 }
 
-function isTake({ action, fingerprint }: Request): boolean {
-  return action === "take" && fingerprint === "";
+function isTake({ action, limits, fingerprint }: Request): boolean {
+  return action === "take" && limits.length === 1 && fingerprint === "";
 }
 
-/** Documented in short.lua. */
-function shortArguments(request: Request, times: Times): (string | number)[] {
-  const [algorithm, coarse, ...fields] = request.limits[0].fields;
+/** take.lua says what it is. */
+function packedTake(request: Request, times: Times): Buffer {
   const [one, other] = [times.voidFrom, voidFromOf(request, times)];
   const voidFrom = one > 0 && other > 0 ? Math.min(one, other) : Math.max(one, other);
-  return [algorithm, coarse, request.operations[0].cost, voidFrom, times.now, ...fields];
+  const { packed } = request.limits[0];
+  const bytes = Buffer.allocUnsafe(16 + packed.length);
+  bytes.writeDoubleLE(voidFrom, 0);
+  bytes.writeDoubleLE(request.operations[0].cost, 8);
+  bytes.set(packed, 16);
+  return bytes;
 }
 
-/** Documented in frame.lua. */
-function frameArguments(requests: readonly Request[], times: Times): (string | number)[] {
+/** requests.lua says what it is. */
+function packedRequests(requests: readonly Request[], times: Times): Buffer {
   const limits: PlannedLimit[] = [];
-  const runs: (string | number)[] = [];
+  const runs = new PackedWriter();
   let count = 0;
   for (let from = 0; from < requests.length; count += 1) {
     const request = requests[from];
     let to = from + 1;
     while (to < requests.length && sameShape(request, requests[to])) to += 1;
-    runs.push(request.action, to - from, voidFromOf(request, times), request.operations.length);
+    runs.text(request.action);
+    runs.number(to - from);
+    runs.number(voidFromOf(request, times));
+    runs.number(request.operations.length);
     for (let i = 0; i < request.limits.length; i += 1) {
-      runs.push(placeOf(request.limits[i], limits), request.operations[i].cost);
+      runs.number(placeOf(request.limits[i], limits));
+      runs.number(request.operations[i].cost);
     }
-    runs.push(request.fingerprint, request.rememberFor);
+    runs.text(request.fingerprint);
+    runs.number(request.rememberFor);
     from = to;
   }
-  const { now, voidFrom } = times;
-  const args = [0, now, voidFrom, limits.length, ...limits.flatMap(({ fields }) => fields), count, ...runs];
-  args[0] = args.length;
-  return args;
+  const all = new PackedWriter();
+  all.number(times.voidFrom);
+  all.number(limits.length);
+  for (const { twin, packed } of limits) {
+    all.text(twin.name);
+    all.bytes(packed);
+  }
+  all.number(count);
+  all.bytes(runs.packed);
+  return all.packed;
 }
 
 /** When a request becomes void by the server's clock; 0 if never, or if unknown. */
@@ -175,8 +202,13 @@ function placeOf(limit: PlannedLimit, limits: PlannedLimit[]): number {
   return known < 0 ? limits.push(limit) : known + 1;
 }
 
-/** Numbers are written so that Lua reads the same doubles. Algorithms are named after their Lua files. */
-function fieldsOf(limit: Limit): string[] {
-  const twin = limit.algorithm.replaceAll("_", "-");
-  return [twin, limit.coarse ? "1" : "0", ...algorithmOf(limit).luaFields.map((field) => String(limit[field]))];
+/** What the twin's `read_limit` reads. */
+function packedLimit(limit: Limit): Buffer {
+  const writer = new PackedWriter();
+  for (const field of algorithmOf(limit).luaFields) {
+    const value = limit[field];
+    if (typeof value === "number") writer.number(value);
+    else writer.text(String(value));
+  }
+  return writer.packed;
 }

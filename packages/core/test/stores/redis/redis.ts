@@ -39,7 +39,7 @@ export class RedisForTests {
   }
 
   async connect(): Promise<Redis> {
-    const client = new Redis(this.server.url, { ...redisOptions, socketTimeout: PATIENCE_MS });
+    const client = new Redis(this.server.url, redisOptions);
     this.clients.push(client);
     await new Promise((resolve) => client.once("ready", resolve));
     return client;

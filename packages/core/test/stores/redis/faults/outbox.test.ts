@@ -20,13 +20,13 @@ describe("the outbox", () => {
     const outbox = new Batcher(
       most,
       (request) => keyOf(request)[0],
-      (requests) => {
+      (requests, _node, ended) => {
         batches.push(requests.map(keyOf));
-        return new Promise((resolve) => underWay.push(resolve));
+        underWay.push(ended);
       },
     );
     const answer = (): void => {
-      for (const resolve of underWay) resolve();
+      for (const ended of underWay) ended();
     };
     return { add: (key: string) => outbox.add(request(key)), flush: () => outbox.flush(), batches, answer };
   }

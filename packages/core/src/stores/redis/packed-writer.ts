@@ -1,0 +1,36 @@
+/** Writes what `struct.unpack` reads in a script: numbers as doubles, which lose no bit, and texts with a zero behind them. */
+export class PackedWriter {
+  private room = Buffer.allocUnsafe(128);
+  private length = 0;
+
+  number(value: number): void {
+    this.ensure(8);
+    this.room.writeDoubleLE(value, this.length);
+    this.length += 8;
+  }
+
+  /** Without zeros in it, and in ASCII. */
+  text(value: string): void {
+    this.ensure(value.length + 1);
+    this.room.write(value, this.length, "latin1");
+    this.room[this.length + value.length] = 0;
+    this.length += value.length + 1;
+  }
+
+  bytes(value: Uint8Array): void {
+    this.ensure(value.length);
+    this.room.set(value, this.length);
+    this.length += value.length;
+  }
+
+  get packed(): Buffer {
+    return this.room.subarray(0, this.length);
+  }
+
+  private ensure(more: number): void {
+    if (this.length + more <= this.room.length) return;
+    const larger = Buffer.allocUnsafe(2 * (this.length + more));
+    larger.set(this.packed);
+    this.room = larger;
+  }
+}

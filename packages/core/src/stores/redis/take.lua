@@ -1,0 +1,109 @@
+-- By far the most requests are of this kind: they take one cost under one limit, and the limit's row is a few numbers.
+-- There is a script of this for each algorithm, with the twin's functions put in the place of their calls. It spends no
+-- table or function on a request, and rows are read all at once where that can be. requests.lua comes to the same.
+--
+-- KEYS   the row of each request. A batch for a node of a cluster declares none, for they are of many slots; they stand
+--        at the end of ARGV.
+-- ARGV   packed: the time from which on nothing of this counts any more, or 0; the cost; the limit
+--        the time in microseconds; without it, or if it is empty, Redis's own counts
+--- @include "algorithm"
+local try, pack, unpack_from = redis.pcall, struct.pack, struct.unpack
+
+local DECIDED, VOID, FAILED = 0, 1, 3
+
+local packed = ARGV[1]
+local void_from, cost, at = unpack_from("<dd", packed)
+read_limit(packed, at)
+--- @include "time"
+
+local names, declared = KEYS, #KEYS
+local from, to = 1, declared
+if declared == 0 then names, from, to = ARGV, 3, #ARGV end
+
+local is_void = void_from > 0 and now >= void_from
+local cells = { 0, 0, 0 }
+-- Of a batch: what is answered, rows that were read, and rows that were written since.
+local out, filled, problems, values, written
+if from < to or is_void then
+  out, filled = { now }, 1
+  if declared > 0 and not is_void then
+    values, written = try("MGET", unpack(names)), {}
+    -- A user who may not read many keys at once may still be allowed to read one.
+    if values.err then values = nil end
+  end
+end
+
+for i = from, to do
+  local name = names[i]
+  local stored, kept, problem
+  if values then
+    stored = written[name] or values[i]
+  elseif not is_void then
+    stored = try("GET", name)
+  end
+  if is_void then
+    filled = filled + 1
+    out[filled] = VOID
+  elseif not stored then
+    kept = -math.huge
+    blank(cells)
+  elseif #stored == BYTES then
+    kept, cells[1], cells[2], cells[3] = unpack_from(FORMAT, stored)
+  else
+    problem = stored
+  end
+  if kept then
+    local allowed, remaining, retry_after, reset_after, time, level, carry = evaluate(cells, now, cost)
+    local is_charged = allowed and cost > 0
+    if is_charged then
+      charge(cells, time, level, carry)
+    end
+    if kept < now + reset_after and (is_charged or stored) then
+      -- Also without a charge: the limit may have a longer window than the one the row was written under.
+      --- @include "keep"
+      local longer, ttl = keep_row(window, reset_after)
+      local value = pack(FORMAT, longer, cells[1], cells[2], cells[3])
+      local done
+      if stored then
+        done = try("PSETEX", name, ttl, value)
+      else
+        done = try("SET", name, value, "PX", ttl, "NX")
+      end
+      -- MGET treats a key of another type as missing.
+      if not done then
+        problem = ""
+      elseif done.err then
+        problem = done
+      elseif values then
+        written[name] = value
+      end
+    elseif is_charged then
+      local value = pack(FORMAT, kept, cells[1], cells[2], cells[3])
+      local done = try("SETRANGE", name, "0", value)
+      if type(done) == "table" then problem = done elseif values then written[name] = value end
+    elseif values and not stored and try("EXISTS", name) == 1 then
+      problem = ""
+    end
+    if not problem then
+      local passes = allowed and 1 or 0
+      if not out then return pack("<dddddd", now, DECIDED, passes, remaining, retry_after, reset_after) end
+      out[filled + 1] = DECIDED
+      out[filled + 2] = passes
+      out[filled + 3] = remaining
+      out[filled + 4] = retry_after
+      out[filled + 5] = reset_after
+      filled = filled + 5
+    end
+  end
+  if problem then
+    --- @include "problem"
+    if not out then return { pack("<dd", now, FAILED), problem_with(name, problem) } end
+    filled = filled + 1
+    out[filled] = FAILED
+    problems = problems or {}
+    problems[#problems + 1] = problem_with(name, problem)
+  end
+end
+
+--- @include "answers"
+return answers(out, filled, problems)
