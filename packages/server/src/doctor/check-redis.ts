@@ -88,7 +88,7 @@ async function withClient<Result>(
   address: RedisAddress,
   use: (client: Redis | Cluster) => Promise<Result>,
 ): Promise<Result> {
-  const client = connectRedis(address);
+  const client = await connectRedis(address);
   try {
     await connected(client);
     return await use(client);

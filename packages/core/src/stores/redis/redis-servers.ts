@@ -1,8 +1,7 @@
 import type { Clock } from "../../clock/clock.ts";
 import { SystemClock } from "../../clock/system-clock.ts";
 import { adapted } from "./clients/adapt.ts";
-import { ioredisClient } from "./clients/ioredis-client.ts";
-import { connect } from "./clients/ioredis-options.ts";
+import { IoredisByUrl } from "./clients/ioredis-by-url.ts";
 import type { RedisClient, RedisConnection } from "./clients/redis-client.ts";
 import { slotOf } from "./cluster-slots.ts";
 import { parseRedisAddress, type RedisAddress } from "./redis-address.ts";
@@ -43,7 +42,7 @@ export class RedisServers {
   constructor(server: unknown, onCluster: (client: RedisClient) => void) {
     this.#address = typeof server === "string" ? parseRedisAddress(server) : undefined;
     this.#onCluster = onCluster;
-    this.#client = this.#address === undefined ? adapted(server) : ioredisClient(connect(this.#address));
+    this.#client = this.#address === undefined ? adapted(server) : new IoredisByUrl(this.#address);
     const system = new SystemClock();
     const time = (): Clock => (this.isCluster ? system : this.node(ONLY_NODE).clock);
     this.clock = { now: () => time().now(), sleep: (ms, signal) => system.sleep(ms, signal) };
@@ -128,7 +127,7 @@ export class RedisServers {
     if (this.#isClosed || this.isCluster || this.#address?.kind !== "server" || this.#address.database > 0)
       return false;
     const former = this.#client;
-    this.#client = ioredisClient(connect({ ...this.#address, kind: "cluster" }));
+    this.#client = new IoredisByUrl({ ...this.#address, kind: "cluster" });
     this.#open();
     this.#onCluster(this.#client);
     // After the replies to calls in flight.

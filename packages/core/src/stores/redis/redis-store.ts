@@ -6,7 +6,7 @@ import { Deadlines, type Timed } from "../deadlines.ts";
 import { localClock, localTime, type ServerClock } from "../server-clock.ts";
 import type { Action, Answer, ApplyOptions, Operation, Rule, Store, StoreNodes } from "../store.ts";
 import { Batcher } from "./batcher.ts";
-import type { Ioredis } from "./clients/ioredis-client.ts";
+import type { AnyRedisClient } from "./clients/adapt.ts";
 import type { RedisArgument, RedisClient, RedisConnection } from "./clients/redis-client.ts";
 import { tagOf } from "./key-names.ts";
 import { HOLDS, type Script } from "./lua-script.ts";
@@ -57,11 +57,12 @@ export class RedisStore implements Store {
   private readonly deadlines: Deadlines;
 
   /**
-   * `server` is a URL, or a client of ioredis, which the store does not close. URLs: `redis://host:6379/2`; for a cluster,
+   * `server` is a URL, which requires ioredis, or a client of ioredis, iovalkey or redis, which the store does not close.
+   * Clients of other libraries need an adapter: see `RedisClient`. URLs: `redis://host:6379/2`; for a cluster,
    * several of them separated by commas, or `redis+cluster://host:7000,host:7001`; for Sentinel,
    * `redis+sentinel://host:26379,host:26379/master`. With TLS: `rediss`, `rediss+cluster`, `rediss+sentinel`.
    */
-  constructor(server: string | Ioredis | RedisClient, options: RedisStoreOptions = {}) {
+  constructor(server: string | AnyRedisClient, options: RedisStoreOptions = {}) {
     const { prefix = "rl", maxBatch = 64, timeoutMs = 1_000, clock } = readOptions(options, REQUIREMENTS);
     this.servers = new RedisServers(server, (client) => this.notifications.use(client));
     this.nodes = { of: (key) => this.servers.masterOf(`{${tagOf(key)}}`), all: () => this.servers.names };

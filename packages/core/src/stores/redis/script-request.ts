@@ -129,7 +129,7 @@ export function planOf(requests: readonly Request[], times: Times): Plan {
   const [first] = requests;
   const take = first !== undefined && isTake(first) ? first.limits[0].twin.take : undefined;
   return take !== undefined && requests.every((request) => request === first || sameShape(first, request))
-    ? { script: take, packed: packedTake(first, times) }
+    ? { script: take, packed: packedTake(requests, times) }
     : { script: REQUESTS, packed: packedRequests(requests, times) };
 }
 
@@ -138,15 +138,21 @@ function isTake({ action, limits, fingerprint }: Request): boolean {
 }
 
 /** take.lua says what it is. */
-function packedTake(request: Request, times: Times): Buffer {
+function packedTake(requests: readonly Request[], times: Times): Buffer {
+  const [request] = requests;
   const [one, other] = [times.voidFrom, voidFromOf(request, times)];
   const voidFrom = one > 0 && other > 0 ? Math.min(one, other) : Math.max(one, other);
   const { packed } = request.limits[0];
-  const bytes = Buffer.allocUnsafe(16 + packed.length);
+  const bytes = Buffer.allocUnsafe(17 + packed.length);
   bytes.writeDoubleLE(voidFrom, 0);
   bytes.writeDoubleLE(request.operations[0].cost, 8);
-  bytes.set(packed, 16);
+  bytes[16] = hasRepeatedKeys(requests) ? 1 : 0;
+  bytes.set(packed, 17);
   return bytes;
+}
+
+function hasRepeatedKeys(requests: readonly Request[]): boolean {
+  return requests.length > 1 && new Set(requests.map(({ keys: [key] }) => key)).size < requests.length;
 }
 
 /** requests.lua says what it is. */

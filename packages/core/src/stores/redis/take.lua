@@ -4,7 +4,8 @@
 --
 -- KEYS   the row of each request. A batch for a node of a cluster declares none, for they are of many slots; they stand
 --        at the end of ARGV.
--- ARGV   packed: the time from which on nothing of this counts any more, or 0; the cost; the limit
+-- ARGV   packed: the time from which on nothing of this counts any more, or 0; the cost; 1 if a key comes twice, else 0;
+--        the limit
 --        the time in microseconds; without it, or if it is empty, Redis's own counts
 --- @include "algorithm"
 local try, pack, unpack_from = redis.pcall, struct.pack, struct.unpack
@@ -12,7 +13,7 @@ local try, pack, unpack_from = redis.pcall, struct.pack, struct.unpack
 local DECIDED, VOID, FAILED = 0, 1, 3
 
 local packed = ARGV[1]
-local void_from, cost, at = unpack_from("<dd", packed)
+local void_from, cost, repeats, at = unpack_from("<ddb", packed)
 read_limit(packed, at)
 --- @include "time"
 
@@ -22,12 +23,12 @@ if declared == 0 then names, from, to = ARGV, 3, #ARGV end
 
 local is_void = void_from > 0 and now >= void_from
 local cells = { 0, 0, 0 }
--- Of a batch: what is answered, rows that were read, and rows that were written since.
-local out, filled, problems, values, written
+-- Of a batch: what is answered, and the rows that were read before any was written.
+local out, filled, problems, values
 if from < to or is_void then
   out, filled = { now }, 1
-  if declared > 0 and not is_void then
-    values, written = try("MGET", unpack(names)), {}
+  if declared > 0 and repeats == 0 and not is_void then
+    values = try("MGET", unpack(names))
     -- A user who may not read many keys at once may still be allowed to read one.
     if values.err then values = nil end
   end
@@ -37,7 +38,7 @@ for i = from, to do
   local name = names[i]
   local stored, kept, problem
   if values then
-    stored = written[name] or values[i]
+    stored = values[i]
   elseif not is_void then
     stored = try("GET", name)
   end
@@ -74,13 +75,11 @@ for i = from, to do
         problem = ""
       elseif done.err then
         problem = done
-      elseif values then
-        written[name] = value
       end
     elseif is_charged then
       local value = pack(FORMAT, kept, cells[1], cells[2], cells[3])
       local done = try("SETRANGE", name, "0", value)
-      if type(done) == "table" then problem = done elseif values then written[name] = value end
+      if type(done) == "table" then problem = done end
     elseif values and not stored and try("EXISTS", name) == 1 then
       problem = ""
     end

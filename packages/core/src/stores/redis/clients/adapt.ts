@@ -1,17 +1,28 @@
 import { HeadgateError, shown } from "../../../errors.ts";
-import { ioredisClient, isIoredis } from "./ioredis-client.ts";
+import { type IoredisLike, ioredisClient, isIoredis } from "./ioredis-client.ts";
+import {
+  isNodeRedis,
+  isNodeRedisCluster,
+  type NodeRedis,
+  type NodeRedisCluster,
+  nodeRedisClient,
+} from "./node-redis-client.ts";
 import type { RedisClient } from "./redis-client.ts";
+
+/** The clients that a store can be given. */
+export type AnyRedisClient = IoredisLike | NodeRedis | NodeRedisCluster | RedisClient;
 
 /** The client that a store was given, whichever library it is of. */
 export function adapted(client: unknown): RedisClient {
   if (typeof client === "object" && client !== null) {
     if (isIoredis(client)) return ioredisClient(client);
+    if (isNodeRedis(client) || isNodeRedisCluster(client)) return nodeRedisClient(client);
     if (isRedisClient(client)) return client;
   }
   throw new HeadgateError(
     "HG_BAD_OPTION",
     "server",
-    `must be a URL, an ioredis client or a RedisClient, got ${shown(client)}`,
+    `must be a URL, a client of ioredis, iovalkey or redis, or a RedisClient, got ${shown(client)}`,
   );
 }
 

@@ -4,8 +4,15 @@ import { refusal } from "../redis-errors.ts";
 import { encodeCommand } from "./encode-command.ts";
 import type { RedisArgument, RedisClient, RedisClusterNodes, RedisConnection } from "./redis-client.ts";
 
-/** A client of ioredis, or of iovalkey, which is made of it. */
-export type Ioredis = Redis | Cluster;
+/** A client of ioredis, or of iovalkey, which is derived from it. */
+type Ioredis = Redis | Cluster;
+
+/** What tells such a client from others. */
+export interface IoredisLike {
+  readonly isCluster: boolean;
+  readonly status: string;
+  callBuffer(command: string): unknown;
+}
 
 export function isIoredis(client: object): client is Ioredis {
   return "isCluster" in client && "callBuffer" in client && typeof client.callBuffer === "function";
@@ -18,7 +25,7 @@ function isCluster(client: Ioredis): client is Cluster {
 const adapted = new WeakMap<Ioredis, IoredisClient>();
 
 /** The adapter of a client. Many stores may share a client, and together they listen to it once. */
-export function ioredisClient(client: Ioredis): RedisClient {
+export function ioredisClient(client: Redis | Cluster): RedisClient {
   const known = adapted.get(client) ?? new IoredisClient(client);
   adapted.set(client, known);
   return known;

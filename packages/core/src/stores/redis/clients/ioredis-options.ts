@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { ConnectionOptions } from "node:tls";
-import { Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis";
+import type { Cluster, ClusterOptions, Redis, RedisOptions } from "ioredis";
 import { HeadgateError, shown } from "../../../errors.ts";
 import type { RedisAddress } from "../redis-address.ts";
 
@@ -45,18 +45,29 @@ export const clusterOptions = {
   },
 } satisfies ClusterOptions;
 
-/** Creates a client for an address. The caller has to close it. Commands to a server that does not answer fail. */
-export function connectRedis(address: RedisAddress): Redis | Cluster {
-  return connect(address, { socketTimeout: 1_000 });
+/** Creates an ioredis client for an address. The caller has to close it. Commands fail if the server does not answer. */
+export async function connectRedis(address: RedisAddress): Promise<Redis | Cluster> {
+  const tls = address.tls && tlsOptions(address.tls);
+  return connect(await import("ioredis"), address, tls, { socketTimeout: 1_000 });
+}
+
+/** What is used of the package. */
+interface IoredisClasses {
+  readonly Redis: typeof Redis;
+  readonly Cluster: typeof Cluster;
 }
 
 /** The client of a store, which has deadlines of its own. */
-export function connect(address: RedisAddress, more: { readonly socketTimeout?: number } = {}): Redis | Cluster {
-  const { kind, hosts, username, password, database: db, tls: files } = address;
-  const tls = files && tlsOptions(files);
+export function connect(
+  classes: IoredisClasses,
+  address: RedisAddress,
+  tls: ConnectionOptions | undefined,
+  more: { readonly socketTimeout?: number } = {},
+): Redis | Cluster {
+  const { kind, hosts, username, password, database: db } = address;
   const login = { ...(username !== undefined && { username }), ...(password !== undefined && { password }) };
   if (kind === "cluster") {
-    return new Cluster([...hosts], {
+    return new classes.Cluster([...hosts], {
       ...clusterOptions,
       // A certificate is valid for the host name, not for the address it resolves to.
       ...(tls && { dnsLookup: (host, done) => done(null, host) }),
@@ -64,9 +75,9 @@ export function connect(address: RedisAddress, more: { readonly socketTimeout?: 
     });
   }
   const options = { ...redisOptions, ...more, ...login, db, ...(tls && { tls }) };
-  if (kind === "server") return new Redis({ ...options, ...hosts[0] });
+  if (kind === "server") return new classes.Redis({ ...options, ...hosts[0] });
   const { master, sentinelUsername, sentinelPassword } = address;
-  return new Redis({
+  return new classes.Redis({
     ...options,
     sentinels: [...hosts],
     ...(master !== undefined && { name: master }),
@@ -81,7 +92,8 @@ export function connect(address: RedisAddress, more: { readonly socketTimeout?: 
   });
 }
 
-function tlsOptions(files: NonNullable<RedisAddress["tls"]>): ConnectionOptions {
+/** The certificates that a URL names. */
+export function tlsOptions(files: NonNullable<RedisAddress["tls"]>): ConnectionOptions {
   const options: ConnectionOptions = {};
   for (const name of ["ca", "cert", "key"] as const) {
     const file = files[name];

@@ -8,6 +8,7 @@ import { fixedWindow, type Rule } from "../../../../src/index.ts";
 import { clusterOptions, RedisStore } from "../../../../src/redis.ts";
 import { slotOf } from "../../../../src/stores/redis/cluster-slots.ts";
 import { ask, operation, remaining } from "../../conformance/context.ts";
+import { moveSlot } from "../slot-migration.ts";
 import { charged, counted, counts, Traffic, take } from "./calls.ts";
 
 const keys = Array.from({ length: 60 }, (_, i) => `user${i}`);
@@ -89,30 +90,6 @@ describe("a cluster", () => {
   });
 
   /** Moves a slot by hand, step by step. */
-  async function move(slot: number, from: RedisServer, to: RedisServer) {
-    const [source, target] = await Promise.all([from.ask("CLUSTER", "MYID"), to.ask("CLUSTER", "MYID")]);
-    const name = String(slot);
-    const migrate = (names: readonly string[]) =>
-      from.ask("MIGRATE", "127.0.0.1", String(to.port), "", "0", "5000", "KEYS", ...names);
-    return {
-      async open() {
-        await to.ask("CLUSTER", "SETSLOT", name, "IMPORTING", source);
-        await from.ask("CLUSTER", "SETSLOT", name, "MIGRATING", target);
-      },
-      migrate,
-      async migrateAll() {
-        for (;;) {
-          const names = await from.ask("CLUSTER", "GETKEYSINSLOT", name, "100");
-          if (names === "") return;
-          await migrate(names.split("\n"));
-        }
-      },
-      async close() {
-        for (const node of [to, from]) await node.ask("CLUSTER", "SETSLOT", name, "NODE", target);
-      },
-    };
-  }
-
   async function ends(key: string): Promise<{ from: RedisServer; to: RedisServer }> {
     const from = await cluster.masterOf(key);
     const to = (await cluster.masters()).find((master) => master !== from);
@@ -123,7 +100,7 @@ describe("a cluster", () => {
   it("a slot that moves while batches span it: every request is answered, and charged once", async () => {
     const moving = "user7";
     const { from, to } = await ends(moving);
-    const slot = await move(slotOf(moving), from, to);
+    const slot = await moveSlot(slotOf(moving), from, to);
     const before = await charges();
     let rounds = 0;
     const round = async () => {
@@ -145,7 +122,7 @@ describe("a cluster", () => {
   it("a slot that moves under load: no call fails, and each is charged once", async () => {
     const moving = "user9";
     const { from, to } = await ends(moving);
-    const slot = await move(slotOf(moving), from, to);
+    const slot = await moveSlot(slotOf(moving), from, to);
     const before = await charges();
     const traffic = new Traffic(store, keys, 1);
     await delay(50);
@@ -185,7 +162,7 @@ describe("a cluster", () => {
     const rules: Rule[] = ["x", "y"].map((name) => ({ name, limit: fixedWindow("10/d", { anchor: "request" }) }));
     for (const rule of rules) for (let i = 0; i < 4; i += 1) await ask(store, "take", rule, moving);
     const { from, to } = await ends(moving);
-    const slot = await move(slotOf(moving), from, to);
+    const slot = await moveSlot(slotOf(moving), from, to);
     await slot.open();
     const [x, y] = rules;
     await slot.migrate([`rl:{${moving}}:x:fixed_window`]);
