@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
-import type { AlgorithmName } from "../../src/algorithms/registry.ts";
+import { algorithmNames } from "../../src/algorithms/lookup.ts";
+import { type AlgorithmName, algorithms } from "../../src/algorithms/registry.ts";
 import type { Anchor, Limit } from "../../src/limits/limit.ts";
 import { makeLimit } from "../../src/limits/limit.ts";
 import { limitFromSpec } from "../../src/limits/spec.ts";
@@ -69,10 +70,8 @@ export function isExact({ limit, window, unit, drain }: Limit): boolean {
 /** What a burst may take at most to be full again, in microseconds. */
 const LONGEST_REFILL = 2 ** 51;
 
-type Metered = "token_bucket" | "leaky_bucket" | "gcra";
-
 /** Limits of the kind that has a burst. */
-export function meterLimits(algorithm: Metered, rates = anyRates): fc.Arbitrary<Limit> {
+export function meterLimits(algorithm: AlgorithmName, rates = anyRates): fc.Arbitrary<Limit> {
   return fc
     .tuple(rates, bursts)
     .map(([rate, share]) => ({ algorithm, ...rate, burst: burstOf(rate.limit, share) }))
@@ -111,10 +110,8 @@ const longDecimals: fc.Arbitrary<CapacitySpec> = fc.record({
 
 const capacityLimits = fc.oneof(shortDecimals, longDecimals).map((spec) => limitFromSpec(spec));
 
-type Windowed = Exclude<AlgorithmName, Metered>;
-
 /** Limits of the kind that has a window and nothing else. */
-export function windowLimits(algorithm: Windowed, anchor?: Anchor, rates = anyRates): fc.Arbitrary<Limit> {
+export function windowLimits(algorithm: AlgorithmName, anchor?: Anchor, rates = anyRates): fc.Arbitrary<Limit> {
   return rates.map((rate) => makeLimit({ algorithm, ...rate, anchor }));
 }
 
@@ -155,17 +152,29 @@ function variant(
   return { name: `${algorithm}${mode}`, algorithm, limits: limitsOf(anyRates), modest: limitsOf(modestRates) };
 }
 
+/** The limits of an algorithm that has fields of no other. */
+const modes: Partial<Record<AlgorithmName, readonly Variant[]>> = {
+  token_bucket: [
+    variant("token_bucket", "", (rates) => meterLimits("token_bucket", rates)),
+    variant("token_bucket", " by capacity", () => capacityLimits),
+    { ...variant("token_bucket", ", coarse", (rates) => meterLimits("token_bucket", rates)), limits: coarseLimits },
+  ],
+  fixed_window: [
+    variant("fixed_window", " by the clock", (rates) => windowLimits("fixed_window", "clock", rates)),
+    variant("fixed_window", " by request", (rates) => windowLimits("fixed_window", "request", rates)),
+  ],
+  bucketed_window: [
+    { ...variant("bucketed_window", "", bucketedLimits), modest: eitherBuckets },
+    { ...variant("bucketed_window", ", exact", exactBuckets), modest: eitherBuckets },
+  ],
+};
+
+function plain(algorithm: AlgorithmName): Variant {
+  const { burst } = algorithms[algorithm].traits;
+  return variant(algorithm, "", (rates) =>
+    burst ? meterLimits(algorithm, rates) : windowLimits(algorithm, undefined, rates),
+  );
+}
+
 /** Every algorithm in every mode. */
-export const variants: readonly Variant[] = [
-  variant("token_bucket", "", (rates) => meterLimits("token_bucket", rates)),
-  variant("token_bucket", " by capacity", () => capacityLimits),
-  { ...variant("token_bucket", ", coarse", (rates) => meterLimits("token_bucket", rates)), limits: coarseLimits },
-  variant("leaky_bucket", "", (rates) => meterLimits("leaky_bucket", rates)),
-  variant("gcra", "", (rates) => meterLimits("gcra", rates)),
-  variant("fixed_window", " by the clock", (rates) => windowLimits("fixed_window", "clock", rates)),
-  variant("fixed_window", " by request", (rates) => windowLimits("fixed_window", "request", rates)),
-  variant("sliding_window_log", "", (rates) => windowLimits("sliding_window_log", undefined, rates)),
-  variant("sliding_window_counter", "", (rates) => windowLimits("sliding_window_counter", undefined, rates)),
-  { ...variant("bucketed_window", "", bucketedLimits), modest: eitherBuckets },
-  { ...variant("bucketed_window", ", exact", exactBuckets), modest: eitherBuckets },
-];
+export const variants: readonly Variant[] = algorithmNames.flatMap((name) => modes[name] ?? [plain(name)]);

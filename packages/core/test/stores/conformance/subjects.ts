@@ -1,13 +1,10 @@
 import {
+  type AlgorithmName,
+  algorithms,
   bucketedWindow,
   fixedWindow,
-  gcra,
   type Limit,
-  leakyBucket,
   type Rate,
-  slidingWindow,
-  slidingWindowLog,
-  tokenBucket,
 } from "../../../src/index.ts";
 
 const SECOND = 1_000_000;
@@ -32,27 +29,32 @@ const drains = { resetAfterFour: 4 * SECOND, retryAfterSeven: 1 * SECOND, retryA
 /** Everything taken at one instant leaves at one instant. */
 const leavesAtOnce = { resetAfterFour: 10 * SECOND, retryAfterSeven: 10 * SECOND, retryAfterTwelve: 10 * SECOND };
 
+const fadesInTheNextWindow = {
+  resetAfterFour: 20 * SECOND,
+  // In the next window 4 fade to 3 when a quarter of it is over; 12 fade to 9 likewise.
+  retryAfterSeven: 12.5 * SECOND,
+  retryAfterTwelve: 12.5 * SECOND,
+};
+
+const expected: Readonly<Record<AlgorithmName, Omit<Subject, "name" | "make">>> = {
+  token_bucket: drains,
+  leaky_bucket: drains,
+  gcra: drains,
+  fixed_window: leavesAtOnce,
+  sliding_window_log: leavesAtOnce,
+  sliding_window_counter: fadesInTheNextWindow,
+  bucketed_window: leavesAtOnce,
+};
+
 export const subjects: readonly Subject[] = [
-  { name: "token_bucket", make: (rate) => tokenBucket(rate), ...drains },
-  { name: "leaky_bucket", make: (rate) => leakyBucket(rate), ...drains },
-  { name: "gcra", make: (rate) => gcra(rate), ...drains },
-  { name: "fixed_window by the clock", make: (rate) => fixedWindow(rate), ...leavesAtOnce },
-  {
-    name: "fixed_window by the request",
-    make: (rate) => fixedWindow(rate, { anchor: "request" }),
-    ...leavesAtOnce,
-  },
-  { name: "sliding_window_log", make: (rate) => slidingWindowLog(rate), ...leavesAtOnce },
-  { name: "bucketed_window", make: (rate) => bucketedWindow(rate, { bucketWidthMs: 500 }), ...leavesAtOnce },
+  ...Object.values(algorithms).map(({ name, build }) => ({
+    name,
+    make: (rate: Rate): Limit => build(rate),
+    ...expected[name],
+  })),
+  { name: "fixed_window by the request", make: (rate) => fixedWindow(rate, { anchor: "request" }), ...leavesAtOnce },
+  { name: "bucketed_window of 500 ms", make: (rate) => bucketedWindow(rate, { bucketWidthMs: 500 }), ...leavesAtOnce },
   { name: "bucketed_window, exact", make: (rate) => bucketedWindow(rate, { exact: true }), ...leavesAtOnce },
-  {
-    name: "sliding_window_counter",
-    make: (rate) => slidingWindow(rate),
-    resetAfterFour: 20 * SECOND,
-    // In the next window 4 fade to 3 when a quarter of it is over; 12 fade to 9 likewise.
-    retryAfterSeven: 12.5 * SECOND,
-    retryAfterTwelve: 12.5 * SECOND,
-  },
 ];
 
 export const TEN_EACH_TEN_SECONDS: Rate = { limit: 10, windowMs: 10_000 };

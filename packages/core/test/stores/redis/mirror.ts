@@ -3,6 +3,7 @@ import {
   type Action,
   type AlgorithmName,
   type Answer,
+  algorithms,
   MemoryStore,
   type Operation,
   type Rule,
@@ -52,7 +53,7 @@ export function cellsIn(value: Buffer): number[] {
 
 /** What counts of a row. Of a ring, that is not what lies beyond its end; queue.ts says where that is. */
 export function live(algorithm: AlgorithmName, cells: readonly number[]): readonly number[] {
-  if (algorithm !== "sliding_window_log" && algorithm !== "bucketed_window") return cells;
+  if (algorithms[algorithm].resize === undefined) return cells;
   const [capacity, , , head, length] = cells;
   const ring = cells.slice(5);
   const pairs = Array.from({ length }, (_, i) => {

@@ -54,16 +54,16 @@ describe("four processes that hammer one key while it fills again", () => {
   const windows = (span: number, length = WINDOW): number => Math.floor(span / length) + 1;
   const metered = (span: number): number => Math.floor(LIMIT + (LIMIT * span) / WINDOW);
   const exact = (span: number): number => LIMIT * windows(span);
+  const twice = (span: number): number => LIMIT * (windows(span) + 1);
+  const bucketed = (span: number): number => LIMIT * windows(span, WINDOW - WINDOW / 5);
   /** The most that may pass in a span of so many microseconds, both ends included. */
   const most: Readonly<Record<string, (span: number) => number>> = {
-    token_bucket: metered,
-    leaky_bucket: metered,
-    gcra: metered,
-    "fixed_window by the clock": (span) => LIMIT * (windows(span) + 1),
-    "fixed_window by the request": (span) => LIMIT * (windows(span) + 1),
-    sliding_window_log: exact,
+    ...Object.fromEntries(Object.values(algorithms).map(({ name, traits }) => [name, traits.burst ? metered : exact])),
+    fixed_window: twice,
+    "fixed_window by the request": twice,
     sliding_window_counter: (span) => 2 * LIMIT * windows(span),
-    bucketed_window: (span) => LIMIT * windows(span, WINDOW - WINDOW / 5),
+    bucketed_window: bucketed,
+    "bucketed_window of 5": bucketed,
     "bucketed_window, exact": exact,
   };
   let told: Map<string, Report[]>;

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import type { Action, AlgorithmName, Limit } from "../../../src/index.ts";
+import { type Action, type AlgorithmName, algorithms, type Limit } from "../../../src/index.ts";
 import { makeLimit } from "../../../src/limits/limit.ts";
 import { coarseLimits, variants } from "../../algorithms/limits.ts";
 
@@ -107,8 +107,7 @@ const slowLimits = fc.record({
 function limitsOf(algorithm: AlgorithmName): fc.Arbitrary<Limit> {
   const own = variants.filter((variant) => variant.algorithm === algorithm);
   if (own.length === 0) throw new Error(`test/algorithms/limits.ts has no limits for ${algorithm}`);
-  const isMeter = ["token_bucket", "leaky_bucket", "gcra"].includes(algorithm);
-  const rates = isMeter ? [coarseLimits, slowLimits] : [slowLimits];
+  const rates = algorithms[algorithm].traits.burst ? [coarseLimits, slowLimits] : [slowLimits];
   return fc.oneof(
     ...own.flatMap(({ limits, modest }) => [limits, modest]),
     ...rates.map((rate) => rate.map((limit) => makeLimit({ ...limit, algorithm }))),
