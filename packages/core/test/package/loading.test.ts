@@ -51,6 +51,11 @@ describe("the packed library", () => {
         `import { gcra, rateLimiter } from "headgate";\nconsole.log(rateLimiter({ a: gcra("1/s") }).checkSync("a", "k").allowed);`,
       );
       expect(await alone.run(process.execPath, ["alone.mjs"])).toBe("true\n");
+      alone.write(
+        "redis.mjs",
+        `import { RedisStore } from "headgate/redis";\nawait new RedisStore("redis://127.0.0.1:1").ready().catch(({ message }) => console.log(message));`,
+      );
+      expect(await alone.run(process.execPath, ["redis.mjs"])).toContain("requires the package ioredis");
     } finally {
       alone.remove();
     }

@@ -22,12 +22,15 @@ const advice: Readonly<Record<string, string>> = {
 /** The error of a script that accesses a key while the cluster is down, instead of CLUSTERDOWN. */
 const DOWN = "while the cluster is down";
 
+/** What a script is told whose user may not run one of its commands, by Redis and by Valkey, instead of NOPERM. */
+const IN_SCRIPT = /can't run this command|ACL failure in script/;
+
 const OF_CALL = { scope: "call" } as const;
 
 /** An error reply of a server. Only its text is kept, because the client's error may contain a password. */
 export function refusal(message: string, scope: StoreError["scope"] = "call"): StoreError {
   const said = message.includes(DOWN) && !message.startsWith("CLUSTERDOWN") ? `CLUSTERDOWN ${message}` : message;
-  const word = said.includes("can't run this command") ? "NOPERM" : said.split(" ", 1)[0];
+  const word = IN_SCRIPT.test(said) ? "NOPERM" : said.split(" ", 1)[0];
   const what = said.includes("cluster support disabled")
     ? "this server is not a node of a Redis Cluster: use its URL alone, as in redis://host:6379"
     : said.includes("SELECT is not allowed")
