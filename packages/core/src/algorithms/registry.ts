@@ -6,11 +6,10 @@ import { definition as slidingWindowCounter } from "./sliding-window-counter/ind
 import { definition as slidingWindowLog } from "./sliding-window-log/index.ts";
 import { definition as tokenBucket } from "./token-bucket/index.ts";
 
-export { type BucketedWindowOptions, bucketedWindow } from "./bucketed-window/index.ts";
-export { type FixedWindowOptions, fixedWindow } from "./fixed-window/index.ts";
+export { bucketedWindow } from "./bucketed-window/index.ts";
+export { fixedWindow } from "./fixed-window/index.ts";
 export { gcra } from "./gcra/index.ts";
 export { leakyBucket } from "./leaky-bucket/index.ts";
-export type { BurstOptions } from "./meter.ts";
 export { slidingWindow } from "./sliding-window-counter/index.ts";
 export { slidingWindowLog } from "./sliding-window-log/index.ts";
 export { tokenBucket } from "./token-bucket/index.ts";

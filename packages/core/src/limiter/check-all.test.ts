@@ -21,7 +21,7 @@ describe("checkAll", () => {
       resetAfterMs: 500,
       source: "store",
       degraded: false,
-      violated: [],
+      deniedBy: [],
     });
     expect(verdict.decisions.map(({ rule, cost, remaining }) => [rule, cost, remaining])).toEqual([
       ["day", 1, 99],
@@ -43,7 +43,7 @@ describe("checkAll", () => {
       rule: "second",
       limit: 2,
       retryAfterMs: 1_000,
-      violated: ["second"],
+      deniedBy: ["second"],
     });
     expect(verdict.decisions.map(({ allowed }) => allowed)).toEqual([true, false]);
     expect(limiter.peekSync("day", "ann").remaining).toBe(99);
@@ -58,7 +58,7 @@ describe("checkAll", () => {
       { rule: "minute", key: "ann" },
       { rule: "day", key: "ann" },
     ]);
-    expect(verdict.violated).toEqual(["second", "day"]);
+    expect(verdict.deniedBy).toEqual(["second", "day"]);
     expect(verdict).toMatchObject({ rule: "day", limit: 100, remaining: 0, retryAfterMs: 864_000 });
     expect(verdict.retryAfterMs).toBe(Math.max(...verdict.decisions.map(({ retryAfterMs }) => retryAfterMs)));
     // And then it does pass.

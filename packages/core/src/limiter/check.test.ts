@@ -16,7 +16,7 @@ describe("check", () => {
       resetAfterMs: 300,
       source: "store",
       degraded: false,
-      violated: [],
+      deniedBy: [],
     });
     expect({ ...(await limiter.check("api", "k", { cost: 4 })) }).toEqual({
       allowed: false,
@@ -28,7 +28,7 @@ describe("check", () => {
       resetAfterMs: 300,
       source: "store",
       degraded: false,
-      violated: ["api"],
+      deniedBy: ["api"],
     });
   });
 

@@ -5,7 +5,13 @@ import { type Explanation, explain, withLease } from "./explain.ts";
 
 type Numbers = Pick<Answer, "allowed" | "remaining" | "retryAfter" | "resetAfter">;
 
-const NONE: readonly string[] = Object.freeze([]);
+const NONE: readonly never[] = Object.freeze([]);
+
+/** How close a key is to its limit: below the warning threshold, above it, or at the limit. */
+export type UsageState = "normal" | "warning" | "throttled";
+
+/** Sets the state of a decision. Only `UsageStates` does. */
+export let setState: (decision: Decision, state: UsageState) => void;
 
 /** The result of a check. */
 export class Decision<Name extends string = string> {
@@ -31,14 +37,21 @@ export class Decision<Name extends string = string> {
   /** Whether the store could not be asked, so that the decision may be inaccurate. */
   readonly degraded: boolean;
   /** The rules that denied the request. Empty if it was allowed. */
-  readonly violated: readonly Name[];
+  readonly deniedBy: readonly Name[];
   readonly #limit: Limit;
   /** In microseconds, so that values in milliseconds are rounded only once. */
   readonly #time: number;
+  #state: UsageState = "normal";
+
+  static {
+    setState = (decision, state) => {
+      decision.#state = state;
+    };
+  }
 
   /** `time`: the store's clock at the decision, in microseconds since the epoch. */
   constructor(
-    rule: RuleWithNames<Name>,
+    rule: Rule<Name>,
     cost: number,
     outcome: Numbers,
     time: number,
@@ -55,9 +68,24 @@ export class Decision<Name extends string = string> {
     this.resetAfterMs = outcome.resetAfter / 1000;
     this.source = source;
     this.degraded = degraded;
-    this.violated = outcome.allowed ? (NONE as readonly Name[]) : rule.names;
+    this.deniedBy = outcome.allowed ? NONE : [rule.name];
     this.#limit = limit;
     this.#time = time;
+  }
+
+  /** The most units that can be available at once. */
+  get burst(): number {
+    return this.#limit.burst;
+  }
+
+  /** The window of the limit in milliseconds. */
+  get windowMs(): number {
+    return this.#limit.window / 1000;
+  }
+
+  /** How close the key is to its limit, if the middleware or the service made the decision. Otherwise `normal`. */
+  get state(): UsageState {
+    return this.#state;
   }
 
   /** The store's time of the decision, in milliseconds since the epoch. */
@@ -100,7 +128,7 @@ export class Decision<Name extends string = string> {
 export class LeasedDecision<Name extends string = string> extends Decision<Name> {
   readonly #answer: Answer;
 
-  constructor(rule: RuleWithNames<Name>, cost: number, answer: Answer, limit: Limit) {
+  constructor(rule: Rule<Name>, cost: number, answer: Answer, limit: Limit) {
     super(rule, cost, answer, answer.time, answer.source, answer.degraded, limit);
     this.#answer = answer;
   }
@@ -114,10 +142,4 @@ export class LeasedDecision<Name extends string = string> extends Decision<Name>
 /** Rounded up once: waits are whole microseconds, which fractional milliseconds only approximate. */
 function wholeMs(time: number, waitMs: number): number {
   return Math.ceil((time + Math.round(waitMs * 1000)) / 1000);
-}
-
-/** A rule, with its name as the array that a denial reports. */
-export interface RuleWithNames<Name extends string> extends Rule {
-  readonly name: Name;
-  readonly names: readonly Name[];
 }

@@ -92,8 +92,8 @@ describe("keys without room", () => {
 
 it("corrections are answered as a peek of cost 1 is", () => {
   const { limiter } = testLimiter({ api: gcra("5/s") });
-  const { cost, retryAfterMs, violated } = limiter.penalizeSync("api", "k", { cost: 50 });
-  expect({ cost, retryAfterMs, violated }).toEqual({ cost: 1, retryAfterMs: 9200, violated: ["api"] });
+  const { cost, retryAfterMs, deniedBy } = limiter.penalizeSync("api", "k", { cost: 50 });
+  expect({ cost, retryAfterMs, deniedBy }).toEqual({ cost: 1, retryAfterMs: 9200, deniedBy: ["api"] });
   expect(String(limiter.refundSync("api", "k", { cost: 50 }).explain())).toContain("allowed a cost of 1; 5 of 5 left");
 });
 

@@ -9,12 +9,12 @@ import {
   type MemoryLimiter,
   MemoryStore,
   rateLimiter,
-  type Scheduled,
   type Store,
   slidingWindow,
   tokenBucket,
   type Verdict,
 } from "../index.ts";
+import type { Scheduled } from "../limiter/schedule.ts";
 import { testLimiter } from "../testing/index.ts";
 
 const rules = { api: tokenBucket("100/m", { burst: 20 }), login: slidingWindow("5/m"), mail: leakyBucket("2/s") };
@@ -28,7 +28,7 @@ describe("the types of a limiter", () => {
       expectTypeOf(limiter.checkSync("api", "k")).toEqualTypeOf<Decision<"api">>();
       expectTypeOf(limiter.check("login", "k")).resolves.toEqualTypeOf<Decision<"login">>();
       expectTypeOf(limiter.checkSync("api", "k").rule).toEqualTypeOf<"api">();
-      expectTypeOf(limiter.checkSync("api", "k").violated).toEqualTypeOf<readonly "api"[]>();
+      expectTypeOf(limiter.checkSync("api", "k").deniedBy).toEqualTypeOf<readonly "api"[]>();
       // @ts-expect-error There is no such rule.
       limiter.checkSync("apy", "k");
       // @ts-expect-error There is no such rule.
@@ -52,7 +52,7 @@ describe("the types of a limiter", () => {
         { rule: "login", key: "k" },
       ]);
       expectTypeOf(verdict).toEqualTypeOf<Verdict<"api" | "login">>();
-      expectTypeOf(verdict.violated).toEqualTypeOf<readonly ("api" | "login")[]>();
+      expectTypeOf(verdict.deniedBy).toEqualTypeOf<readonly ("api" | "login")[]>();
     };
     void typed;
   });

@@ -2,7 +2,7 @@ import { traitsOf } from "../algorithms/lookup.ts";
 import type { Clock } from "../clock/clock.ts";
 import { HeadgateError, shown } from "../errors.ts";
 import type { Limit } from "../limits/limit.ts";
-import { type Action, type Answer, type ApplyOptions, limitOf, type Operation, type Store } from "../stores/store.ts";
+import type { Action, ApplyOptions, Operation, Rule, Store } from "../stores/store.ts";
 import {
   askedIn,
   type CheckAllOptions,
@@ -14,18 +14,19 @@ import {
   requireKnown,
   requireOwnLimit,
 } from "./check-options.ts";
-import { Decision, LeasedDecision, type RuleWithNames } from "./decision.ts";
+import { decide } from "./decide.ts";
+import type { Decision } from "./decision.ts";
 import type { OnDecision } from "./on-decision.ts";
 import { type Batch, type Check, isKeyBatch, requireChecks, requireDistinct, requireKey } from "./requests.ts";
 import { makeRule, type QueueName, type RuleName, type Rules, readRules, unknownRule } from "./rules.ts";
 import { requireWhenFull, type Scheduled, type ScheduleOptions } from "./schedule.ts";
-import { Verdict } from "./verdict.ts";
+import type { Verdict } from "./verdict.ts";
 import { type WaitOptions, waitForTurn } from "./wait.ts";
 import { WaitingLine } from "./waiting-line.ts";
 
 /** Checks requests against named rules. A denial is a decision, not an exception. */
 export class Limiter<R extends Rules = Rules> {
-  protected readonly rules: Map<RuleName<R>, RuleWithNames<RuleName<R>>>;
+  protected readonly rules: Map<RuleName<R>, Rule<RuleName<R>>>;
   /** The store that keeps the counters. */
   readonly store: Store;
   /** The `onDecision` option. */
@@ -52,9 +53,7 @@ export class Limiter<R extends Rules = Rules> {
   ): Promise<Verdict<Name>> {
     try {
       const { operations, once } = this.together(checks, options);
-      const verdict = (answers: readonly Answer[]) => new Verdict(decided("take", operations, answers));
-      const answers = this.store.apply("take", operations, once);
-      return "then" in answers ? Promise.resolve(answers).then(verdict) : Promise.resolve(verdict(answers));
+      return Promise.resolve(decide(this.store, "take", operations, once));
     } catch (reason) {
       return Promise.reject(reason);
     }
@@ -137,10 +136,10 @@ export class Limiter<R extends Rules = Rules> {
     return this.rule(rule).limit;
   }
 
-  protected rule<Name extends RuleName<R>>(name: Name): RuleWithNames<Name> {
+  protected rule<Name extends RuleName<R>>(name: Name): Rule<Name> {
     const rule = this.rules.get(name);
     if (rule === undefined) throw unknownRule(name, this.rules.keys());
-    return rule as RuleWithNames<Name>;
+    return rule as Rule<Name>;
   }
 
   /** Makes calls to `wait` under this rule check again, for one key or for all. */
@@ -154,7 +153,7 @@ export class Limiter<R extends Rules = Rules> {
     cost: number,
     limit: Limit | undefined,
     at?: string,
-  ): NamedOperation<Name> {
+  ): Operation<Name> {
     requireKey(key);
     const rule = this.rule(name);
     if (limit === undefined) return { rule, key, cost };
@@ -162,12 +161,12 @@ export class Limiter<R extends Rules = Rules> {
     return { rule, key, cost, limit };
   }
 
-  protected operations<Name extends RuleName<R>>(checks: readonly Check<Name>[]): NamedOperation<Name>[] {
+  protected operations<Name extends RuleName<R>>(checks: readonly Check<Name>[]): Operation<Name>[] {
     requireChecks(checks);
     return checks.map(({ rule, key, cost = 1, limit }, i) => this.operation(rule, key, cost, limit, `checks[${i}].`));
   }
 
-  protected batch<Name extends RuleName<R>>(batch: Batch<Name>): NamedOperation<Name>[] {
+  protected batch<Name extends RuleName<R>>(batch: Batch<Name>): Operation<Name>[] {
     if (!isKeyBatch(batch)) return this.operations(batch[0]);
     const [name, keys, options] = batch;
     const rule = this.rule(name);
@@ -248,46 +247,20 @@ export class Limiter<R extends Rules = Rules> {
 
   #decide<Name extends RuleName<R>>(
     action: Action,
-    operation: NamedOperation<Name>,
+    operation: Operation<Name>,
     once: ApplyOptions | undefined,
   ): Promise<Decision<Name>> {
-    const answers = this.store.apply(action, [operation], once);
-    return "then" in answers
-      ? Promise.resolve(answers).then(([answer]) => decisionOf(action, operation, answer))
-      : Promise.resolve(decisionOf(action, operation, answers[0]));
+    const verdict = decide(this.store, action, [operation], once);
+    return "then" in verdict ? verdict.then(onlyDecision) : Promise.resolve(verdict.deciding);
   }
 }
 
-/** Converts the answers of a store to decisions. */
-export function decided<Name extends string>(
-  action: Action,
-  operations: readonly NamedOperation<Name>[],
-  answers: readonly Answer[],
-): Decision<Name>[] {
-  return operations.map((operation, i) => decisionOf(action, operation, answers[i]));
-}
-
-/** Corrections are answered like a peek with cost 1. */
-function decisionOf<Name extends string>(
-  action: Action,
-  operation: NamedOperation<Name>,
-  answer: Answer,
-): Decision<Name> {
-  const { rule, cost } = operation;
-  const limit = limitOf(operation);
-  const asked = action === "take" || action === "peek" ? cost : 1;
-  // The view of a lease is built when it is read.
-  return "lease" in answer
-    ? new LeasedDecision(rule, asked, answer, limit)
-    : new Decision(rule, asked, answer, answer.time, answer.source, answer.degraded, limit);
-}
-
-export interface NamedOperation<Name extends string> extends Operation {
-  readonly rule: RuleWithNames<Name>;
+function onlyDecision<Name extends string>({ deciding }: Verdict<Name>): Decision<Name> {
+  return deciding;
 }
 
 /** One call to a store. */
 interface Request<Name extends string> {
-  readonly operations: readonly NamedOperation<Name>[];
+  readonly operations: readonly Operation<Name>[];
   readonly once: ApplyOptions | undefined;
 }

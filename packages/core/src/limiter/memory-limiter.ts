@@ -3,13 +3,14 @@ import type { Clock } from "../clock/clock.ts";
 import type { Limit } from "../limits/limit.ts";
 import type { MemoryStore } from "../stores/memory/memory-store.ts";
 import type { RuleRows } from "../stores/memory/rule-rows.ts";
-import { type Action, limitOf } from "../stores/store.ts";
+import { type Action, limitOf, type Operation, type Rule } from "../stores/store.ts";
 import { type CheckAllOptions, type CheckOptions, type CostOptions, costIn, type NoOptions } from "./check-options.ts";
-import { Decision, type RuleWithNames } from "./decision.ts";
-import { decided, Limiter, type NamedOperation } from "./limiter.ts";
+import { decide } from "./decide.ts";
+import { Decision } from "./decision.ts";
+import { Limiter } from "./limiter.ts";
 import { type Batch, type Check, isKeyBatch, requireKey } from "./requests.ts";
 import { makeRule, type RuleName, type Rules } from "./rules.ts";
-import { Verdict } from "./verdict.ts";
+import type { Verdict } from "./verdict.ts";
 
 /** A limiter with its counters in memory. Its methods also exist without promises. */
 export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
@@ -18,7 +19,7 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
   private readonly out = new Outcome();
   // The rule used last, because most programs use one again and again. Other limiters on the same store may change its
   // limit, which changes the version of the store.
-  private selected: RuleWithNames<RuleName<R>>;
+  private selected: Rule<RuleName<R>>;
   private rows: RuleRows;
   private version: number;
 
@@ -41,13 +42,13 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
     const { selected, out } = this;
     const now = this.clock.now();
     this.rows.take(selected.limit, key, 1, now, out);
-    return new Decision(selected as RuleWithNames<Name>, 1, out, now, "store", false);
+    return new Decision(selected as Rule<Name>, 1, out, now, "store", false);
   }
 
   /** Like `checkAll`, without a promise. */
   checkAllSync<Name extends RuleName<R>>(checks: readonly Check<Name>[], options?: CheckAllOptions): Verdict<Name> {
     const { operations, once } = this.together(checks, options);
-    return new Verdict(decided("take", operations, this.store.apply("take", operations, once)));
+    return decide(this.store, "take", operations, once);
   }
 
   /** Like `checkMany`, without a promise. */
@@ -62,7 +63,7 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
     const decisions = new Array<Decision<Name>>(keys.length);
     for (let i = 0; i < keys.length; i += 1) {
       rows.take(selected.limit, keys[i], cost, now, out);
-      decisions[i] = new Decision(selected as RuleWithNames<Name>, cost, out, now, "store", false);
+      decisions[i] = new Decision(selected as Rule<Name>, cost, out, now, "store", false);
     }
     return decisions;
   }
@@ -116,10 +117,10 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
     const { selected, out } = this;
     const now = this.clock.now();
     this.rows.take(selected.limit, key, cost, now, out);
-    return new Decision(selected as RuleWithNames<Name>, cost, out, now, "store", false);
+    return new Decision(selected as Rule<Name>, cost, out, now, "store", false);
   }
 
-  private takeEach<Name extends RuleName<R>>(operations: readonly NamedOperation<Name>[]): Decision<Name>[] {
+  private takeEach<Name extends RuleName<R>>(operations: readonly Operation<Name>[]): Decision<Name>[] {
     const now = this.clock.now();
     const { out } = this;
     return operations.map((operation) => {
@@ -131,7 +132,7 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
   }
 
   /** A rule with its current limit in the store. */
-  protected override rule<Name extends RuleName<R>>(name: Name): RuleWithNames<Name> {
+  protected override rule<Name extends RuleName<R>>(name: Name): Rule<Name> {
     const rule = super.rule(name);
     const limit = this.store.limitOf(name) ?? rule.limit;
     if (limit === rule.limit) return rule;
@@ -153,8 +154,8 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
     options: CheckOptions | undefined,
   ): Decision<Name> {
     const { operations, once } = this.single(action, rule, key, options);
-    const [decision] = decided(action, operations, this.store.apply(action, operations, once));
+    const { deciding } = decide(this.store, action, operations, once);
     if (action === "refund" || action === "reset") this.wake(rule, key);
-    return decision;
+    return deciding;
   }
 }

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { SlowStore } from "../../test/limiter/slow-store.ts";
-import { fixedWindow, leakyBucket, MemoryStore, type OnDecision, rateLimiter } from "../index.ts";
+import { fixedWindow, leakyBucket, MemoryStore, rateLimiter } from "../index.ts";
+import type { OnDecision } from "../limiter/on-decision.ts";
 import { ManualClock, testLimiter } from "../testing/index.ts";
 
 const rules = { api: fixedWindow("2/m"), day: fixedWindow("1/d"), mail: leakyBucket("10/s", { burst: 2 }) };

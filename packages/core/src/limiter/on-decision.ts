@@ -4,7 +4,7 @@ import type { Decision } from "./decision.ts";
 import { isPromise } from "./maybe-promise.ts";
 
 /** The request that a decision is about. */
-export interface DecisionContext {
+interface DecisionContext {
   /** The key that was checked. */
   readonly key: string;
   /** Whether the request as a whole was allowed. With several rules: whether none of them denied it. */

@@ -98,7 +98,7 @@ describe("a limiter over a store of one's own", () => {
     const store = new ToldStore();
     store.answer = { allowed: false, retryAfter: 1_500, resetAfter: 2_500_001, remaining: 0.25 };
     const decision = await rateLimiter({ api }, { store }).check("api", "k");
-    expect(decision).toMatchObject({ retryAfterMs: 1.5, resetAfterMs: 2_500.001, remaining: 0.25, violated: ["api"] });
+    expect(decision).toMatchObject({ retryAfterMs: 1.5, resetAfterMs: 2_500.001, remaining: 0.25, deniedBy: ["api"] });
   });
 
   it("takes answers with or without a promise", async () => {

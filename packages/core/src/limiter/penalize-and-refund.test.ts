@@ -10,7 +10,7 @@ describe.each(kinds)("under a %s", (_name, make) => {
     for (const cost of [0, 1, 2, 3, 5, 6]) {
       const peeked = limiter.peekSync("api", "k", { cost });
       expect(peeked).toMatchObject({ allowed: cost <= 2, remaining: 2, cost });
-      expect(peeked.violated).toEqual(cost <= 2 ? [] : ["api"]);
+      expect(peeked.deniedBy).toEqual(cost <= 2 ? [] : ["api"]);
     }
     expect(limiter.checkSync("api", "k", { cost: 2 }).allowed).toBe(true);
   });
@@ -60,7 +60,7 @@ describe("the decision of an adjustment", () => {
       // 7 and 1 more are 3 over the burst of 5.
       retryAfterMs: 300,
       resetAfterMs: 700,
-      violated: ["api"],
+      deniedBy: ["api"],
     });
   });
 

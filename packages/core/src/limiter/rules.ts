@@ -1,7 +1,7 @@
 import type { AlgorithmWith } from "../algorithms/lookup.ts";
 import { HeadgateError, shown } from "../errors.ts";
 import { isLimit, type Limit } from "../limits/limit.ts";
-import type { RuleWithNames } from "./decision.ts";
+import type { Rule } from "../stores/store.ts";
 
 /** The limits of a limiter by rule name. */
 export type Rules = Readonly<Record<string, Limit>>;
@@ -15,7 +15,7 @@ export type QueueName<R extends Rules> = {
 }[RuleName<R>] &
   RuleName<R>;
 
-export function readRules<Name extends string>(rules: Readonly<Record<Name, Limit>>): Map<Name, RuleWithNames<Name>> {
+export function readRules<Name extends string>(rules: Readonly<Record<Name, Limit>>): Map<Name, Rule<Name>> {
   if (typeof rules !== "object" || rules === null || Array.isArray(rules) || Object.keys(rules).length === 0) {
     throw new HeadgateError(
       "HG_BAD_RULES",
@@ -27,7 +27,7 @@ export function readRules<Name extends string>(rules: Readonly<Record<Name, Limi
   return new Map(names.map((name) => [name, makeRule(name, rules[name])]));
 }
 
-export function makeRule<Name extends string>(name: Name, limit: Limit): RuleWithNames<Name> {
+export function makeRule<Name extends string>(name: Name, limit: Limit): Rule<Name> {
   if (!isLimit(limit)) {
     throw new HeadgateError(
       "HG_BAD_RULES",
@@ -35,7 +35,7 @@ export function makeRule<Name extends string>(name: Name, limit: Limit): RuleWit
       `must be a limit such as tokenBucket("100/m") or limitFromSpec({ … }), got ${shown(limit)}`,
     );
   }
-  return Object.freeze({ name, limit, names: Object.freeze([name]) });
+  return Object.freeze({ name, limit });
 }
 
 /** Number of names to list in an error message. */

@@ -16,7 +16,7 @@ export class Verdict<Name extends string = string> {
   readonly source: Source;
   readonly degraded: boolean;
   /** The rules that denied the request. Empty if it was allowed. */
-  readonly violated: readonly Name[];
+  readonly deniedBy: readonly Name[];
   /** The decision of each rule, in the order of the checks. */
   readonly decisions: readonly Decision<Name>[];
   readonly #deciding: Decision<Name>;
@@ -31,9 +31,14 @@ export class Verdict<Name extends string = string> {
     this.resetAfterMs = deciding.resetAfterMs;
     this.source = deciding.source;
     this.degraded = decisions.some((decision) => decision.degraded);
-    this.violated = decisions.filter((decision) => !decision.allowed).map((decision) => decision.rule);
+    this.deniedBy = decisions.filter((decision) => !decision.allowed).map((decision) => decision.rule);
     this.decisions = decisions;
     this.#deciding = deciding;
+  }
+
+  /** The decision that matters most. */
+  get deciding(): Decision<Name> {
+    return this.#deciding;
   }
 
   /** The store's time of the decision, in milliseconds since the epoch. */

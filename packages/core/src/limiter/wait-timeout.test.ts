@@ -77,7 +77,7 @@ describe("a wait of at most maxWaitMs", () => {
     expect(waiting).toMatchObject({
       at: 0,
       // In one millisecond the delay would be 2999 ms. The key stands as if it had not asked.
-      value: { allowed: false, remaining: 2, retryAfterMs: 1, resetAfterMs: 3_000, violated: ["mail"] },
+      value: { allowed: false, remaining: 2, retryAfterMs: 1, resetAfterMs: 3_000, deniedBy: ["mail"] },
     });
     expect(limiter.peekSync("mail", "k").remaining).toBe(2);
     const again = watch(clock, limiter.wait("mail", "k", { maxWaitMs: 3_000 }));

@@ -53,7 +53,7 @@ describe("wait", () => {
     const { limiter, clock } = testLimiter({ api: gcra("3/s") });
     const waiting = watch(clock, limiter.wait("api", "k", { cost: 4 }));
     await clock.advance(0);
-    expect(waiting.value).toMatchObject({ allowed: false, retryAfterMs: Number.POSITIVE_INFINITY, violated: ["api"] });
+    expect(waiting.value).toMatchObject({ allowed: false, retryAfterMs: Number.POSITIVE_INFINITY, deniedBy: ["api"] });
     expect(limiter.peekSync("api", "k").remaining).toBe(3);
   });
 

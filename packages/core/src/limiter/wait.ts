@@ -3,7 +3,7 @@ import type { Clock } from "../clock/clock.ts";
 import { HeadgateError, shown } from "../errors.ts";
 import { limitOf, type Operation } from "../stores/store.ts";
 import type { CostOptions } from "./check-options.ts";
-import { Decision, type RuleWithNames } from "./decision.ts";
+import { Decision } from "./decision.ts";
 import type { WaitingLine } from "./waiting-line.ts";
 
 /** Options of `wait`. */
@@ -15,8 +15,7 @@ export interface WaitOptions extends CostOptions {
 }
 
 /** A waiting call: its position in line, and how to take the quota or give it back. */
-export interface Waiter<Name extends string> extends Operation {
-  readonly rule: RuleWithNames<Name>;
+export interface Waiter<Name extends string> extends Operation<Name> {
   /** Whether to wait if there is no room, or to return immediately. */
   readonly patient: boolean;
   take(): Promise<Decision<Name>>;
@@ -72,7 +71,7 @@ async function admitted<Name extends string>(
   patience.catch(() => {});
   const { isFirst, woken, leave } = await line.enter(waiter.rule.name, waiter.key, patience);
   try {
-    if (!isFirst()) return refusal(waiter, await waiter.peek(), 0);
+    if (!isFirst()) return denial(waiter, await waiter.peek(), 0);
     for (;;) {
       // Before the store is asked: quota returned while it decides may not be in its answer.
       const wake = woken();
@@ -115,7 +114,7 @@ async function delayed<Name extends string>(
   const admittedAt = clock.now();
   const tooLong = delayMs - timeLeft();
   if (delayMs > 0 && tooLong > 0) {
-    return refusal(waiter, await stepOut(decision, waiter, 0), tooLong);
+    return denial(waiter, await stepOut(decision, waiter, 0), tooLong);
   }
   try {
     // The signal may also have been aborted while the store was deciding.
@@ -146,13 +145,13 @@ async function stepOut<Name extends string>(
   return expected - stands.remaining < 0.5 ? waiter.giveBack() : stands;
 }
 
-function refusal<Name extends string>(
+function denial<Name extends string>(
   waiter: Waiter<Name>,
   stands: Decision<Name>,
   retryAfterMs: number,
 ): Decision<Name> {
   const { remaining, resetAfterMs, timeMs, source, degraded } = stands;
   const retryAfter = Math.max(retryAfterMs, stands.retryAfterMs) * 1000;
-  const refused = { allowed: false, remaining, retryAfter, resetAfter: resetAfterMs * 1000 };
-  return new Decision(waiter.rule, waiter.cost, refused, Math.round(timeMs * 1000), source, degraded, limitOf(waiter));
+  const denied = { allowed: false, remaining, retryAfter, resetAfter: resetAfterMs * 1000 };
+  return new Decision(waiter.rule, waiter.cost, denied, Math.round(timeMs * 1000), source, degraded, limitOf(waiter));
 }

@@ -3,9 +3,6 @@ import type { Verdict } from "../limiter/verdict.ts";
 import type { HeaderField } from "./headers/response-headers.ts";
 import type { Ending } from "./refund-on.ts";
 
-/** The decision of one rule, or the verdict of several. */
-export type Outcome = Decision | Verdict;
-
 /** The result of the middleware's check. */
 export type Admission = Passed | Denied;
 
@@ -15,7 +12,7 @@ export interface Passed {
   /** Headers for the response. */
   readonly headers: readonly HeaderField[];
   /** The decision, or the verdict of several rules. Undefined if the request was skipped or the store failed. */
-  readonly decided: Outcome | undefined;
+  readonly decided: Decision | Verdict | undefined;
   /**
    * Replaces a reservation with the real cost, for this middleware and those before it. Can be called again when more is
    * known; `decided` does not change. Rejects if no rule reserves.
@@ -33,7 +30,7 @@ export interface Denied {
   /** The default body, of type `application/problem+json`. */
   readonly body: string;
   /** The decision, or the verdict of several rules. Undefined if the store failed. */
-  readonly decided: Outcome | undefined;
+  readonly decided: Decision | Verdict | undefined;
   /** The rules that denied the request. */
-  readonly violated: readonly string[];
+  readonly deniedBy: readonly string[];
 }

@@ -1,4 +1,4 @@
-import type { Denied, Outcome } from "./admission.ts";
+import type { Denied } from "./admission.ts";
 import type { Policy } from "./headers/policy.ts";
 import { PROBLEM_TYPE, type ProblemKind, problemOf } from "./headers/problem.ts";
 import type { HeaderField } from "./headers/response-headers.ts";
@@ -15,17 +15,17 @@ export class DenialResponses {
     this.names = new Map(rules.map((rule, i) => [rule, policies[i].name]));
   }
 
-  write(kind: ProblemKind, violated: readonly string[], headers: HeaderField[], decided: Outcome | undefined): Denied {
+  write(kind: ProblemKind, deniedBy: readonly string[], headers: HeaderField[], decided: Denied["decided"]): Denied {
     headers.push(PROBLEM_HEADER);
     const status = kind === "quota-exceeded" ? 429 : 503;
-    return { allowed: false, status, headers, body: this.body(kind, violated), decided, violated };
+    return { allowed: false, status, headers, body: this.body(kind, deniedBy), decided, deniedBy };
   }
 
-  private body(kind: ProblemKind, violated: readonly string[]): string {
-    const id = JSON.stringify([kind, violated]);
+  private body(kind: ProblemKind, deniedBy: readonly string[]): string {
+    const id = JSON.stringify([kind, deniedBy]);
     const known = this.bodies.get(id);
     if (known !== undefined) return known;
-    const names = violated.map((rule) => this.names.get(rule) ?? rule);
+    const names = deniedBy.map((rule) => this.names.get(rule) ?? rule);
     const body = JSON.stringify(problemOf(kind, names));
     this.bodies.set(id, body);
     return body;

@@ -2,6 +2,7 @@ import { type Clock, requireClock } from "../clock/clock.ts";
 import { HeadgateError, shown } from "../errors.ts";
 import { isCost } from "../limiter/check-options.ts";
 import { after, type MaybePromise } from "../limiter/maybe-promise.ts";
+import type { WarnOptions } from "../limiter/usage-states.ts";
 import type { Limit } from "../limits/limit.ts";
 import {
   aFunction,
@@ -14,7 +15,6 @@ import {
 } from "../options.ts";
 import { type AddressOptions, addressRequirements } from "./address/client-address.ts";
 import type { HeaderForm } from "./headers/response-headers.ts";
-import type { WarnOptions } from "./headers/usage-state.ts";
 import type { By } from "./identity.ts";
 import type { Notice } from "./notices.ts";
 import type { RefundOn } from "./refund-on.ts";
@@ -61,7 +61,7 @@ export interface MiddlewareOptions<Name extends string, Request> extends Address
   readonly onStoreFailure?: "allow" | "deny" | undefined;
   /** Receives each kind of warning once. Default: a process warning. */
   readonly onNotice?: ((notice: Notice) => void) | undefined;
-  /** Clock for headers and usage states. Default: the system clock. */
+  /** Clock for reservations. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 

@@ -3,7 +3,8 @@ import { SlowStore } from "../../test/limiter/slow-store.ts";
 import { face, type TestRequest } from "../../test/middleware/request.ts";
 import { ann, bob, gateOf, headersOf, now, passed, refused, rules } from "../../test/middleware/test-middleware.ts";
 import { SharedStore } from "../../test/reservations/fake-journal.ts";
-import { fixedWindow, type Limiter, type OnDecision, rateLimiter } from "../index.ts";
+import { fixedWindow, type Limiter, rateLimiter } from "../index.ts";
+import type { OnDecision } from "../limiter/on-decision.ts";
 import { ManualClock, testLimiter } from "../testing/index.ts";
 import { RateLimitMiddleware } from "./middleware.ts";
 import type { MiddlewareOptions } from "./middleware-options.ts";
@@ -43,7 +44,7 @@ describe("a gate over memory", () => {
       status: 429,
       "violated-policies": ["api"],
     });
-    expect(refusal.violated).toEqual(["api"]);
+    expect(refusal.deniedBy).toEqual(["api"]);
   });
 
   it("counts each client on its own, and lets it pass again in time", async () => {
@@ -89,7 +90,7 @@ describe("several limits", () => {
     expect(headersOf(now(gate.admit(ann)))).toMatchObject({ RateLimit: '"api";r=1;t=60, "day";r=6;t=34560' });
     expect(now(gate.admit(ann)).allowed).toBe(true);
     const refusal = refused(now(gate.admit(ann)));
-    expect(refusal.violated).toEqual(["api", "day"]);
+    expect(refusal.deniedBy).toEqual(["api", "day"]);
     expect(JSON.parse(refusal.body)["violated-policies"]).toEqual(["api", "day"]);
     expect(limiter.peekSync("day", "ip:1.2.3.4").remaining).toBe(2);
   });
@@ -188,7 +189,7 @@ describe("a gate over a store elsewhere", () => {
     expect(headersOf(await gate.admit(ann))).toMatchObject({ RateLimit: '"api";r=1;t=60, "day";r=9;t=8640' });
     expect(store.calls).toHaveLength(1);
     await gate.admit(ann);
-    expect(refused(await gate.admit(ann)).violated).toEqual(["api"]);
+    expect(refused(await gate.admit(ann)).deniedBy).toEqual(["api"]);
   });
 });
 

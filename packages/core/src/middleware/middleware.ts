@@ -1,19 +1,21 @@
 import { SystemClock } from "../clock/system-clock.ts";
 import { HeadgateError, shown } from "../errors.ts";
+import type { Decision } from "../limiter/decision.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import { after, each, isPromise, type MaybePromise } from "../limiter/maybe-promise.ts";
 import type { MemoryLimiter } from "../limiter/memory-limiter.ts";
 import type { Check } from "../limiter/requests.ts";
 import type { RuleName, Rules } from "../limiter/rules.ts";
+import { UsageStates } from "../limiter/usage-states.ts";
+import type { Verdict } from "../limiter/verdict.ts";
 import type { Charge } from "../reservations/charge.ts";
 import { Reserver, type Taking } from "../reservations/reserve.ts";
 import { failureOf } from "../wrappers/resilient/store-failure.ts";
 import { ClientAddress } from "./address/client-address.ts";
-import type { Admission, Denied, Outcome, Passed } from "./admission.ts";
+import type { Admission, Denied, Passed } from "./admission.ts";
 import { DenialResponses } from "./denial-response.ts";
 import { Policy } from "./headers/policy.ts";
 import { type HeaderField, type HeaderForm, HeaderWriter, requireForms } from "./headers/response-headers.ts";
-import { type ReportedState, requireThresholds, stateHeader, UsageStates } from "./headers/usage-state.ts";
 import { type Identify, requireBy } from "./identity.ts";
 import {
   type MiddlewareRule,
@@ -69,7 +71,6 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
   private readonly failOpen: boolean;
   private readonly notices: Notices;
   private readonly forms: readonly HeaderForm[];
-  private readonly nowMs: () => number;
   private texts: Texts;
 
   /** `more` names the functions that the framework reads itself. */
@@ -87,7 +88,6 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
     const { clock = new SystemClock(), reserveForMs = 60_000 } = options;
     const notices = onNotice === undefined ? processNotices : new Notices(onNotice);
     const address = new ClientAddress(adapter, options, notices);
-    const thresholds = warn === false ? undefined : requireThresholds(warn);
     const ready = (limit: MiddlewareRule<RuleName<R>, Request>): Ready<RuleName<R>, Request> => {
       const field = limit.reserve === undefined ? "cost" : "reserve";
       const taken = limit.reserve ?? limit.cost ?? cost;
@@ -98,7 +98,7 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
         identify: requireBy(limit.by ?? by, adapter, address, notices, "by"),
         cost: costOf,
         reserves: limit.reserve !== undefined,
-        states: thresholds && new UsageStates(thresholds),
+        states: warn === false ? undefined : new UsageStates(warn),
       };
     };
     this.limiter = limiter;
@@ -116,7 +116,6 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
     }
     this.failOpen = onStoreFailure === "allow";
     this.forms = requireForms(options.headers);
-    this.nowMs = () => clock.now() / 1000;
     this.texts = this.write();
   }
 
@@ -142,10 +141,10 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
 
   private ask(request: Request, checks: readonly Check<RuleName<R>>[]): MaybePromise<Admission> {
     if (this.reserver !== undefined) {
-      const next = ({ outcome, charge }: Taking<R>) => this.answer(request, checks, outcome, charge);
+      const next = ({ decided, charge }: Taking<R>) => this.answer(request, checks, decided, charge);
       return this.unlessFails(request, this.reserver.take(checks), next);
     }
-    return this.unlessFails(request, take(this.limiter, checks), (outcome) => this.answer(request, checks, outcome));
+    return this.unlessFails(request, take(this.limiter, checks), (decided) => this.answer(request, checks, decided));
   }
 
   private unlessFails<Value>(
@@ -159,16 +158,16 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
   private answer(
     request: Request,
     checks: readonly Check<RuleName<R>>[],
-    outcome: Outcome,
+    decided: Decision | Verdict,
     charge?: Charge<R>,
   ): Admission {
-    const headers = this.headers(checks, outcome);
-    if (!outcome.allowed) return this.denied(outcome, headers);
-    if (charge === undefined) return passed(headers, outcome, settleEarlier(request));
+    const headers = this.headers(checks, decided);
+    if (!decided.allowed) return this.denied(decided, headers);
+    if (charge === undefined) return passed(headers, decided, settleEarlier(request));
     return {
       allowed: true,
       headers,
-      decided: outcome,
+      decided,
       settle: this.settleOf(request, (cost) => charge.settle(cost)),
       ended: (ending) => this.ended(request, charge, ending),
     };
@@ -183,12 +182,15 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
     return this.reserves ? settleWithEarlier(request, own) : settleEarlier(request);
   }
 
-  private headers(checks: readonly Check<RuleName<R>>[], outcome: Outcome): HeaderField[] {
-    const { policies, writer } = this.current();
-    const headers = writer.write(outcome);
-    const state = this.stateOf(checks, outcome, policies);
-    if (state !== undefined) headers.push(state);
-    return headers;
+  private headers(checks: readonly Check<RuleName<R>>[], decided: Decision | Verdict): HeaderField[] {
+    const { writer } = this.current();
+    if (!("decisions" in decided)) {
+      this.limits[0].states?.enter(checks[0].key, decided);
+      return writer.write(decided);
+    }
+    const { deciding, decisions } = decided;
+    for (let i = 0; i < decisions.length; i += 1) this.limits[i].states?.enter(checks[i].key, decisions[i]);
+    return writer.write(deciding, decisions);
   }
 
   private async ended(request: Request, charge: Charge<R>, ending: Ending): Promise<void> {
@@ -209,10 +211,10 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
     if (charge.open) return failed(ending) ? charge.release() : charge.keep();
   }
 
-  private denied(decided: Outcome, headers: HeaderField[]): Denied {
+  private denied(decided: Decision | Verdict, headers: HeaderField[]): Denied {
     // While the store is down, the client may well be within its quota.
     const kind = decided.source === "fallback" ? "temporary-reduced-capacity" : "quota-exceeded";
-    return this.texts.refusals.write(kind, decided.violated, headers, decided);
+    return this.texts.refusals.write(kind, decided.deniedBy, headers, decided);
   }
 
   private withoutStore(request: Request, error: unknown): Admission {
@@ -220,23 +222,6 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
     if (!this.failOpen) return this.texts.refusals.write("temporary-reduced-capacity", this.names, [], undefined);
     this.notices.give("HG_STORE_IGNORED", "a request could not be checked", error);
     return this.uncharged(request);
-  }
-
-  /** The header for limits that are nearly or completely used. */
-  private stateOf(
-    checks: readonly Check<RuleName<R>>[],
-    outcome: Outcome,
-    policies: readonly Policy[],
-  ): HeaderField | undefined {
-    let reported: ReportedState[] | undefined;
-    for (let i = 0; i < policies.length; i += 1) {
-      const decision = "decisions" in outcome ? outcome.decisions[i] : outcome;
-      const state = this.limits[i].states?.after(checks[i].key, decision, policies[i].limit.burst, this.nowMs);
-      if (state === undefined || state === "normal") continue;
-      reported ??= [];
-      reported.push({ policy: policies[i], state });
-    }
-    return reported && stateHeader(reported);
   }
 
   /** The texts of the limits in force, which `setLimit` may have changed. */
@@ -259,7 +244,7 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
 }
 
 /** An admission without a charge to correct. */
-function passed(headers: readonly HeaderField[], decided: Outcome | undefined, settle: Settle): Passed {
+function passed(headers: readonly HeaderField[], decided: Decision | Verdict | undefined, settle: Settle): Passed {
   return { allowed: true, headers, decided, settle, ended: nothing };
 }
 

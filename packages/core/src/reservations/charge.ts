@@ -1,8 +1,8 @@
 import { requireCost } from "../limiter/check-options.ts";
-import type { RuleWithNames } from "../limiter/decision.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import type { RuleName, Rules } from "../limiter/rules.ts";
 import type { Notices } from "../middleware/notices.ts";
+import type { Rule } from "../stores/store.ts";
 import { failureOf } from "../wrappers/resilient/store-failure.ts";
 import { chargedUntil } from "./charged-until.ts";
 import type { Reservation } from "./reservation.ts";
@@ -10,7 +10,7 @@ import type { ReservationKeeper } from "./reservation-keeper.ts";
 
 /** What one request took from one limit. */
 export interface Taken<Name extends string> {
-  readonly rule: RuleWithNames<Name>;
+  readonly rule: Rule<Name>;
   readonly key: string;
   readonly cost: number;
   /** Whether the cost is an estimate. */

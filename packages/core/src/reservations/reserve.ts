@@ -1,19 +1,20 @@
 import type { Clock } from "../clock/clock.ts";
-import type { RuleWithNames } from "../limiter/decision.ts";
-import { decided, type Limiter } from "../limiter/limiter.ts";
+import { decide } from "../limiter/decide.ts";
+import type { Decision } from "../limiter/decision.ts";
+import type { Limiter } from "../limiter/limiter.ts";
 import { after, type MaybePromise } from "../limiter/maybe-promise.ts";
 import type { Check } from "../limiter/requests.ts";
 import { makeRule, type RuleName, type Rules } from "../limiter/rules.ts";
-import { Verdict } from "../limiter/verdict.ts";
-import type { Outcome } from "../middleware/admission.ts";
+import type { Verdict } from "../limiter/verdict.ts";
 import type { Notices } from "../middleware/notices.ts";
 import { take } from "../middleware/run-checks.ts";
+import type { Rule } from "../stores/store.ts";
 import { Charge, type Taken } from "./charge.ts";
 import { ReservationKeeper } from "./reservation-keeper.ts";
 
 /** A verdict, and the charge that can be corrected. */
 export interface Taking<R extends Rules> {
-  readonly outcome: Outcome;
+  readonly decided: Decision | Verdict;
   readonly charge: Charge<R>;
 }
 
@@ -35,7 +36,7 @@ export class Reserver<R extends Rules> {
   private readonly notices: Notices;
   private readonly now: () => number;
   private readonly keeper: ReservationKeeper | undefined;
-  private readonly rules = new Map<RuleName<R>, RuleWithNames<RuleName<R>>>();
+  private readonly rules = new Map<RuleName<R>, Rule<RuleName<R>>>();
 
   constructor(limiter: Limiter<R>, reserves: readonly boolean[], { notices, forMs, clock, now }: ReserverOptions) {
     const { store } = limiter;
@@ -53,30 +54,30 @@ export class Reserver<R extends Rules> {
     const taken = checks.map((check, i) => this.taken(check, this.reserves[i]));
     if (keeper !== undefined) return this.takeJournalled(taken, keeper);
     const at = now();
-    return after(take(limiter, checks), (outcome) => {
-      return { outcome, charge: new Charge(limiter, taken, at, now, notices, undefined) };
+    return after(take(limiter, checks), (decided) => {
+      return { decided, charge: new Charge(limiter, taken, at, now, notices, undefined) };
     });
   }
 
   private async takeJournalled(taken: readonly Taken<RuleName<R>>[], keeper: ReservationKeeper): Promise<Taking<R>> {
     const { limiter, notices, now } = this;
     const reservation = keeper.reserve(taken);
-    let outcome: Outcome;
+    let verdict: Verdict;
     try {
-      const decisions = decided("take", taken, await limiter.store.apply("take", taken, reservation.take));
-      outcome = decisions.length === 1 ? decisions[0] : new Verdict(decisions);
-      const { allowed: admitted } = outcome;
+      verdict = await decide(limiter.store, "take", taken, reservation.take);
+      const { decisions, allowed: admitted } = verdict;
       decisions.forEach((decision, i) => void limiter.onDecision?.(decision, { key: taken[i].key, admitted }));
     } catch (error) {
       keeper.leave(reservation);
       throw error;
     }
     // A fallback has charged nothing in the store, as far as is known.
-    const isFromStore = outcome.source === "store";
+    const isFromStore = verdict.source === "store";
     if (!isFromStore) keeper.leave(reservation);
-    else if (!outcome.allowed) keeper.drop(reservation);
+    else if (!verdict.allowed) keeper.drop(reservation);
     const kept = isFromStore ? { reservation, keeper } : undefined;
-    return { outcome, charge: new Charge(limiter, taken, reservation.at, now, notices, kept) };
+    const decided = taken.length === 1 ? verdict.deciding : verdict;
+    return { decided, charge: new Charge(limiter, taken, reservation.at, now, notices, kept) };
   }
 
   private taken({ rule, key, cost = 1 }: Check<RuleName<R>>, reserved: boolean): Taken<RuleName<R>> {
@@ -84,7 +85,7 @@ export class Reserver<R extends Rules> {
   }
 
   /** The same object while the limit is the same, so that a store can recognise it. */
-  private rule(name: RuleName<R>): RuleWithNames<RuleName<R>> {
+  private rule(name: RuleName<R>): Rule<RuleName<R>> {
     const limit = this.limiter.limitOf(name);
     const known = this.rules.get(name);
     if (known?.limit === limit) return known;

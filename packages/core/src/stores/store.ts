@@ -5,8 +5,8 @@ import type { Policy } from "../wrappers/resilient/on-error.ts";
 import type { Notifications } from "./notifications.ts";
 
 /** A named limit. */
-export interface Rule {
-  readonly name: string;
+export interface Rule<Name extends string = string> {
+  readonly name: Name;
   readonly limit: Limit;
   /** What stores count under (default: the name). Rules with the same counter share what a key has used. */
   readonly counter?: string;
@@ -15,8 +15,8 @@ export interface Rule {
 }
 
 /** One check of a request. */
-export interface Operation {
-  readonly rule: Rule;
+export interface Operation<Name extends string = string> {
+  readonly rule: Rule<Name>;
   readonly key: string;
   readonly cost: number;
   /**
@@ -133,6 +133,10 @@ export interface Store {
    * rule.
    */
   open?(rule: Rule): void;
+  /** Resolves when the store can be used, so that the first request need not wait. Rejects with a `StoreError`. */
+  ready?(): Promise<void>;
+  /** Finishes pending work and releases connections and timers. */
+  close?(): void | Promise<void>;
   apply(
     action: Action,
     operations: readonly Operation[],

@@ -3,13 +3,12 @@ import { root, sourceFiles } from "headgate-testkit/repository";
 import { describe, expect, it } from "vitest";
 import { warningCodes } from "../../src/errors.ts";
 import {
-  type ErrorCode,
   errorCodes,
   gcra,
   HeadgateError,
   limitFromSpec,
   rateLimiter,
-  type StoreErrorCode,
+  type StoreError,
   timeFromSeconds,
   tokenBucket,
 } from "../../src/index.ts";
@@ -28,7 +27,8 @@ describe("docs/guide/errors.md", () => {
 
 describe("an error", () => {
   // Errors of stores, of the database and of the service are tested there.
-  type Mistake = Exclude<ErrorCode, StoreErrorCode | `HG_DATABASE_${string}` | "HG_BAD_REQUEST" | "HG_KEYS_APART">;
+  type Other = StoreError["code"] | `HG_DATABASE_${string}` | "HG_BAD_REQUEST" | "HG_KEYS_APART";
+  type Mistake = Exclude<HeadgateError["code"], Other>;
   const mistakes: Record<Mistake, () => unknown> = {
     HG_BAD_RATE: () => tokenBucket("100 per minute"),
     HG_BAD_LIMIT: () => limitFromSpec({ algorithm: "gcra", limit: 0, window: 1 }, "config.default"),

@@ -11,9 +11,9 @@ const wait: number = decision.retryAfterMs;
 const sentence: string = String(decision.explain());
 export async function run(signal: AbortSignal): Promise<number> {
   const verdict = await limiter.checkAll([{ rule: "api", key: "k" }, { rule: "login", key: "k" }]);
-  const violated: readonly ("api" | "login")[] = verdict.violated;
+  const deniedBy: readonly ("api" | "login")[] = verdict.deniedBy;
   const scheduled = await limiter.schedule("mail", "k", () => 42, { signal, maxWaitMs: 10 });
-  return scheduled.ran ? scheduled.value : violated.length + wait + sentence.length;
+  return scheduled.ran ? scheduled.value : deniedBy.length + wait + sentence.length;
 }
 // @ts-expect-error There is no such rule.
 limiter.checkSync("apy", "k");
@@ -32,7 +32,7 @@ void new RedisStore("redis://127.0.0.1:6379", { batch: 32 });
 export const offline: false = redisOptions.enableOfflineQueue;
 void overRedis;
 export const { limiter: tested, clock } = testLimiter({ api: gcra("1/s") });
-const code: ErrorCode = "HG_BAD_COST";
+const code: HeadgateError["code"] = "HG_BAD_COST";
 export const wrong = new HeadgateError(code, "cost", "is wrong").field satisfies string;
 `;
 
@@ -78,7 +78,7 @@ import { RedisStore } from "headgate/redis";
 import { ManualClock } from "headgate/testing";
 `;
 
-const names = `{ type Decision, type ErrorCode, gcra, HeadgateError, type Limit, leakyBucket, type Limiter, limitFromSpec,
+const names = `{ type Decision, gcra, HeadgateError, type Limit, leakyBucket, type Limiter, limitFromSpec,
   MemoryStore, rateLimiter, slidingWindow, type Store, tokenBucket }`;
 
 const consumer = new Consumer();

@@ -2,12 +2,12 @@ import {
   type Action,
   type Answer,
   type ApplyOptions,
-  type JournalEntry,
   MemoryStore,
   type Operation,
   type ReservationJournal,
   type Store,
 } from "../../src/index.ts";
+import type { JournalEntry } from "../../src/reservations/journal.ts";
 import type { ManualClock } from "../../src/testing/index.ts";
 
 /** A journal as a shared store keeps it. */

@@ -3,10 +3,9 @@ import { describe, expect, it } from "vitest";
 import { rule, standing } from "../../test/checks/fixtures.ts";
 import { Catalogue } from "../rules/catalogue.ts";
 import { DIMENSIONS } from "../rules/rule.ts";
+import type { AppliedLimit } from "../rules/shared-counter.ts";
 import type { Standing } from "../rules/user-limits.ts";
 import { type Plan, Plans } from "./check-plans.ts";
-import { type PlannedLimit, plannedLimit } from "./planned-limit.ts";
-import { KeyStates } from "./usage-states.ts";
 
 const catalogues = [
   Catalogue.of([
@@ -53,14 +52,14 @@ const asked = fc.record({
 describe("the limits that are remembered for an endpoint", () => {
   it("are those that the rules give, whatever was asked before", () => {
     const property = fc.property(fc.array(asked, { maxLength: 60, size: "max" }), (requests) => {
-      const plans = makePlans();
+      const plans = new Plans();
       for (const { catalogue, dimension, endpoint, who, now } of requests) {
         const request = { identifier: "u", dimension, endpoint, cost: 1 };
         const standing = dimension === "user" ? who : undefined;
         const expected = catalogue.limitsFor({ dimension, endpoint, standing }, now);
         expect(idsOf(plans.of(catalogue, request, standing, () => now))).toEqual({
-          enforced: expected.filter(({ definition }) => definition.mode === "enforce").map(text),
-          shadow: expected.filter(({ definition }) => definition.mode === "shadow").map(text),
+          enforced: expected.filter(({ config }) => config.mode === "enforce").map(text),
+          shadow: expected.filter(({ config }) => config.mode === "shadow").map(text),
         });
       }
     });
@@ -76,7 +75,7 @@ describe("the limits that are remembered for an endpoint", () => {
         return catalogue.limitsFor(...args);
       },
     };
-    const plans = makePlans();
+    const plans = new Plans();
     const ask = (endpoint: string) =>
       plans.of(counted, { identifier: "u", dimension: "user", endpoint, cost: 1 }, undefined, () => 0);
     expect(ask("/a")).toBe(ask("/a"));
@@ -89,20 +88,16 @@ describe("the limits that are remembered for an endpoint", () => {
   it("are asked of the strict store if they do not agree", () => {
     const request = { identifier: "u", dimension: "user", endpoint: "/a", cost: 1 } as const;
     const [mixed, same] = catalogues;
-    expect(makePlans().of(mixed, request, undefined, () => 0).consistency).toBe("strict");
+    expect(new Plans().of(mixed, request, undefined, () => 0).consistency).toBe("strict");
     const cached = Catalogue.of(same.rules.map((rule) => ({ ...rule, consistency: "cached" })));
-    expect(makePlans().of(cached, request, undefined, () => 0).consistency).toBe("cached");
+    expect(new Plans().of(cached, request, undefined, () => 0).consistency).toBe("cached");
   });
 });
-
-function makePlans(): Plans {
-  return new Plans((applied) => plannedLimit(applied, new KeyStates()));
-}
 
 function idsOf({ enforced, shadow }: Plan) {
   return { enforced: enforced.map(text), shadow: shadow.map(text) };
 }
 
-function text({ definition, from }: Pick<PlannedLimit, "definition" | "from">): string {
-  return `${definition.rule_id} ${from}`;
+function text({ config, origin }: AppliedLimit): string {
+  return `${config.rule_id} ${origin}`;
 }

@@ -1,9 +1,8 @@
 import type { Catalogue } from "../rules/catalogue.ts";
-import type { Applied } from "../rules/family.ts";
 import type { Consistency, Dimension } from "../rules/rule.ts";
+import type { AppliedLimit } from "../rules/shared-counter.ts";
 import type { Standing } from "../rules/user-limits.ts";
 import type { CheckRequest } from "./check.ts";
-import type { PlannedLimit } from "./planned-limit.ts";
 
 /** Number of cached plans, and maximum endpoint length: invented paths take up at most a few megabytes. */
 const MOST_PLANS = 10_000;
@@ -11,8 +10,8 @@ const LONGEST_ENDPOINT = 256;
 
 /** The limits of a request, by what is done with them. */
 export interface Plan {
-  readonly enforced: readonly PlannedLimit[];
-  readonly shadow: readonly PlannedLimit[];
+  readonly enforced: readonly AppliedLimit[];
+  readonly shadow: readonly AppliedLimit[];
   /** The consistency, and so the store, of the enforced limits. */
   readonly consistency: Consistency;
 }
@@ -26,14 +25,9 @@ type Endpoints = Map<string, Plan>;
  * the rules, the endpoint and the tier. The cache is per catalogue, so it starts over when rules change.
  */
 export class Plans {
-  private readonly plannedOf: (applied: Applied) => PlannedLimit;
   private catalogue: Rules | undefined;
   private byTier = emptyPlans();
   private size = 0;
-
-  constructor(plannedOf: (applied: Applied) => PlannedLimit) {
-    this.plannedOf = plannedOf;
-  }
 
   /** `nowMs` is called if an override may have expired. */
   of(catalogue: Rules, request: CheckRequest, standing: Standing | undefined, nowMs: () => number): Plan {
@@ -67,9 +61,9 @@ export class Plans {
     return endpoints;
   }
 
-  private plan(applied: readonly Applied[]): Plan {
-    const enforced = applied.filter(({ definition }) => definition.mode === "enforce").map(this.plannedOf);
-    const shadow = applied.filter(({ definition }) => definition.mode === "shadow").map(this.plannedOf);
+  private plan(applied: readonly AppliedLimit[]): Plan {
+    const enforced = applied.filter(({ config }) => config.mode === "enforce");
+    const shadow = applied.filter(({ config }) => config.mode === "shadow");
     // An all-or-nothing decision needs a single store.
     const agreed = enforced.every(({ consistency }) => consistency === enforced[0].consistency);
     return { enforced, shadow, consistency: agreed && enforced.length > 0 ? enforced[0].consistency : "strict" };

@@ -1,5 +1,4 @@
-import { IDEMPOTENCY_KEY_FORM, isIdempotencyKey } from "headgate";
-import { addressText, parseAddress } from "headgate/http";
+import { addressText, IDEMPOTENCY_KEY_FORM, isIdempotencyKey, parseAddress } from "headgate/http";
 import { MOST_ENDPOINT_PARTS, requireReadable } from "../rules/endpoint.ts";
 import { DIMENSIONS, type Dimension } from "../rules/rule.ts";
 import type { CheckRequest } from "./check.ts";

@@ -7,7 +7,14 @@ describe("a check", () => {
     const { service, clock } = await world([rule({ limit: 2 })]);
     expect(await service.check(request())).toMatchObject({
       allowed: true,
-      decisive: { rule_id: "all", limit: 2, current_count: 1, remaining: 1, retry_after_ms: 0, reset_after_ms: 60_000 },
+      decisive: {
+        rule_id: "all",
+        limit: 2,
+        current_count: 1,
+        remaining: 1,
+        retry_after_ms: 0,
+        reset_at_ms: Date.parse("2026-01-01T00:01:00Z"),
+      },
     });
     await service.check(request());
     expect(await service.check(request())).toMatchObject({
@@ -113,7 +120,7 @@ describe("a user's tier", () => {
     standings.changed({ kind: "user", user_id: "42" });
     expect(await service.check(request())).toMatchObject({
       allowed: true,
-      decisive: { rule_id: "premium", from: "tier", limit: 5, current_count: 3 },
+      decisive: { rule_id: "premium", origin: "tier", limit: 5, current_count: 3 },
     });
   });
 
@@ -147,9 +154,9 @@ describe("a user's tier", () => {
       expires_at: "2026-01-01T00:00:30.000Z",
     };
     users.set("42", standing("42", { overrides: [override] }));
-    expect((await service.check(request())).decisive).toMatchObject({ limit: 100, from: "override" });
+    expect((await service.check(request())).decisive).toMatchObject({ limit: 100, origin: "override" });
     await clock.advance(30_000);
-    expect((await service.check(request())).decisive).toMatchObject({ limit: 2, from: "rule", current_count: 2 });
+    expect((await service.check(request())).decisive).toMatchObject({ limit: 2, origin: "rule", current_count: 2 });
   });
 });
 
@@ -189,7 +196,7 @@ describe("an idempotency key", () => {
     expect(await service.check(once)).toEqual(first);
     expect(await service.peek(request())).toMatchObject({
       decisive: { current_count: 1 },
-      shadow: [{ current_count: 1 }],
+      shadow_limits: [{ current_count: 1 }],
     });
   });
 

@@ -1,5 +1,14 @@
-import { type Answer, type ApplyOptions, type Clock, StoreError } from "headgate";
-import { after, all, isPromise, type MaybePromise } from "headgate/http";
+import {
+  type ApplyOptions,
+  type Clock,
+  type Decision,
+  decide,
+  type Operation,
+  StoreError,
+  type UsageState,
+  type Verdict,
+} from "headgate";
+import { after, all, isPromise, type MaybePromise, UsageStates } from "headgate/http";
 import type { AuditEvent } from "../audit/audit.ts";
 import { fields } from "../config/fields.ts";
 import type { Settings } from "../config/settings.ts";
@@ -7,26 +16,23 @@ import type { Actor, AuditTable } from "../database/database.ts";
 import type { Telemetry } from "../metrics/telemetry.ts";
 import type { Catalogue } from "../rules/catalogue.ts";
 import { inTurns, type Work } from "../rules/cooperative-work.ts";
-import type { Applied } from "../rules/family.ts";
 import { CONSISTENCIES, type Consistency, type Dimension } from "../rules/rule.ts";
+import type { AppliedLimit } from "../rules/shared-counter.ts";
 import type { Standing } from "../rules/user-limits.ts";
 import { AuditTrail } from "./audit-trail.ts";
-import type { CheckRequest, CheckResult, CheckService, LimitResult, UsageState } from "./check.ts";
+import type { CheckRequest, CheckResult, CheckService } from "./check.ts";
 import { type Plan, Plans } from "./check-plans.ts";
 import { keyOf, requireEndpoint, requireRequest } from "./check-request.ts";
 import type { Stores } from "./counter-stores.ts";
-import { decisiveOf, limitResult, usageOf } from "./limit-result.ts";
-import { operationOf, type PlannedLimit, type PlannedOperation, plannedLimit } from "./planned-limit.ts";
 import { FirstToTell } from "./throttle-reports.ts";
-import { KeyStates } from "./usage-states.ts";
 import type { Standings } from "./user-data.ts";
 
 /** Number of limits to reset in one step. */
 const RESET_BATCH = 100;
 /** Number of rules named in the audit entry of a reset. */
 const MOST_AUDITED = 100;
-/** For rules that are only reset. */
-const NO_STATES = new KeyStates(1);
+/** How many keys of a counter have their usage state kept. */
+const MOST_STATES = 100_000;
 const SYSTEM: Actor = { id: "system", name: "headgate" };
 
 export interface CheckServiceOptions {
@@ -59,8 +65,7 @@ interface Asked {
   readonly started: number;
 }
 
-const NO_ANSWERS: readonly Answer[] = [];
-const NO_RESULTS: readonly LimitResult[] = [];
+const NO_DECISIONS: readonly Decision[] = [];
 
 class Checks implements CheckService {
   private readonly options: CheckServiceOptions;
@@ -68,11 +73,10 @@ class Checks implements CheckService {
   private readonly trail: AuditTrail;
   /** Undefined if throttled keys are not audited. */
   private readonly firstToTell: FirstToTell | undefined;
-  private readonly planned = new WeakMap<Applied, PlannedLimit>();
-  private readonly plans = new Plans((applied) => this.plannedOf(applied));
+  private readonly plans = new Plans();
   private readonly nowMs = (): number => this.clock.now() / 1000;
-  /** By dimension and counter. */
-  private readonly states = new Map<string, KeyStates>();
+  /** By counter. */
+  private readonly states = new Map<string | undefined, UsageStates>();
 
   constructor(options: CheckServiceOptions) {
     this.options = options;
@@ -104,10 +108,10 @@ class Checks implements CheckService {
       endpoint === undefined
         ? await inTurns(this.options.catalogue().limitsOf(dimension))
         : await this.matching({ ...identity, endpoint });
-    const { operations, reset } = await inTurns(this.resetting(applied, key));
-    for (let i = 0; i < operations.length; i += RESET_BATCH) {
-      await this.resetTogether(operations.slice(i, i + RESET_BATCH));
-      // Lets other requests run, because a memory store never waits.
+    const { counted, reset } = await inTurns(this.resetting(applied, key));
+    for (let i = 0; i < counted.length; i += RESET_BATCH) {
+      await this.resetTogether(counted.slice(i, i + RESET_BATCH), key);
+      // Lets other requests run, since a memory store never waits.
       await new Promise(setImmediate);
     }
     const after = { endpoint: endpoint ?? null, rules: reset.slice(0, MOST_AUDITED) };
@@ -145,77 +149,74 @@ class Checks implements CheckService {
     const plan = this.plans.of(this.options.catalogue(), request, standing, this.nowMs);
     const asked: Asked = { request, key, action, plan, started };
     const { enforced, consistency } = plan;
-    if (enforced.length === 0) return this.withShadow(asked, NO_ANSWERS);
-    const operations = enforced.map((planned) => operationOf(planned, key, request.cost));
-    const answers = this.options.stores[consistency].apply(action, operations, once(request, action));
-    return isPromise(answers)
-      ? answers.then((answers) => this.withShadow(asked, answers))
-      : this.withShadow(asked, answers);
+    if (enforced.length === 0) return this.withShadow(asked, undefined);
+    const operations = enforced.map((limit) => operationOf(limit, key, request.cost));
+    const verdict = decide(this.options.stores[consistency], action, operations, once(request, action));
+    return isPromise(verdict)
+      ? verdict.then((verdict) => this.withShadow(asked, verdict))
+      : this.withShadow(asked, verdict);
   }
 
   /**
-   * Shadow limits are checked one by one, because a denial by one must not keep the others from being charged, and
-   * after
-   * the enforced limits, because a request that those deny would not have been charged here either.
+   * Each shadow limit is decided separately, so that one that denies does not keep the others from being charged. They
+   * come after the enforced limits: a request that those deny is not charged here, either.
    */
-  private withShadow(asked: Asked, answers: readonly Answer[]): MaybePromise<CheckResult> {
+  private withShadow(asked: Asked, verdict: Verdict | undefined): MaybePromise<CheckResult> {
     const { request, key, plan } = asked;
-    if (plan.shadow.length === 0) return this.result(asked, answers, NO_ANSWERS);
-    const action = answers.every(({ allowed }) => allowed) ? asked.action : "peek";
-    const looks = plan.shadow.map((planned) =>
-      this.options.stores[planned.consistency].apply(
-        action,
-        [operationOf(planned, key, request.cost)],
-        once(request, action, planned),
+    if (plan.shadow.length === 0) return this.result(asked, verdict, NO_DECISIONS);
+    const action = verdict?.allowed === false ? "peek" : asked.action;
+    const verdicts = plan.shadow.map((limit) => {
+      const store = this.options.stores[limit.consistency];
+      return decide(store, action, [operationOf(limit, key, request.cost)], once(request, action, limit));
+    });
+    return after(all(verdicts), (verdicts) =>
+      this.result(
+        asked,
+        verdict,
+        verdicts.map(({ deciding }) => deciding),
       ),
     );
-    return after(all(looks), (looks) => this.result(asked, answers, looks.flat()));
   }
 
-  private result(asked: Asked, answers: readonly Answer[], shadowAnswers: readonly Answer[]): CheckResult {
+  private result(asked: Asked, verdict: Verdict | undefined, shadow: readonly Decision[]): CheckResult {
     const { telemetry, skewBoundMs } = this.options;
     const { request, plan } = asked;
-    const now = this.clock.now();
-    const limits = this.results(asked, plan.enforced, answers, now);
-    const decisive = decisiveOf(limits);
-    const skew = request.timestamp === undefined ? undefined : request.timestamp - now / 1000;
+    if (verdict !== undefined) this.noteStates(asked, plan.enforced, verdict.decisions);
+    if (shadow.length > 0) this.noteStates(asked, plan.shadow, shadow);
+    const skewMs = request.timestamp === undefined ? undefined : request.timestamp - this.nowMs();
     const result: CheckResult = {
-      allowed: decisive === undefined || decisive.allowed,
-      decisive,
-      limits,
-      shadow: plan.shadow.length === 0 ? NO_RESULTS : this.results(asked, plan.shadow, shadowAnswers, now),
-      skew_ms: skew,
-      skewed: skew !== undefined && Math.abs(skew) > skewBoundMs,
+      allowed: verdict === undefined || verdict.allowed,
+      verdict,
+      shadow,
+      plan,
+      skewMs,
+      skewed: skewMs !== undefined && Math.abs(skewMs) > skewBoundMs,
     };
-    if (skew !== undefined) telemetry.skew(skew);
+    if (skewMs !== undefined) telemetry.skew(skewMs);
     if (asked.action === "take") telemetry.decided(request, result, (performance.now() - asked.started) / 1000);
     return result;
   }
 
-  private results(
-    { key, action }: Asked,
-    limits: readonly PlannedLimit[],
-    answers: readonly Answer[],
-    now: number,
-  ): readonly LimitResult[] {
-    return limits.map((planned, i) => {
-      const usage = usageOf(planned, answers[i], now);
-      const state =
-        action === "peek"
-          ? planned.states.peek(key, usage, now)
-          : planned.states.enter(key, usage, now, (from, to) => this.changed(planned, key, from, to));
-      return limitResult(planned, answers[i], state);
-    });
+  private noteStates({ key, action }: Asked, limits: readonly AppliedLimit[], decisions: readonly Decision[]): void {
+    for (let i = 0; i < limits.length; i += 1) {
+      const decision = decisions[i];
+      const states = this.statesOf(limits[i]);
+      if (action === "peek") {
+        states.peek(key, decision);
+        continue;
+      }
+      const before = states.enter(key, decision);
+      if (before !== decision.state) this.changed(limits[i], key, before, decision.state);
+    }
   }
 
-  private changed(planned: PlannedLimit, key: string, from: UsageState, to: UsageState): void {
-    const { definition, limit } = planned;
-    const { rule_id, mode } = definition;
+  private changed(limit: AppliedLimit, key: string, from: UsageState, to: UsageState): void {
+    const { rule_id, mode } = limit.config;
     this.options.telemetry.transition(rule_id, from, to);
     if (to !== "throttled" || mode === "shadow") return;
-    const isFirst = this.firstToTell?.claim(planned, key);
+    const isFirst = this.firstToTell?.claim(limit, key);
     if (isFirst === undefined) return;
-    const { limit: units, burst } = limit;
+    const { limit: units, burst } = limit.limit;
     this.trail.add(
       this.event("state.throttled", key, SYSTEM, { state: to, rule: rule_id, limit: units, burst }, { state: from }),
       isFirst,
@@ -227,81 +228,71 @@ class Checks implements CheckService {
     return { at, actor_id: actor.id, actor_name: actor.name, action, subject, before, after };
   }
 
-  /** The operations that reset a key; also forgets its states. Rules that have never been used leave no trace. */
+  /** The limits to reset for a key, one for each counter in a store. Forgets the states of the key. */
   private *resetting(
-    applied: readonly Applied[],
+    applied: readonly AppliedLimit[],
     key: string,
-  ): Work<{ readonly operations: readonly PlannedOperation[]; readonly reset: readonly string[] }> {
+  ): Work<{ readonly counted: readonly AppliedLimit[]; readonly reset: readonly string[] }> {
+    // Nothing is stored under rules that were never checked.
     const { mayHold = () => true } = this.options.stores;
-    // Rules that share a counter are one for the stores, unless their algorithms differ.
-    const operations = new Map<string, PlannedOperation>();
+    const counted = new Map<string, AppliedLimit>();
     const reset = new Set<string>();
-    for (const limit of applied) {
-      reset.add(limit.definition.rule_id);
-      this.states.get(countedIn(limit))?.forget(key);
-      const planned = this.planned.get(limit) ?? plannedLimit(limit, NO_STATES);
-      const name = `${planned.consistency} ${limit.limit.algorithm} ${countedIn(limit)}`;
-      if (!operations.has(name) && mayHold(limit.rule)) operations.set(name, operationOf(planned, key, 0));
+    for (const applying of applied) {
+      const { config, rule, limit, consistency } = applying;
+      reset.add(config.rule_id);
+      this.states.get(rule.counter)?.forget(key);
+      const name = `${consistency} ${limit.algorithm} ${rule.counter}`;
+      if (!counted.has(name) && mayHold(rule)) counted.set(name, applying);
       yield;
     }
-    return { operations: [...operations.values()], reset: [...reset] };
+    return { counted: [...counted.values()], reset: [...reset] };
   }
 
-  /** Each consistency has its own store. */
-  private async resetTogether(operations: readonly PlannedOperation[]): Promise<void> {
+  /** Each consistency has a store of its own. */
+  private async resetTogether(limits: readonly AppliedLimit[], key: string): Promise<void> {
     for (const consistency of CONSISTENCIES) {
-      const those = operations.filter(({ planned }) => planned.consistency === consistency);
-      if (those.length === 0) continue;
-      const answers = await this.options.stores[consistency].apply("reset", those);
-      if (answers.some(({ degraded }) => degraded)) {
-        throw new StoreError("HG_STORE_UNREACHABLE", "does not answer; the reset is incomplete: retry");
-      }
+      const operations = limits
+        .filter((limit) => limit.consistency === consistency)
+        .map((limit) => operationOf(limit, key, 0));
+      if (operations.length === 0) continue;
+      const { degraded } = await decide(this.options.stores[consistency], "reset", operations);
+      if (degraded) throw new StoreError("HG_STORE_UNREACHABLE", "does not answer; the reset is incomplete: retry");
     }
-    await this.firstToTell?.forget(
-      operations.map(({ planned }) => planned),
-      operations[0].key,
-    );
+    await this.firstToTell?.forget(limits, key);
   }
 
   /** The limits that match an endpoint, for any identity. */
   private async matching(
     request: Pick<CheckRequest, "identifier" | "dimension" | "endpoint">,
-  ): Promise<readonly Applied[]> {
+  ): Promise<readonly AppliedLimit[]> {
     const { dimension, endpoint } = request;
     const standing = await this.standingOf({ ...request, cost: 0 });
     return this.options.catalogue().limitsFor({ dimension, endpoint, standing }, this.nowMs());
   }
 
-  private plannedOf(applied: Applied): PlannedLimit {
-    const known = this.planned.get(applied);
-    if (known !== undefined) return known;
-    const planned = plannedLimit(applied, this.statesOf(countedIn(applied)));
-    this.planned.set(applied, planned);
-    return planned;
-  }
-
-  private statesOf(counter: string): KeyStates {
-    const known = this.states.get(counter);
-    if (known !== undefined) return known;
-    const states = new KeyStates();
-    this.states.set(counter, states);
+  private statesOf({ rule }: AppliedLimit): UsageStates {
+    let states = this.states.get(rule.counter);
+    if (states === undefined) {
+      states = new UsageStates({}, MOST_STATES);
+      this.states.set(rule.counter, states);
+    }
     return states;
   }
 }
 
-function countedIn({ definition, rule }: Applied): string {
-  return `${definition.dimension}:${rule.counter}`;
+function operationOf({ rule, limit }: AppliedLimit, key: string, cost: number): Operation {
+  return { rule, key, cost, limit };
 }
 
 /** A shadow limit is a separate request with its own idempotency key. */
 function once(
   { idempotencyKey, endpoint }: CheckRequest,
   action: Asking,
-  shadow?: PlannedLimit,
+  shadow?: AppliedLimit,
 ): ApplyOptions | undefined {
   if (idempotencyKey === undefined || action === "peek") return undefined;
   return {
     context: endpoint,
-    idempotencyKey: shadow === undefined ? idempotencyKey : `${idempotencyKey} shadow ${shadow.definition.rule_id}`,
+    idempotencyKey: shadow === undefined ? idempotencyKey : `${idempotencyKey} shadow ${shadow.config.rule_id}`,
   };
 }

@@ -1,5 +1,6 @@
-import type { Source } from "headgate";
-import type { Dimension, Mode } from "../rules/rule.ts";
+import type { Decision, Verdict } from "headgate";
+import type { Dimension } from "../rules/rule.ts";
+import type { Plan } from "./check-plans.ts";
 
 /** A check, independent of the transport. */
 export interface CheckRequest {
@@ -13,47 +14,17 @@ export interface CheckRequest {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** The usage of a key under a limit, with hysteresis. */
-export type UsageState = "normal" | "warning" | "throttled";
-
-/** The result of one limit. */
-export interface LimitResult {
-  readonly rule_id: string;
-  readonly name: string;
-  readonly mode: Mode;
-  readonly allowed: boolean;
-  readonly limit: number;
-  readonly window_seconds: number;
-  readonly burst: number;
-  /** Units in use after the decision: burst - remaining. */
-  readonly current_count: number;
-  readonly remaining: number;
-  /** Time until this request would be admitted: 0 if it is, Infinity if it never can be. */
-  readonly retry_after_ms: number;
-  readonly reset_after_ms: number;
-  /** The same as Unix times by the store's clock at the decision, rounded up to whole milliseconds. */
-  readonly retry_at_ms: number;
-  readonly reset_at_ms: number;
-  readonly state: UsageState;
-  readonly source: Source;
-  readonly degraded: boolean;
-  /** Where the limit comes from. */
-  readonly from: "rule" | "tier" | "custom" | "override";
-}
-
+/** The result of a check, which transports encode. */
 export interface CheckResult {
   readonly allowed: boolean;
-  /**
-   * The limit that decided: for a denial the one with the longest wait, otherwise the one with the least left;
-   * undefined if no rule matches.
-   */
-  readonly decisive: LimitResult | undefined;
-  /** All enforced limits. */
-  readonly limits: readonly LimitResult[];
-  /** All limits in shadow mode. */
-  readonly shadow: readonly LimitResult[];
-  /** The client's clock minus the store's, in milliseconds, if the client sent its time. */
-  readonly skew_ms: number | undefined;
+  /** The verdict of the enforced limits; undefined if no rule matches. */
+  readonly verdict: Verdict | undefined;
+  /** The decisions of the shadow limits, which deny nothing. */
+  readonly shadow: readonly Decision[];
+  /** The limits of the verdict's decisions and of the shadow decisions, in their order. */
+  readonly plan: Plan;
+  /** How far the client's clock is ahead of the store's, in milliseconds, if the client sent its time. */
+  readonly skewMs: number | undefined;
   /** Whether the skew exceeds the bound. */
   readonly skewed: boolean;
 }

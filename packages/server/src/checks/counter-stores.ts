@@ -1,16 +1,17 @@
 import {
-  type CachedStats,
+  type CachedStore,
   type Clock,
   cached,
   type DegradedChange,
-  type LeasedStats,
+  type LeasedStore,
   leased,
   MemoryStore,
   type Operation,
-  type ResilientStats,
+  type ResilientStore,
   type Rule,
   resilient,
   type Store,
+  StoreWrapper,
   SystemClock,
   tokenBucket,
 } from "headgate";
@@ -44,9 +45,9 @@ export type StoreState = "reachable" | "partial" | "unreachable";
 export interface StoreStats {
   /** Number of keys in memory, if that is the store. */
   readonly memoryKeys?: () => number;
-  readonly resilient?: ResilientStats;
-  readonly cached?: () => CachedStats;
-  readonly leased?: () => LeasedStats;
+  readonly resilient?: ResilientStore["stats"];
+  readonly cached?: () => CachedStore["stats"];
+  readonly leased?: () => LeasedStore["stats"];
 }
 
 export interface StoreHooks {
@@ -95,17 +96,12 @@ function inMemory(clock: Clock): Stores {
   };
 }
 
-interface SharedStore extends Store {
-  readonly clock: Clock;
-  ready(): Promise<void>;
-  close(): Promise<void>;
-}
-
-function shared(store: SharedStore, settings: StoreSettings, hooks: StoreHooks): Stores {
+function shared(store: Store & { readonly clock: Clock }, settings: StoreSettings, hooks: StoreHooks): Stores {
   const { nodes, storeTimeoutMs = fields.storeTimeoutMs.initial } = settings;
   const strict = resilient(store, { deadlineMs: storeTimeoutMs, nodes, ...hooks });
-  const near = cached(lent(strict), { read: settings.cachedRead });
-  const held = leased(lent(strict), {
+  const lent = new LentStore(strict);
+  const near = cached(lent, { read: settings.cachedRead });
+  const held = leased(lent, {
     nodes,
     base: settings.leaseBase,
     prefetchAt: settings.leasePrefetchAt,
@@ -115,11 +111,11 @@ function shared(store: SharedStore, settings: StoreSettings, hooks: StoreHooks):
     strict,
     cached: near,
     leased: held,
-    shared: lent(strict),
+    shared: lent,
     clock: store.clock,
-    ...(store.nodes && { nodes: store.nodes }),
+    ...(strict.nodes && { nodes: strict.nodes }),
     stats: { resilient: strict.stats, cached: () => near.stats, leased: () => held.stats },
-    ready: () => store.ready(),
+    ready: () => strict.ready(),
     async probe() {
       const answers = await Promise.all(probesOf(store).map((operation) => strict.apply("peek", [operation])));
       return answers.every(([{ degraded }]) => !degraded);
@@ -127,7 +123,6 @@ function shared(store: SharedStore, settings: StoreSettings, hooks: StoreHooks):
     async close() {
       await Promise.all([near.close(), held.close()]);
       await strict.close();
-      await store.close();
     },
   };
 }
@@ -144,14 +139,7 @@ function probesOf({ nodes }: Store): readonly Operation[] {
   return probes;
 }
 
-/** A store that its owner closes. */
-function lent(store: Store): Store {
-  const { clock, notifications, journal, nodes } = store;
-  return {
-    ...(clock && { clock }),
-    ...(notifications && { notifications }),
-    ...(journal && { journal }),
-    ...(nodes && { nodes }),
-    apply: (action, operations, options) => store.apply(action, operations, options),
-  };
+/** A store that several wrappers share, so that none of them closes it. */
+class LentStore extends StoreWrapper {
+  override async close(): Promise<void> {}
 }

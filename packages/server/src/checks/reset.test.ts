@@ -26,7 +26,7 @@ async function used() {
     );
     return Object.fromEntries(
       shown
-        .flatMap(({ limits, shadow }) => [...limits, ...shadow])
+        .flatMap(({ limits, shadow_limits }) => [...limits, ...shadow_limits])
         .map(({ rule_id, current_count }) => [rule_id, current_count]),
     );
   };

@@ -8,7 +8,7 @@ describe("a shadow limit", () => {
     const { service, told } = await world([rule(), shadow]);
     const outcomes = [];
     for (let i = 0; i < 4; i += 1) {
-      const { allowed, decisive, shadow } = await service.check(request());
+      const { allowed, decisive, shadow_limits: shadow } = await service.check(request());
       outcomes.push([allowed, decisive?.rule_id, shadow[0].allowed, shadow[0].current_count]);
     }
     expect(outcomes).toEqual([
@@ -29,7 +29,7 @@ describe("a shadow limit", () => {
   it("that would deny does not keep another from being charged", async () => {
     const { service } = await world([shadow, rule({ ...shadow, rule_id: "wide", endpoint_pattern: "/**", limit: 10 })]);
     for (let i = 0; i < 5; i += 1) await service.check(request());
-    const { shadow: shown } = await service.peek(request());
+    const { shadow_limits: shown } = await service.peek(request());
     expect(Object.fromEntries(shown.map(({ rule_id, current_count }) => [rule_id, current_count]))).toEqual({
       shadow: 2,
       wide: 5,
@@ -39,13 +39,13 @@ describe("a shadow limit", () => {
   it("is not charged for what is refused anyway, as it would not be if it were enforced", async () => {
     const { service } = await world([rule({ limit: 1 }), rule({ ...shadow, limit: 5 })]);
     for (let i = 0; i < 4; i += 1) await service.check(request());
-    expect(await service.peek(request())).toMatchObject({ allowed: false, shadow: [{ current_count: 1 }] });
+    expect(await service.peek(request())).toMatchObject({ allowed: false, shadow_limits: [{ current_count: 1 }] });
   });
 
   it("is not charged by a peek", async () => {
     const { service } = await world([shadow]);
     for (let i = 0; i < 4; i += 1) await service.peek(request());
-    expect(await service.peek(request())).toMatchObject({ shadow: [{ current_count: 0, allowed: true }] });
+    expect(await service.peek(request())).toMatchObject({ shadow_limits: [{ current_count: 0, allowed: true }] });
   });
 
   it("comes to a state that is told, but that nobody is blamed for", async () => {

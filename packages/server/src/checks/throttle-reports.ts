@@ -1,5 +1,5 @@
 import { type Clock, type Operation, type Rule, type Store, tokenBucket } from "headgate";
-import type { PlannedLimit } from "./planned-limit.ts";
+import type { AppliedLimit } from "../rules/shared-counter.ts";
 
 /** Turns that are reset in one step. */
 const RESET_BATCH = 100;
@@ -34,14 +34,14 @@ export class FirstToTell {
   }
 
   /** Whether this node may report a key: undefined if not, otherwise how to ask whether another node was first. */
-  claim(rule: PlannedLimit, key: string): (() => Promise<boolean>) | undefined {
+  claim(rule: AppliedLimit, key: string): (() => Promise<boolean>) | undefined {
     if (!this.claimHere(rule, key)) return undefined;
     const { store } = this;
     return async () => store === undefined || this.isFirst(store, rule, key);
   }
 
   /** The next time under these rules is the first again. If the store cannot be reached, the interval still ends. */
-  async forget(rules: readonly PlannedLimit[], key: string): Promise<void> {
+  async forget(rules: readonly AppliedLimit[], key: string): Promise<void> {
     for (const rule of rules) this.reported.delete(nameOf(rule, key));
     if (this.store === undefined) return;
     const operations = rules.map((rule) => this.turn(rule, key));
@@ -50,7 +50,7 @@ export class FirstToTell {
     }
   }
 
-  private claimHere(rule: PlannedLimit, key: string): boolean {
+  private claimHere(rule: AppliedLimit, key: string): boolean {
     if (this.everyMs === 0) return true;
     const name = nameOf(rule, key);
     const now = this.clock.now();
@@ -67,15 +67,15 @@ export class FirstToTell {
   }
 
   /** While the store fails, every node is the first: an entry too many is better than none. */
-  private async isFirst(store: Store, rule: PlannedLimit, key: string): Promise<boolean> {
+  private async isFirst(store: Store, rule: AppliedLimit, key: string): Promise<boolean> {
     const [{ allowed, degraded }] = await store.apply("take", [this.turn(rule, key)]);
     return allowed || degraded;
   }
 
-  private turn(limited: PlannedLimit, key: string): Operation {
+  private turn(limited: AppliedLimit, key: string): Operation {
     let rule = this.turns.get(limited.rule);
     if (rule === undefined) {
-      const { rule_id } = limited.definition;
+      const { rule_id } = limited.config;
       rule = { name: `throttled:${rule_id}`, limit: tokenBucket({ limit: 1, windowMs: this.everyMs }) };
       this.turns.set(limited.rule, rule);
     }
@@ -84,6 +84,6 @@ export class FirstToTell {
 }
 
 /** Rule ids have no line breaks. */
-function nameOf({ definition }: PlannedLimit, key: string): string {
-  return `${definition.rule_id}\n${key}`;
+function nameOf({ config }: AppliedLimit, key: string): string {
+  return `${config.rule_id}\n${key}`;
 }

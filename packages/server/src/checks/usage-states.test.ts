@@ -1,6 +1,5 @@
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { request, rule, world } from "../../test/checks/fixtures.ts";
-import { KeyStates } from "./usage-states.ts";
 
 describe("the state of a key", () => {
   it("is a warning above 80 %, until below 70 %", async () => {
@@ -131,42 +130,5 @@ describe("the audit log of throttled keys", () => {
     await throttle();
     await service.close();
     expect(audited.map(({ action }) => action).sort()).toEqual(["limit.reset", "state.throttled", "state.throttled"]);
-  });
-});
-
-describe("the states that are kept", () => {
-  const full = { used: 1, refused: false, fullAt: 100 };
-  const half = { used: 0.5, refused: false, fullAt: 100 };
-
-  it("are those of keys that are not normal", () => {
-    const states = new KeyStates();
-    states.enter("a", full, 0, () => {});
-    states.enter("b", half, 0, () => {});
-    expect(states.size).toBe(1);
-    states.enter("a", half, 0, () => {});
-    expect(states.size).toBe(0);
-  });
-
-  it("are no more than the bound: who was warned first is forgotten first", () => {
-    const states = new KeyStates(2);
-    const changed = vi.fn();
-    for (const key of ["a", "b", "c"]) states.enter(key, full, 0, changed);
-    expect(states.size).toBe(2);
-    changed.mockClear();
-    states.enter("c", full, 0, changed);
-    expect(changed).not.toHaveBeenCalled();
-    states.enter("a", full, 0, changed);
-    expect(changed).toHaveBeenCalledWith("normal", "throttled");
-  });
-
-  it("hold until the quota is full again, and no longer", () => {
-    const states = new KeyStates();
-    states.enter("a", full, 0, () => {});
-    const changed = vi.fn();
-    states.enter("a", { used: 0.75, refused: false, fullAt: 200 }, 99, changed);
-    expect(changed).toHaveBeenLastCalledWith("throttled", "warning");
-    states.enter("a", { used: 0.75, refused: false, fullAt: 300 }, 200, changed);
-    expect(changed).toHaveBeenCalledTimes(1);
-    expect(states.size).toBe(0);
   });
 });

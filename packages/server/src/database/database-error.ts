@@ -1,6 +1,6 @@
-import { type ErrorCode, HeadgateError } from "headgate";
+import { HeadgateError } from "headgate";
 
-export type DatabaseErrorCode = Extract<ErrorCode, `HG_DATABASE_${string}`>;
+export type DatabaseErrorCode = Extract<HeadgateError["code"], `HG_DATABASE_${string}`>;
 
 /**
  * A failure of the database, not a mistake of the caller. Nothing was changed, with one exception: if the connection

@@ -1,5 +1,4 @@
-import type { Source } from "headgate";
-import type { LimitResult } from "../checks/check.ts";
+import type { Decision, Source } from "headgate";
 
 export const SOURCES = ["store", "lease", "cache", "fallback"] as const satisfies readonly Source[];
 
@@ -16,11 +15,15 @@ export class RuleTally {
 export class Tally {
   readonly rules = new Map<string, RuleTally>();
 
-  add(limit: LimitResult): void {
-    const tally = this.rules.get(limit.rule_id) ?? this.begin(limit.rule_id);
-    if (limit.allowed) tally.allowed[indexOf(limit.source)] += 1;
-    else if (limit.mode === "enforce") tally.denied[indexOf(limit.source)] += 1;
-    else tally.shadowDenied += 1;
+  add({ rule, allowed, source }: Decision): void {
+    const tally = this.rules.get(rule) ?? this.begin(rule);
+    if (allowed) tally.allowed[indexOf(source)] += 1;
+    else tally.denied[indexOf(source)] += 1;
+  }
+
+  addShadow(decision: Decision): void {
+    if (decision.allowed) this.add(decision);
+    else (this.rules.get(decision.rule) ?? this.begin(decision.rule)).shadowDenied += 1;
   }
 
   private begin(ruleId: string): RuleTally {

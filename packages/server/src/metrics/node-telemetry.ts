@@ -1,4 +1,5 @@
-import type { CheckRequest, CheckResult, UsageState } from "../checks/check.ts";
+import type { UsageState } from "headgate";
+import type { CheckRequest, CheckResult } from "../checks/check.ts";
 import { Tally } from "./decision-counts.ts";
 import { Spread } from "./histogram.ts";
 import type { Telemetry } from "./telemetry.ts";
@@ -39,15 +40,16 @@ export class NodeTelemetry implements Telemetry {
 
   decided(request: CheckRequest, result: CheckResult, seconds: number): void {
     const { checks, tally } = this;
-    for (const limit of result.limits) tally.add(limit);
-    for (const limit of result.shadow) tally.add(limit);
+    const { verdict, shadow } = result;
+    if (verdict !== undefined) for (const decision of verdict.decisions) tally.add(decision);
+    for (const decision of shadow) tally.addShadow(decision);
     if (result.allowed) {
       checks.allowed += 1;
     } else {
       checks.denied += 1;
       this.topDenied.add(request.dimension, request.identifier);
     }
-    if (result.limits.length === 0 && result.shadow.length === 0) checks.unmatched += 1;
+    if (verdict === undefined && shadow.length === 0) checks.unmatched += 1;
     if (result.skewed) checks.skewed += 1;
     this.checkSeconds.add(seconds);
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checkResult, limitResult } from "../../test/metrics/results.ts";
+import { checkResult } from "../../test/checks/results.ts";
 import type { CheckRequest } from "../checks/check.ts";
 import { NodeTelemetry } from "./node-telemetry.ts";
 import { prometheus } from "./prometheus.ts";
@@ -13,8 +13,8 @@ async function scrape(telemetry: NodeTelemetry): Promise<string> {
 describe("metrics", () => {
   it("count decisions by rule, outcome and source", async () => {
     const telemetry = new NodeTelemetry();
-    const passed = checkResult({ limits: [limitResult({}), limitResult({ rule_id: "all", source: "lease" })] });
-    const refused = checkResult({ allowed: false, limits: [limitResult({ allowed: false, source: "fallback" })] });
+    const passed = checkResult({ limits: [{}, { rule_id: "all", source: "lease" }] });
+    const refused = checkResult({ limits: [{ allowed: false, source: "fallback" }] });
     telemetry.decided(SECRETIVE, passed, 0.001);
     telemetry.decided(SECRETIVE, passed, 0.001);
     telemetry.decided(SECRETIVE, refused, 0.001);
@@ -28,7 +28,7 @@ describe("metrics", () => {
 
   it("count what a shadow rule would deny apart from what is denied", async () => {
     const telemetry = new NodeTelemetry();
-    const shadow = [limitResult({ rule_id: "trial", mode: "shadow", allowed: false })];
+    const shadow = [{ rule_id: "trial", allowed: false }];
     telemetry.decided(SECRETIVE, checkResult({ shadow }), 0.001);
     telemetry.decided(SECRETIVE, checkResult({}), 0.001);
     const text = await scrape(telemetry);
@@ -71,7 +71,7 @@ describe("metrics", () => {
 
   it("are the same when read twice, and never name a key", async () => {
     const telemetry = new NodeTelemetry();
-    telemetry.decided(SECRETIVE, checkResult({ allowed: false, limits: [limitResult({ allowed: false })] }), 1e-5);
+    telemetry.decided(SECRETIVE, checkResult({ limits: [{ allowed: false }] }), 1e-5);
     const registry = prometheus(telemetry, "1");
     const [first, second] = [await registry.metrics(), await registry.metrics()];
     const ours = (text: string) => text.split("\n").filter((line) => line.startsWith("headgate_"));

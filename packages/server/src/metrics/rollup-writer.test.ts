@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { limitResult } from "../../test/metrics/results.ts";
+import { decision } from "../../test/checks/results.ts";
 import { Tally } from "./decision-counts.ts";
 import type { Rollup } from "./rollup.ts";
 import { RollupWriter } from "./rollup-writer.ts";
@@ -37,11 +37,11 @@ function setUp() {
 describe("rollups", () => {
   it("are written to the minute and the day in which rules decided, each decision once", async () => {
     const { tally, table, writer } = setUp();
-    tally.add(limitResult({ allowed: true }));
-    tally.add(limitResult({ allowed: false }));
+    tally.add(decision({ allowed: true }));
+    tally.add(decision({ allowed: false }));
     await writer.flush(MIDNIGHT);
-    tally.add(limitResult({ allowed: true }));
-    tally.add(limitResult({ allowed: false, mode: "shadow" }));
+    tally.add(decision({ allowed: true }));
+    tally.addShadow(decision({ allowed: false }));
     await writer.flush(LATER);
     await writer.flush(LATER);
     expect(table.sum("minute", "2026-01-31T23:59:00.000Z")).toEqual([1, 1, 0]);
@@ -54,9 +54,9 @@ describe("rollups", () => {
   it("wait for a database that is gone, and stay in their minute", async () => {
     const { tally, table, writer } = setUp();
     table.isGone = true;
-    tally.add(limitResult({ allowed: true }));
+    tally.add(decision({ allowed: true }));
     await expect(writer.flush(MIDNIGHT)).rejects.toThrow("gone");
-    tally.add(limitResult({ allowed: true }));
+    tally.add(decision({ allowed: true }));
     await expect(writer.flush(LATER)).rejects.toThrow("gone");
     table.isGone = false;
     await writer.flush(LATER);
@@ -68,7 +68,7 @@ describe("rollups", () => {
   it("that nobody takes are dropped from the oldest on, in bounded memory", async () => {
     const { tally, table, writer } = setUp();
     table.isGone = true;
-    for (let rule = 0; rule < 60_000; rule += 1) tally.add(limitResult({ rule_id: `r${rule}`, allowed: true }));
+    for (let rule = 0; rule < 60_000; rule += 1) tally.add(decision({ rule_id: `r${rule}`, allowed: true }));
     await expect(writer.flush(MIDNIGHT)).rejects.toThrow("gone");
     expect(writer.dropped).toBe(20_000);
     table.isGone = false;

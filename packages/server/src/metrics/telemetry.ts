@@ -1,4 +1,5 @@
-import type { CheckRequest, CheckResult, UsageState } from "../checks/check.ts";
+import type { UsageState } from "headgate";
+import type { CheckRequest, CheckResult } from "../checks/check.ts";
 
 /** What is counted. Keys are never used as labels. */
 export interface Telemetry {

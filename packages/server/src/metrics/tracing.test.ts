@@ -1,11 +1,11 @@
 import { type SpanContext, type SpanOptions, type Tracer, trace } from "@opentelemetry/api";
 import { afterEach, describe, expect, it } from "vitest";
-import { checkResult, limitResult } from "../../test/metrics/results.ts";
+import { checkResult } from "../../test/checks/results.ts";
 import type { CheckRequest, CheckResult, CheckService } from "../checks/check.ts";
 import { traced } from "./tracing.ts";
 
 const REQUEST: CheckRequest = { identifier: "alice", dimension: "user", endpoint: "/orders", cost: 1 };
-const DENIED = checkResult({ allowed: false, limits: [limitResult({ allowed: false, state: "throttled" })] });
+const DENIED = checkResult({ limits: [{ allowed: false, state: "throttled" }] });
 
 function service(check: () => CheckResult | Promise<CheckResult>): CheckService {
   return { check, peek: check, reset: async () => ({ reset: [] }), close: async () => {} };

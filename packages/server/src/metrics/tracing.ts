@@ -67,9 +67,9 @@ class TracedService implements CheckService {
 
 function decided(span: Span, result: CheckResult): CheckResult {
   span.setAttribute("headgate.allowed", result.allowed);
-  if (result.decisive !== undefined) {
-    const { rule_id, source, state } = result.decisive;
-    span.setAttributes({ "headgate.rule": rule_id, "headgate.source": source, "headgate.state": state });
+  if (result.verdict !== undefined) {
+    const { rule, source, state } = result.verdict.deciding;
+    span.setAttributes({ "headgate.rule": rule, "headgate.source": source, "headgate.state": state });
   }
   span.end();
   return result;

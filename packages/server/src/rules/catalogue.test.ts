@@ -33,10 +33,10 @@ function limits(
 }
 
 function told(catalogue: Catalogue, s?: Standing): unknown[] {
-  return limits(catalogue, s === undefined ? {} : { standing: s }).map(({ definition, limit, from }) => [
-    definition.rule_id,
+  return limits(catalogue, s === undefined ? {} : { standing: s }).map(({ config, limit, origin }) => [
+    config.rule_id,
     limit.limit,
-    from,
+    origin,
   ]);
 }
 
@@ -50,12 +50,7 @@ describe("a catalogue", () => {
       rule({ rule_id: "other", endpoint_pattern: "/api/v1/users" }),
       rule({ rule_id: "address", dimension: "ip" }),
     ]);
-    expect(limits(catalogue).map(({ definition }) => definition.rule_id)).toEqual([
-      "everything",
-      "version",
-      "exact",
-      "hourly",
-    ]);
+    expect(limits(catalogue).map(({ config }) => config.rule_id)).toEqual(["everything", "version", "exact", "hourly"]);
     expect(limits(catalogue).map(({ rule }) => rule.counter)).toEqual([
       "60:/**",
       "60:/api/:version/orders",
@@ -97,7 +92,7 @@ describe("a catalogue", () => {
   it("counts an endpoint under every way to read it, and each family once", () => {
     const catalogue = Catalogue.of([rule({}), rule({ rule_id: "all", endpoint_pattern: "/**" })]);
     const found = limits(catalogue, { endpoint: "/api/v2/..%2fv1/orders?page=2" });
-    expect(found.map(({ definition }) => definition.rule_id)).toEqual(["all", "orders"]);
+    expect(found.map(({ config }) => config.rule_id)).toEqual(["all", "orders"]);
   });
 });
 
@@ -110,9 +105,7 @@ describe("a hundred thousand rules", () => {
     // Time of the processor, which other work on the machine does not change. Quadratic work would take minutes.
     const before = process.cpuUsage();
     const catalogue = Catalogue.of(many);
-    expect(limits(catalogue, { endpoint: "/s77777/5" }).map(({ definition }) => definition.rule_id)).toEqual([
-      "r77777",
-    ]);
+    expect(limits(catalogue, { endpoint: "/s77777/5" }).map(({ config }) => config.rule_id)).toEqual(["r77777"]);
     for (let i = 0; i < 100_000; i += 1) limits(catalogue, { endpoint: `/s${i}/5` });
     expect(process.cpuUsage(before).user / 1_000).toBeLessThan(20_000);
   });
@@ -157,7 +150,7 @@ describe("an address or an API key", () => {
       overrides: [override({})],
     });
     const found = catalogue.limitsFor({ dimension: "ip", endpoint: "/api/v1/orders", standing: everything }, NOW);
-    expect(found.map(({ definition, from }) => [definition.rule_id, from])).toEqual([["orders", "rule"]]);
+    expect(found.map(({ config, origin }) => [config.rule_id, origin])).toEqual([["orders", "rule"]]);
   });
 });
 
@@ -224,7 +217,7 @@ describe("a user of his own", () => {
   it("has an override until the moment that it expires", () => {
     const s = standing({ overrides: [override({ expires_at: "2026-01-01T12:00:00.001Z", rule_id: "all" })] });
     const at = (now: Date | number) =>
-      catalogue.limitsFor({ dimension: "user", endpoint: "/", standing: s }, now)[0].from;
+      catalogue.limitsFor({ dimension: "user", endpoint: "/", standing: s }, now)[0].origin;
     expect(at(NOW)).toBe("override");
     expect(at(NOW.getTime() + 1)).toBe("rule");
   });

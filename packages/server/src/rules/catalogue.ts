@@ -2,12 +2,12 @@ import { algorithms, HeadgateError, type Limit } from "headgate";
 import { atOnce, inTurns, type Work } from "./cooperative-work.ts";
 import { plainParts } from "./endpoint.fast.ts";
 import { piecesOf } from "./endpoint.ts";
-import { type Applied, counterName, Family, limitOf } from "./family.ts";
 import { limitFields } from "./limit-fields.ts";
 import { countUpTo, sortedById } from "./merge-sort.ts";
 import { overlaps, type Warning } from "./overlaps.ts";
 import { matchEveryReading } from "./path-readings.ts";
 import type { Dimension, RateLimitRule } from "./rule.ts";
+import { type AppliedLimit, appliedLimit, counterName, limitOf, SharedCounter } from "./shared-counter.ts";
 import { PatternTrie } from "./trie.ts";
 import type { Override, Standing } from "./user-limits.ts";
 
@@ -18,7 +18,7 @@ export interface LimitsRequest {
   readonly standing: Standing | undefined;
 }
 
-type Tries = Readonly<Record<Dimension, PatternTrie<Family>>>;
+type Tries = Readonly<Record<Dimension, PatternTrie<SharedCounter>>>;
 
 /** Number of cached limits of single users, over all rules. */
 const MOST_CUSTOM = 10_000;
@@ -30,21 +30,21 @@ export class Catalogue {
   readonly byId: readonly RateLimitRule[];
   /** The tiers that rules name. */
   readonly tiers: ReadonlySet<string>;
-  readonly #families: ReadonlyMap<string, Family>;
+  readonly #counters: ReadonlyMap<string, SharedCounter>;
   readonly #tries: Tries;
-  readonly #custom = new Map<string, Applied | undefined>();
+  readonly #custom = new Map<string, AppliedLimit | undefined>();
 
   private constructor(
     rules: readonly RateLimitRule[],
     byId: readonly RateLimitRule[],
     tiers: ReadonlySet<string>,
-    families: ReadonlyMap<string, Family>,
+    counters: ReadonlyMap<string, SharedCounter>,
     tries: Tries,
   ) {
     this.rules = rules;
     this.byId = byId;
     this.tiers = tiers;
-    this.#families = families;
+    this.#counters = counters;
     this.#tries = tries;
   }
 
@@ -59,71 +59,75 @@ export class Catalogue {
   }
 
   static *#making(rules: readonly RateLimitRule[]): Work<Catalogue> {
-    const tries = { user: new PatternTrie<Family>(), ip: new PatternTrie<Family>(), apikey: new PatternTrie<Family>() };
-    const families = new Map<string, Family>();
+    const tries = {
+      user: new PatternTrie<SharedCounter>(),
+      ip: new PatternTrie<SharedCounter>(),
+      apikey: new PatternTrie<SharedCounter>(),
+    };
+    const counters = new Map<string, SharedCounter>();
     const tiers = new Set<string>();
     // Rules share few limits, and creating a limit takes longer than everything else.
     const limits = new Map<string, Limit>();
     for (const rule of rules) {
       try {
-        const key = familyKey(rule);
-        let family = families.get(key);
-        if (family === undefined) {
-          family = new Family(rule);
-          families.set(key, family);
-          tries[rule.dimension].add(family.pattern, family);
+        const key = counterKey(rule);
+        let counter = counters.get(key);
+        if (counter === undefined) {
+          counter = new SharedCounter(rule);
+          counters.set(key, counter);
+          tries[rule.dimension].add(counter.pattern, counter);
         }
         const { algorithm, limit, window_seconds } = rule;
         const units = `${algorithm} ${limit} ${window_seconds} ${limitFields.map(({ name }) => rule[name])}`;
         const made = limits.get(units) ?? limitOf(rule);
         limits.set(units, made);
-        family.add(rule, made);
+        counter.add(rule, made);
         if (rule.tier !== null) tiers.add(rule.tier);
       } catch (error) {
         throw ofRule(rule.rule_id, error);
       }
       yield;
     }
-    return new Catalogue(Object.freeze([...rules]), yield* sortedById(rules), tiers, families, tries);
+    return new Catalogue(Object.freeze([...rules]), yield* sortedById(rules), tiers, counters, tries);
   }
 
   /** All limits that apply to a request, the broadest pattern first; empty if no rule matches. */
-  limitsFor(request: LimitsRequest, now: Date | number): readonly Applied[] {
+  limitsFor(request: LimitsRequest, now: Date | number): readonly AppliedLimit[] {
     const { dimension, endpoint } = request;
     const standing = dimension === "user" ? request.standing : undefined;
     const tier = standing?.tier ?? null;
-    const limits: Applied[] = [];
-    for (const family of this.#familiesAt(dimension, endpoint)) {
-      const member = family.memberFor(tier);
-      if (member === undefined) continue;
-      limits.push(standing === undefined ? member : this.#ofUser(standing, member, Number(now)));
+    const limits: AppliedLimit[] = [];
+    for (const counter of this.#countersAt(dimension, endpoint)) {
+      const applied = counter.limitFor(tier);
+      if (applied === undefined) continue;
+      limits.push(standing === undefined ? applied : this.#ofUser(standing, applied, Number(now)));
     }
     return limits;
   }
 
   /** The limits of all rules that match an endpoint, whatever tier they are for. */
-  limitsAt(dimension: Dimension, endpoint: string): readonly Applied[] {
-    return this.#familiesAt(dimension, endpoint).flatMap(({ members }) => members);
+  limitsAt(dimension: Dimension, endpoint: string): readonly AppliedLimit[] {
+    return this.#countersAt(dimension, endpoint).flatMap(({ limits }) => limits);
   }
 
   /** The limits of all rules of a dimension, whatever tier they are for. To be done in turns. */
-  *limitsOf(dimension: Dimension): Work<readonly Applied[]> {
-    const limits: Applied[] = [];
-    for (const family of this.#families.values()) {
-      if (family.dimension === dimension) limits.push(...family.members);
+  *limitsOf(dimension: Dimension): Work<readonly AppliedLimit[]> {
+    const limits: AppliedLimit[] = [];
+    for (const counter of this.#counters.values()) {
+      if (counter.dimension === dimension) limits.push(...counter.limits);
       yield;
     }
     return limits;
   }
 
   /** Limits of a user, by rule id: up to `limit` of those after an id. To be run in steps. */
-  *limitsOfUser(standing: Standing, now: number, limit: number, after = ""): Work<readonly Applied[]> {
-    const limits: Applied[] = [];
+  *limitsOfUser(standing: Standing, now: number, limit: number, after = ""): Work<readonly AppliedLimit[]> {
+    const limits: AppliedLimit[] = [];
     for (let i = countUpTo(this.byId, after); i < this.byId.length && limits.length < limit; i += 1) {
       const rule = this.byId[i];
-      const member =
-        rule.dimension === "user" ? this.#families.get(familyKey(rule))?.memberFor(standing.tier) : undefined;
-      if (member?.definition === rule) limits.push(this.#ofUser(standing, member, now));
+      const applied =
+        rule.dimension === "user" ? this.#counters.get(counterKey(rule))?.limitFor(standing.tier) : undefined;
+      if (applied?.config === rule) limits.push(this.#ofUser(standing, applied, now));
       yield;
     }
     return limits;
@@ -136,55 +140,55 @@ export class Catalogue {
 
   /** The same, to be run in steps. */
   findWarnings(): Work<readonly Warning[]> {
-    return overlaps([...this.#families.values()], this.#tries);
+    return overlaps([...this.#counters.values()], this.#tries);
   }
 
-  #familiesAt(dimension: Dimension, endpoint: string): readonly Family[] {
+  #countersAt(dimension: Dimension, endpoint: string): readonly SharedCounter[] {
     const trie = this.#tries[dimension];
     const parts = plainParts(endpoint);
     return parts === undefined ? matchEveryReading(trie, piecesOf(endpoint)) : trie.match(parts);
   }
 
-  #ofUser(standing: Standing, member: Applied, now: number): Applied {
-    const { rule_id } = member.definition;
+  #ofUser(standing: Standing, applied: AppliedLimit, now: number): AppliedLimit {
+    const { rule_id } = applied.config;
     const override = overrideFor(standing.overrides, rule_id, now);
-    if (override !== undefined) return this.#with(member, override.limit, override.burst, "override");
-    if (!Object.hasOwn(standing.custom_limits, rule_id)) return member;
+    if (override !== undefined) return this.#with(applied, override.limit, override.burst, "override");
+    if (!Object.hasOwn(standing.custom_limits, rule_id)) return applied;
     const { limit, burst = null } = standing.custom_limits[rule_id];
-    return this.#with(member, limit, burst, "custom");
+    return this.#with(applied, limit, burst, "custom");
   }
 
-  /** A member with other values; the member itself if they do not make a valid limit. */
-  #with(member: Applied, limit: number, burst: number | null, from: Applied["from"]): Applied {
-    const { definition } = member;
-    const key = `${from} ${limit} ${burst} ${definition.rule_id}`;
+  /** The limit with other units, or as it is if no limit can be made of them. */
+  #with(applied: AppliedLimit, limit: number, burst: number | null, origin: AppliedLimit["origin"]): AppliedLimit {
+    const { config } = applied;
+    const key = `${origin} ${limit} ${burst} ${config.rule_id}`;
     if (!this.#custom.has(key)) {
       // Drop the oldest; those still in use are created again.
       for (const oldest of this.#custom.keys()) {
         if (this.#custom.size < MOST_CUSTOM) break;
         this.#custom.delete(oldest);
       }
-      this.#custom.set(key, applied(member, limit, burst, from));
+      this.#custom.set(key, withUnits(applied, limit, burst, origin));
     }
-    return this.#custom.get(key) ?? member;
+    return this.#custom.get(key) ?? applied;
   }
 }
 
-function familyKey(rule: RateLimitRule): string {
+function counterKey(rule: RateLimitRule): string {
   return `${rule.dimension}:${counterName(rule)}`;
 }
 
-function applied(
-  { definition, rule }: Applied,
+function withUnits(
+  { config, rule }: AppliedLimit,
   limit: number,
   burst: number | null,
-  from: Applied["from"],
-): Applied | undefined {
+  origin: AppliedLimit["origin"],
+): AppliedLimit | undefined {
   try {
     // A burst in an override for all rules is ignored where the algorithm has none.
-    const { burst: hasBurst } = algorithms[definition.algorithm].traits;
-    const made = limitOf({ ...definition, limit, burst: hasBurst ? burst : null });
-    return Object.freeze({ definition, rule, limit: made, from });
+    const { burst: hasBurst } = algorithms[config.algorithm].traits;
+    const made = limitOf({ ...config, limit, burst: hasBurst ? burst : null });
+    return appliedLimit(config, rule, made, origin);
   } catch {
     return undefined;
   }

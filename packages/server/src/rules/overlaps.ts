@@ -1,7 +1,7 @@
 import { algorithms } from "headgate";
 import type { Work } from "./cooperative-work.ts";
-import type { Applied, Family } from "./family.ts";
 import type { Dimension } from "./rule.ts";
+import type { AppliedLimit, SharedCounter } from "./shared-counter.ts";
 import type { PatternTrie } from "./trie.ts";
 
 /** A likely mistake. Never an error: the rules are enforced as they are. */
@@ -13,80 +13,80 @@ export interface Warning {
 
 /** Based on the rules alone: a custom limit or an override may change it for a user. */
 export function* overlaps(
-  families: readonly Family[],
-  tries: Readonly<Record<Dimension, PatternTrie<Family>>>,
+  counters: readonly SharedCounter[],
+  tries: Readonly<Record<Dimension, PatternTrie<SharedCounter>>>,
 ): Work<readonly Warning[]> {
   const warnings: Warning[] = [];
-  const before = new Set<Family>();
-  for (const family of families) {
-    const { parts, open } = family.pattern;
-    const broader = tries[family.dimension].match(parts, open).filter((other) => other !== family);
-    const twin = broader.find((other) => before.has(other) && isTwin(family, other));
-    if (twin !== undefined) warnings.push(ofTwins(family, twin));
-    for (const member of family.members) {
+  const before = new Set<SharedCounter>();
+  for (const counter of counters) {
+    const { parts, open } = counter.pattern;
+    const broader = tries[counter.dimension].match(parts, open).filter((other) => other !== counter);
+    const twin = broader.find((other) => before.has(other) && isTwin(counter, other));
+    if (twin !== undefined) warnings.push(ofTwins(counter, twin));
+    for (const applied of counter.limits) {
       // Of two rules that match the same paths and are equally strict, only the later is reported.
       const stricter = broader.find(
         (other) =>
-          isIdle(member, family, other) &&
-          (before.has(other) || !matchTheSame(family, other) || !isEven(member, other)),
+          isIdle(applied, counter, other) &&
+          (before.has(other) || !matchTheSame(counter, other) || !isEven(applied, other)),
       );
-      if (stricter !== undefined && stricter !== twin) warnings.push(ofIdle(member, stricter));
+      if (stricter !== undefined && stricter !== twin) warnings.push(ofIdle(applied, stricter));
     }
-    before.add(family);
+    before.add(counter);
     yield;
   }
   return warnings;
 }
 
-function matchTheSame({ pattern: a }: Family, { pattern: b }: Family): boolean {
+function matchTheSame({ pattern: a }: SharedCounter, { pattern: b }: SharedCounter): boolean {
   return a.open === b.open && a.parts.length === b.parts.length && a.parts.every((part, i) => part === b.parts[i]);
 }
 
-/** Two families that would be one if their patterns were written alike. */
-function isTwin(a: Family, b: Family): boolean {
+/** Two counters that would be one, if their patterns were written alike. */
+function isTwin(a: SharedCounter, b: SharedCounter): boolean {
   return a.window === b.window && matchTheSame(a, b);
 }
 
-/** Whether the other family denies every user of the member whenever the member would. */
-function isIdle(member: Applied, family: Family, other: Family): boolean {
-  const { tier } = member.definition;
-  // Without a tier it is for all whose tier has no member: those of no tier, and those that only the other knows.
-  const tiers = tier === null ? [null, ...other.tiers].filter((each) => family.memberFor(each) === member) : [tier];
+/** Whether the other counter denies all users of a limit whenever the limit itself would deny them. */
+function isIdle(applied: AppliedLimit, counter: SharedCounter, other: SharedCounter): boolean {
+  const { tier } = applied.config;
+  // A rule without a tier is for all tiers that have no rule here: no tier, and tiers that only the other counter has.
+  const tiers = tier === null ? [null, ...other.tiers].filter((each) => counter.limitFor(each) === applied) : [tier];
   return tiers.every((each) => {
-    const against = other.memberFor(each);
-    return against !== undefined && against.definition.mode === "enforce" && isAsStrict(against, member);
+    const against = other.limitFor(each);
+    return against !== undefined && against.config.mode === "enforce" && isAsStrict(against, applied);
   });
 }
 
-function isEven(member: Applied, other: Family): boolean {
-  const against = other.memberFor(member.definition.tier);
-  return against !== undefined && isAsStrict(member, against);
+function isEven(applied: AppliedLimit, other: SharedCounter): boolean {
+  const against = other.limitFor(applied.config.tier);
+  return against !== undefined && isAsStrict(applied, against);
 }
 
 /** Whether `a` admits nothing that `b` denies, if `a` counts everything that `b` counts. */
-function isAsStrict({ limit: a }: Applied, { limit: b }: Applied): boolean {
+function isAsStrict({ limit: a }: AppliedLimit, { limit: b }: AppliedLimit): boolean {
   if (a.algorithm !== b.algorithm) return false;
   if (algorithms[a.algorithm].traits.burst) return a.burst <= b.burst && a.limit * b.window <= b.limit * a.window;
   return a.window === b.window && a.limit <= b.limit;
 }
 
-function ofTwins(family: Family, twin: Family): Warning {
-  const [member] = family.members;
-  const [other] = twin.members;
+function ofTwins(counter: SharedCounter, twin: SharedCounter): Warning {
+  const [applied] = counter.limits;
+  const [other] = twin.limits;
   return {
-    rule_ids: [member.definition.rule_id, other.definition.rule_id],
-    message: `${shown(member)} matches the same paths as ${shown(other)}: both are enforced; write both patterns alike if one is to replace the other by tier`,
+    rule_ids: [applied.config.rule_id, other.config.rule_id],
+    message: `${shown(applied)} matches the same paths as ${shown(other)}: both are enforced; write both patterns alike if one is to replace the other by tier`,
   };
 }
 
-function ofIdle(member: Applied, stricter: Family): Warning {
-  const other = stricter.memberFor(member.definition.tier) ?? member;
+function ofIdle(applied: AppliedLimit, stricter: SharedCounter): Warning {
+  const other = stricter.limitFor(applied.config.tier) ?? applied;
   return {
-    rule_ids: [member.definition.rule_id, other.definition.rule_id],
-    message: `${shown(member)} can never decide: ${shown(other)} counts the same requests and is at least as strict`,
+    rule_ids: [applied.config.rule_id, other.config.rule_id],
+    message: `${shown(applied)} can never decide: ${shown(other)} counts the same requests and is at least as strict`,
   };
 }
 
-function shown({ definition: { rule_id, endpoint_pattern, limit, window_seconds } }: Applied): string {
+function shown({ config: { rule_id, endpoint_pattern, limit, window_seconds } }: AppliedLimit): string {
   return `${rule_id} (${endpoint_pattern}, ${limit} in ${window_seconds} s)`;
 }

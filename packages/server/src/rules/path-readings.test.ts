@@ -18,7 +18,7 @@ function catalogueOf(...patterns: readonly string[]): Catalogue {
 function matched(catalogue: Catalogue, endpoint: string): string[] {
   return catalogue
     .limitsFor({ dimension: "user", endpoint, standing: undefined }, 0)
-    .map(({ definition }) => definition.endpoint_pattern);
+    .map(({ config }) => config.endpoint_pattern);
 }
 
 function isRefused(endpoint: string): boolean {

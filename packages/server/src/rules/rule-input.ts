@@ -1,9 +1,9 @@
 import { type AlgorithmName, algorithms, HeadgateError } from "headgate";
 import { z } from "zod";
-import { limitOf } from "./family.ts";
 import { type LimitFieldValues, limitFields } from "./limit-fields.ts";
 import { readPattern } from "./pattern.ts";
 import { CONSISTENCIES, DIMENSIONS, dimensionOf, MODES, ON_ERRORS, type RuleInput } from "./rule.ts";
+import { limitOf } from "./shared-counter.ts";
 
 const definitions = Object.values(algorithms);
 const NAMES = definitions.map(({ name }) => name);

@@ -14,7 +14,6 @@ export function dimensionOf(value: unknown): unknown {
 
 /** `shadow` is evaluated, counted and reported, but denies nothing. */
 export const MODES = ["enforce", "shadow"] as const;
-export type Mode = (typeof MODES)[number];
 
 /** What applies while the store of counters fails. */
 export const ON_ERRORS = ["allow", "deny", "local"] as const;

@@ -1,4 +1,5 @@
 import type { Clock } from "headgate";
+import { after, type MaybePromise } from "headgate/http";
 import { ManualClock } from "headgate/testing";
 import type { AuditEvent } from "../../src/audit/audit.ts";
 import type { CheckRequest, CheckResult, CheckService } from "../../src/checks/check.ts";
@@ -9,6 +10,7 @@ import type { Telemetry } from "../../src/metrics/telemetry.ts";
 import { Catalogue } from "../../src/rules/catalogue.ts";
 import type { RateLimitRule } from "../../src/rules/rule.ts";
 import type { Standing } from "../../src/rules/user-limits.ts";
+import { answerOf } from "../../src/transports/rest/check-answer.ts";
 import { sampleRule } from "../rules/sample-rule.ts";
 
 /** A rule of 10 each minute for everything that a user does, but for what is given. */
@@ -50,8 +52,20 @@ class Told implements Telemetry {
   }
 }
 
+/** A result, with what clients see of it. */
+function seen(result: CheckResult) {
+  const { limits = [], shadow_limits = [], rule_id, skew_ms } = answerOf(result, true);
+  return { ...result, decisive: limits.find((limit) => limit.rule_id === rule_id), limits, shadow_limits, skew_ms };
+}
+
+/** A service whose results also say what clients see of them. */
+interface SeenService extends CheckService {
+  check(request: CheckRequest): MaybePromise<ReturnType<typeof seen>>;
+  peek(request: CheckRequest): MaybePromise<ReturnType<typeof seen>>;
+}
+
 export interface World {
-  readonly service: CheckService;
+  readonly service: SeenService;
   readonly clock: ManualClock;
   readonly stores: Stores;
   readonly told: Told;
@@ -79,7 +93,7 @@ export async function world(rules: readonly RateLimitRule[] = [rule()], options:
   const users = new Map<string, Standing>();
   const standings = new Standings({ get: async (id) => users.get(id) ?? standing(id, { version: 0 }) });
   let catalogue = Catalogue.of(rules);
-  const service = makeCheckService({
+  const made = makeCheckService({
     stores,
     catalogue: () => catalogue,
     standings,
@@ -88,6 +102,12 @@ export async function world(rules: readonly RateLimitRule[] = [rule()], options:
     skewBoundMs: 1_000,
     ...(options.auditThrottledEveryMs !== undefined && { auditThrottledEveryMs: options.auditThrottledEveryMs }),
   });
+  const service: SeenService = {
+    check: (request) => after(made.check(request), seen),
+    peek: (request) => after(made.peek(request), seen),
+    reset: (...args) => made.reset(...args),
+    close: () => made.close(),
+  };
   return {
     service,
     clock,

@@ -6,7 +6,7 @@ import type { Limit, Verdict } from "../../index.ts";
 import { testLimiter } from "../../testing/index.ts";
 import { parseRateLimitHeaders } from "./parse-headers.ts";
 import { Policy } from "./policy.ts";
-import { type Decided, type HeaderForm, HeaderWriter } from "./response-headers.ts";
+import { type HeaderForm, HeaderWriter } from "./response-headers.ts";
 import { LARGEST_INTEGER } from "./structured-field.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 15);
@@ -17,9 +17,13 @@ const anyRules = fc.dictionary(fc.string({ unit: "binary", minLength: 1 }), anyL
 const costs = fc.array(fc.constantFrom(0.01, 0.3, 0.5, 1, 1.01), { minLength: 1, maxLength: 12 });
 const waits = fc.array(fc.integer({ min: 0, max: 90_000 }), { minLength: 12, maxLength: 12 });
 
-function headersOf(form: HeaderForm, rules: Readonly<Record<string, Limit>>, decided: Decided): Record<string, string> {
+function headersOf(
+  form: HeaderForm,
+  rules: Readonly<Record<string, Limit>>,
+  { deciding, decisions }: Verdict,
+): Record<string, string> {
   const policies = Object.entries(rules).map(([rule, limit]) => new Policy(rule, limit));
-  const fields = new HeaderWriter([form], policies).write(decided);
+  const fields = new HeaderWriter([form], policies).write(deciding, decisions);
   return Object.fromEntries(fields.map(({ name, value }) => [name, value]));
 }
 

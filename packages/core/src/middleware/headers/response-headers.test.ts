@@ -1,40 +1,41 @@
 import { refusal } from "headgate-testkit/refusal";
 import { describe, expect, it } from "vitest";
+import { someDecision } from "../../../test/middleware/some-decision.ts";
 import { fixedWindow, gcra, type Limit, limitFromSpec, tokenBucket } from "../../index.ts";
+import type { Decision } from "../../limiter/decision.ts";
+import { Verdict } from "../../limiter/verdict.ts";
 import { testLimiter } from "../../testing/index.ts";
 import { Policy } from "./policy.ts";
-import { type Decided, type HeaderForm, HeaderWriter, type LimitState, requireForms } from "./response-headers.ts";
+import { type HeaderForm, HeaderWriter, requireForms } from "./response-headers.ts";
 
 const NOW_MS = 1_700_000_000_400;
 
 /** The headers of one response, as lines. */
-function lines(forms: HeaderForm | HeaderForm[], rules: Record<string, Limit>, decided: Decided): string[] {
+function lines(forms: HeaderForm | HeaderForm[], rules: Record<string, Limit>, decided: Decision | Verdict): string[] {
   const policies = Object.entries(rules).map(([rule, limit]) => new Policy(rule, limit));
   const writer = new HeaderWriter(requireForms(forms), policies);
-  return writer.write(decided).map(({ name, value }) => `${name}: ${value}`);
+  const fields = decided instanceof Verdict ? writer.write(decided.deciding, decided.decisions) : writer.write(decided);
+  return fields.map(({ name, value }) => `${name}: ${value}`);
 }
 
-function standing(limit: number, remaining: number, resetAfterMs: number): LimitState {
-  return { allowed: true, limit, remaining, retryAfterMs: 0, resetAfterMs, ...times(0, resetAfterMs) };
+function quota(limit: number, remaining: number, resetAfterMs: number): Decision {
+  return someDecision({ remaining, resetAfterMs, timeMs: NOW_MS, limit: { ...tokenBucket("1/s"), limit } });
 }
 
-function denied(limit: number, remaining: number, retryAfterMs: number, resetAfterMs = retryAfterMs): LimitState {
-  return { allowed: false, limit, remaining, retryAfterMs, resetAfterMs, ...times(retryAfterMs, resetAfterMs) };
-}
-
-function times(retryAfterMs: number, resetAfterMs: number): Pick<LimitState, "retryAtMs" | "resetAtMs"> {
-  return { retryAtMs: NOW_MS + retryAfterMs, resetAtMs: NOW_MS + resetAfterMs };
+function denied(limit: number, remaining: number, retryAfterMs: number, resetAfterMs = retryAfterMs): Decision {
+  const numbers = { allowed: false, remaining, retryAfterMs, resetAfterMs, timeMs: NOW_MS };
+  return someDecision({ ...numbers, limit: { ...tokenBucket("1/s"), limit } });
 }
 
 describe("the newest draft", () => {
   // Its own examples.
   it.each([
-    ["default", fixedWindow("100/10s"), standing(100, 50, 30_000), '"default";q=100;w=10', '"default";r=50;t=30'],
-    ["basic", fixedWindow("100/m"), standing(100, 60, 58_000), '"basic";q=100;w=60', '"basic";r=60;t=58'],
+    ["default", fixedWindow("100/10s"), quota(100, 50, 30_000), '"default";q=100;w=10', '"default";r=50;t=30'],
+    ["basic", fixedWindow("100/m"), quota(100, 60, 58_000), '"basic";q=100;w=60', '"basic";r=60;t=58'],
     [
       "fixedwindow",
       fixedWindow("100/m"),
-      standing(100, 99, 50_000),
+      quota(100, 99, 50_000),
       '"fixedwindow";q=100;w=60',
       '"fixedwindow";r=99;t=50',
     ],
@@ -46,38 +47,36 @@ describe("the newest draft", () => {
   });
 
   it("lists every limit of a verdict, in the order asked", () => {
-    const decisions = [standing(1_000, 900, 1_800_000), standing(5_000, 100, 36_000_000)];
+    const decisions = [quota(1_000, 900, 1_800_000), quota(5_000, 100, 36_000_000)];
     const rules = { hour: fixedWindow("1000/h"), day: fixedWindow("5000/d") };
-    expect(lines("draft", rules, { ...decisions[1], decisions })).toEqual([
+    expect(lines("draft", rules, new Verdict(decisions))).toEqual([
       'RateLimit-Policy: "hour";q=1000;w=3600, "day";q=5000;w=86400',
       'RateLimit: "hour";r=900;t=1800, "day";r=100;t=36000',
     ]);
   });
 
   it("escapes names, and encodes what no header can carry", () => {
-    expect(lines("draft", { 'my "API" \\ é\r\nX: 1': fixedWindow("1/s") }, standing(1, 0, 10))).toEqual([
+    expect(lines("draft", { 'my "API" \\ é\r\nX: 1': fixedWindow("1/s") }, quota(1, 0, 10))).toEqual([
       'RateLimit-Policy: "my \\"API\\" \\\\ %C3%A9%0D%0AX: 1";q=1;w=1',
       'RateLimit: "my \\"API\\" \\\\ %C3%A9%0D%0AX: 1";r=0;t=1',
     ]);
   });
 
   it("tells whole units, of those that are there, and seconds rounded up", () => {
-    expect(lines("draft", { api: tokenBucket("100/m") }, standing(100, 41.99, 34_801))[1]).toBe(
+    expect(lines("draft", { api: tokenBucket("100/m") }, quota(100, 41.99, 34_801))[1]).toBe(
       'RateLimit: "api";r=41;t=35',
     );
   });
 
   it("tells a burst that is not the limit, in a parameter of our own", () => {
-    const [policy] = lines("draft", { api: gcra("100/m", { burst: 20 }) }, standing(100, 19, 600));
+    const [policy] = lines("draft", { api: gcra("100/m", { burst: 20 }) }, quota(100, 19, 600));
     expect(policy).toBe('RateLimit-Policy: "api";q=100;w=60;headgate-burst=20');
   });
 
   it("rounds a window up to seconds, and keeps numbers to those that a header can hold", () => {
-    expect(lines("draft", { api: gcra("10/1500ms") }, standing(10, 9, 150))[0]).toBe(
-      'RateLimit-Policy: "api";q=10;w=2',
-    );
+    expect(lines("draft", { api: gcra("10/1500ms") }, quota(10, 9, 150))[0]).toBe('RateLimit-Policy: "api";q=10;w=2');
     const vast = limitFromSpec({ algorithm: "fixed_window", limit: 2 ** 53 - 1, window: 0.1 });
-    expect(lines("draft", { vast }, standing(2 ** 53 - 1, 2 ** 53 - 2, 50))).toEqual([
+    expect(lines("draft", { vast }, quota(2 ** 53 - 1, 2 ** 53 - 2, 50))).toEqual([
       'RateLimit-Policy: "vast";q=999999999999999;w=1',
       'RateLimit: "vast";r=999999999999999;t=1',
     ]);
@@ -100,11 +99,11 @@ describe("drafts 7 and 6", () => {
   const rules = { api: fixedWindow("100/m") };
 
   it("are written as their examples are", () => {
-    expect(lines("draft-7", { api: fixedWindow("100/10s") }, standing(100, 50, 5_000))).toEqual([
+    expect(lines("draft-7", { api: fixedWindow("100/10s") }, quota(100, 50, 5_000))).toEqual([
       "RateLimit-Policy: 100;w=10",
       "RateLimit: limit=100, remaining=50, reset=5",
     ]);
-    expect(lines("draft-6", rules, standing(100, 60, 58_000))).toEqual([
+    expect(lines("draft-6", rules, quota(100, 60, 58_000))).toEqual([
       "RateLimit-Policy: 100;w=60",
       "RateLimit-Limit: 100",
       "RateLimit-Remaining: 60",
@@ -114,8 +113,8 @@ describe("drafts 7 and 6", () => {
 
   it("state every policy, and how the one stands that decided", () => {
     const several = { hour: fixedWindow("1000/h"), day: fixedWindow("5000/d", { anchor: "request" }) };
-    const decisions = [standing(1_000, 900, 1_800_000), standing(5_000, 100, 36_000_000)];
-    const decided = { ...decisions[1], decisions };
+    const decisions = [quota(1_000, 900, 1_800_000), quota(5_000, 100, 36_000_000)];
+    const decided = new Verdict(decisions);
     expect(lines("draft-7", several, decided)).toEqual([
       "RateLimit-Policy: 1000;w=3600, 5000;w=86400",
       "RateLimit: limit=5000, remaining=100, reset=36000",
@@ -127,7 +126,7 @@ describe("drafts 7 and 6", () => {
   });
 
   it("tell a burst as their examples do", () => {
-    const [policy] = lines("draft-7", { api: gcra("10/s", { burst: 1000 }) }, standing(10, 9, 100));
+    const [policy] = lines("draft-7", { api: gcra("10/s", { burst: 1000 }) }, quota(10, 9, 100));
     expect(policy).toBe("RateLimit-Policy: 10;w=1;burst=1000");
   });
 });
@@ -136,14 +135,14 @@ describe("the legacy headers", () => {
   const rules = { api: fixedWindow("100/m") };
 
   it("have their reset in seconds from now, or as a Unix time, as chosen", () => {
-    expect(lines("legacy-seconds", rules, standing(100, 42, 17_200))).toEqual([
+    expect(lines("legacy-seconds", rules, quota(100, 42, 17_200))).toEqual([
       "X-RateLimit-Limit: 100",
       "X-RateLimit-Remaining: 42",
       "X-RateLimit-Reset: 18",
     ]);
     // 17.2 s after …000.4, rounded once: to round the wait first would tell …019.
-    expect(lines("legacy-epoch", rules, standing(100, 42, 17_200))[2]).toBe("X-RateLimit-Reset: 1700000018");
-    expect(lines("legacy-epoch", rules, standing(100, 42, 17_600))[2]).toBe("X-RateLimit-Reset: 1700000018");
+    expect(lines("legacy-epoch", rules, quota(100, 42, 17_200))[2]).toBe("X-RateLimit-Reset: 1700000018");
+    expect(lines("legacy-epoch", rules, quota(100, 42, 17_600))[2]).toBe("X-RateLimit-Reset: 1700000018");
     expect(lines("legacy-epoch", rules, denied(100, 0, 7_600, 17_600))[2]).toBe("X-RateLimit-Reset: 1700000008");
     expect(lines("legacy-epoch", rules, denied(100, 0, Number.POSITIVE_INFINITY, 17_600))[2]).toBe(
       "X-RateLimit-Reset: 1700000018",
@@ -151,9 +150,9 @@ describe("the legacy headers", () => {
   });
 
   it("can stand beside a draft", () => {
-    expect(
-      lines(["draft", "legacy-seconds"], rules, standing(100, 42, 17_200)).map((line) => line.split(":")[0]),
-    ).toEqual(["RateLimit-Policy", "RateLimit", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"]);
+    expect(lines(["draft", "legacy-seconds"], rules, quota(100, 42, 17_200)).map((line) => line.split(":")[0])).toEqual(
+      ["RateLimit-Policy", "RateLimit", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"],
+    );
   });
 });
 
@@ -184,7 +183,7 @@ describe("Retry-After", () => {
   });
 
   it("is not there when a request passed, nor when it never can", () => {
-    expect(lines([], rules, standing(2, 0, 1_000))).toEqual([]);
+    expect(lines([], rules, quota(2, 0, 1_000))).toEqual([]);
     expect(lines("draft", { burst: rules.burst }, denied(2, 1, Number.POSITIVE_INFINITY, 500))).toEqual([
       'RateLimit-Policy: "burst";q=2;w=1',
       'RateLimit: "burst";r=1;t=1',
@@ -193,17 +192,17 @@ describe("Retry-After", () => {
 
   it("leaves to each limit that refused the time of its own", () => {
     const decisions = [denied(2, 0, 400, 60_000), denied(100, 0, 864_000)];
-    expect(lines("draft", rules, { ...decisions[1], decisions }).slice(1)).toEqual([
+    expect(lines("draft", rules, new Verdict(decisions)).slice(1)).toEqual([
       'RateLimit: "burst";r=0;t=1, "day";r=0;t=864',
       "Retry-After: 864",
     ]);
   });
 
   it("is never before the time of a limit: the others are told no later", () => {
-    const decisions = [denied(2, 0, 400, 900), standing(100, 50, 43_200_000)];
+    const decisions = [denied(2, 0, 400, 900), quota(100, 50, 43_200_000)];
     const forms: HeaderForm[] = ["draft", "draft-7", "draft-6", "legacy-seconds"];
     for (const form of forms) {
-      const told = lines(form, rules, { ...decisions[0], decisions }).join("\n");
+      const told = lines(form, rules, new Verdict(decisions)).join("\n");
       expect(told).toContain("Retry-After: 1");
       for (const [, reset] of told.matchAll(/(?:;t=|reset=|Reset: )(\d+)/g))
         expect(Number(reset)).toBeLessThanOrEqual(1);

@@ -1,4 +1,5 @@
 import { HeadgateError, shown } from "../../errors.ts";
+import type { Decision } from "../../limiter/decision.ts";
 import type { Policy } from "./policy.ts";
 import { LARGEST_INTEGER } from "./structured-field.ts";
 
@@ -18,52 +19,35 @@ export interface HeaderField {
  */
 export type HeaderForm = "draft" | "draft-7" | "draft-6" | "legacy-seconds" | "legacy-epoch";
 
-/** What a decision or a verdict reports about one limit. */
-export interface LimitState {
-  readonly allowed: boolean;
-  readonly limit: number;
-  readonly remaining: number;
-  readonly retryAfterMs: number;
-  readonly resetAfterMs: number;
-  /** The same as Unix times, by the store's clock. */
-  readonly retryAtMs: number;
-  readonly resetAtMs: number;
-}
-
-/** A decision, or a verdict with its decisions in the order of the policies. */
-export interface Decided extends LimitState {
-  readonly decisions?: readonly LimitState[];
-}
-
-/** Writes the headers of one format. The policies are in the order of the decisions. */
-type Writer = (decided: Decided) => HeaderField[];
+/** Writes the headers of one form for the deciding decision and, if there are several policies, one for each. */
+type Writer = (deciding: Decision, decisions: readonly Decision[] | undefined) => HeaderField[];
 
 /** Each format creates a writer for the policies, once for all responses. */
 const FORMS: Readonly<Record<HeaderForm, (policies: readonly Policy[]) => Writer>> = {
   draft(policies) {
     const stated = listField("RateLimit-Policy", policies.map(({ item }) => item).join(", "));
-    return (decided) => [stated, listField("RateLimit", limitItems(policies, decided))];
+    return (deciding, decisions) => [stated, listField("RateLimit", quotaItems(policies, deciding, decisions))];
   },
 
   "draft-7"(policies) {
     const stated = quotas(policies);
-    return (decided) => {
-      const { limit, remaining, reset } = numbersOf(decided, retryAfterSeconds(decided));
+    return (deciding) => {
+      const { limit, remaining, reset } = numbersOf(deciding, retryAfterSeconds(deciding));
       return [stated, { name: "RateLimit", value: `limit=${limit}, remaining=${remaining}, reset=${reset}` }];
     };
   },
 
   "draft-6"(policies) {
     const stated = quotas(policies);
-    return (decided) => [stated, ...three("RateLimit", numbersOf(decided, retryAfterSeconds(decided)))];
+    return (deciding) => [stated, ...three("RateLimit", numbersOf(deciding, retryAfterSeconds(deciding)))];
   },
 
-  "legacy-seconds": () => (decided) => three("X-RateLimit", numbersOf(decided, retryAfterSeconds(decided))),
+  "legacy-seconds": () => (deciding) => three("X-RateLimit", numbersOf(deciding, retryAfterSeconds(deciding))),
 
-  "legacy-epoch": () => (decided) => {
-    const retryAfter = retryAfterSeconds(decided);
-    const at = retryAfter === undefined ? decided.resetAtMs : decided.retryAtMs;
-    return three("X-RateLimit", { ...numbersOf(decided, retryAfter), reset: seconds(at) });
+  "legacy-epoch": () => (deciding) => {
+    const retryAfter = retryAfterSeconds(deciding);
+    const at = retryAfter === undefined ? deciding.resetAtMs : deciding.retryAtMs;
+    return three("X-RateLimit", { ...numbersOf(deciding, retryAfter), reset: seconds(at) });
   },
 };
 
@@ -77,7 +61,7 @@ export function requireForms(headers: unknown, field = "headers"): readonly Head
   if (headers === false) return [];
   const forms: readonly unknown[] = Array.isArray(headers) ? headers : [headers];
   const known = forms.filter(isForm);
-  const clash = [DRAFTS, LEGACY].some((family) => known.filter((form) => family.includes(form)).length > 1);
+  const clash = [DRAFTS, LEGACY].some((same) => known.filter((form) => same.includes(form)).length > 1);
   if (known.length < forms.length || clash) {
     const problem = clash
       ? `has two formats that use the same headers: give one of ${DRAFTS.join(", ")} and one of ${LEGACY.join(", ")} at most`
@@ -97,43 +81,63 @@ function isForm(form: unknown): form is HeaderForm {
   return typeof form === "string" && Object.hasOwn(FORMS, form);
 }
 
-/** Writes the headers of a response in the given formats, and `Retry-After` for a denial. */
+const STATE = "Headgate-State";
+
+/**
+ * Writes the headers of a response in the given forms, `Retry-After` where a denial has one, and `Headgate-State` with
+ * the policies that are not normal, as in `warning;policy="api"`. The draft has no such header.
+ */
 export class HeaderWriter {
+  private readonly policies: readonly Policy[];
   private readonly first: Writer;
   private readonly others: readonly Writer[];
 
   constructor(forms: readonly HeaderForm[], policies: readonly Policy[]) {
+    this.policies = policies;
     [this.first = () => [], ...this.others] = forms.map((form) => FORMS[form](policies));
   }
 
-  write(decided: Decided): HeaderField[] {
-    const fields = this.first(decided);
-    for (const writer of this.others) fields.push(...writer(decided));
-    const retryAfter = retryAfterSeconds(decided);
+  /** `decisions` are those of a verdict, in the order of the policies. */
+  write(deciding: Decision, decisions?: readonly Decision[]): HeaderField[] {
+    const fields = this.first(deciding, decisions);
+    for (const writer of this.others) fields.push(...writer(deciding, decisions));
+    const retryAfter = retryAfterSeconds(deciding);
     if (retryAfter !== undefined) fields.push({ name: "Retry-After", value: String(retryAfter) });
+    const states = decisions === undefined ? this.state(deciding, 0) : this.states(decisions);
+    if (states !== "") fields.push(listField(STATE, states));
     return fields;
+  }
+
+  private states(decisions: readonly Decision[]): string {
+    const states = decisions.map((decision, i) => this.state(decision, i));
+    return states.filter((state) => state !== "").join(", ");
+  }
+
+  private state({ state }: Decision, i: number): string {
+    return state === "normal" ? "" : `${state};policy=${this.policies[i].quoted}`;
   }
 }
 
-export function listField(name: string, value: string): HeaderField {
+function listField(name: string, value: string): HeaderField {
   return { name, value, list: true };
 }
 
-/** Whole seconds until a denied request would be admitted; undefined if it was admitted or never can be. */
-function retryAfterSeconds({ allowed, retryAfterMs }: LimitState): number | undefined {
+/** Whole seconds until the denied request would pass, the longest of its limits; nothing if it passed or never can. */
+function retryAfterSeconds({ allowed, retryAfterMs }: Decision): number | undefined {
   return allowed || retryAfterMs === Number.POSITIVE_INFINITY ? undefined : seconds(retryAfterMs);
 }
 
-function limitItems(policies: readonly Policy[], decided: Decided): string {
-  const retryAfter = retryAfterSeconds(decided);
-  const { decisions } = decided;
-  if (decisions === undefined) return limitItem(policies[0], decided, retryAfter);
-  let items = limitItem(policies[0], decisions[0], retryAfter);
-  for (let i = 1; i < decisions.length; i += 1) items += `, ${limitItem(policies[i], decisions[i], retryAfter)}`;
-  return items;
+function quotaItems(
+  policies: readonly Policy[],
+  deciding: Decision,
+  decisions: readonly Decision[] | undefined,
+): string {
+  const retryAfter = retryAfterSeconds(deciding);
+  if (decisions === undefined) return quotaItem(policies[0], deciding, retryAfter);
+  return decisions.map((decision, i) => quotaItem(policies[i], decision, retryAfter)).join(", ");
 }
 
-function limitItem({ remainingStart }: Policy, decision: LimitState, retryAfter: number | undefined): string {
+function quotaItem({ remainingStart }: Policy, decision: Decision, retryAfter: number | undefined): string {
   return `${remainingStart}${units(decision.remaining)};t=${resetSeconds(decision, retryAfter)}`;
 }
 
@@ -147,9 +151,9 @@ interface Numbers {
   readonly reset: number;
 }
 
-function numbersOf(state: LimitState, retryAfter: number | undefined): Numbers {
-  const { limit, remaining } = state;
-  return { limit: units(limit), remaining: units(remaining), reset: resetSeconds(state, retryAfter) };
+function numbersOf(decision: Decision, retryAfter: number | undefined): Numbers {
+  const { limit, remaining } = decision;
+  return { limit: units(limit), remaining: units(remaining), reset: resetSeconds(decision, retryAfter) };
 }
 
 function three(prefix: string, { limit, remaining, reset }: Numbers): HeaderField[] {
@@ -164,10 +168,10 @@ function three(prefix: string, { limit, remaining, reset }: Numbers): HeaderFiel
  * Seconds until the quota is full again or, after a denial, until the request would be admitted. Never later than
  * `Retry-After`, so that the two do not contradict each other.
  */
-function resetSeconds(state: LimitState, retryAfter: number | undefined): number {
-  const own = retryAfterSeconds(state);
+function resetSeconds(decision: Decision, retryAfter: number | undefined): number {
+  const own = retryAfterSeconds(decision);
   if (own !== undefined) return own;
-  const reset = seconds(state.resetAfterMs);
+  const reset = seconds(decision.resetAfterMs);
   return retryAfter !== undefined && retryAfter < reset ? retryAfter : reset;
 }
 

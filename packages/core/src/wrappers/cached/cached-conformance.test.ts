@@ -1,7 +1,8 @@
 import type { StoreContext } from "../../../test/stores/conformance/context.ts";
 import { storeConformance } from "../../../test/stores/store-conformance.ts";
-import { type CachedOptions, cached, MemoryStore, type Store } from "../../index.ts";
+import { cached, MemoryStore, type Store } from "../../index.ts";
 import { ManualClock } from "../../testing/index.ts";
+import type { CachedOptions } from "../../wrappers/cached/cached-options.ts";
 
 // Not at the epoch: the times of today have 16 digits, which is where arithmetic slips.
 const TODAY_MS = 1_700_000_000_123.457;

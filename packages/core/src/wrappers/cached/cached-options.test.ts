@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type CachedOptions, cached, MemoryStore, SystemClock } from "../../index.ts";
+import { cached, MemoryStore, SystemClock } from "../../index.ts";
 import { ManualClock } from "../../testing/index.ts";
+import type { CachedOptions } from "../../wrappers/cached/cached-options.ts";
 
 describe("the options of a cached store", () => {
   it.each([

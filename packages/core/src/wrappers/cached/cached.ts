@@ -1,8 +1,7 @@
 import type { Clock } from "../../clock/clock.ts";
 import { SystemClock } from "../../clock/system-clock.ts";
-import { HeadgateError, StoreError, shown } from "../../errors.ts";
+import { StoreError } from "../../errors.ts";
 import { sameLimit } from "../../limits/limit.ts";
-import type { ReservationJournal } from "../../reservations/journal.ts";
 import { MemoryStore } from "../../stores/memory/memory-store.ts";
 import {
   type Action,
@@ -14,6 +13,7 @@ import {
   type Rule,
   type Store,
 } from "../../stores/store.ts";
+import { StoreWrapper } from "../../stores/store-wrapper.ts";
 import { ArrivalRate } from "./arrival-rate.ts";
 import { CachedCounter } from "./cached-counter.ts";
 import { type CachedOptions, readCachedOptions } from "./cached-options.ts";
@@ -37,20 +37,14 @@ const TIMER_EARLINESS = 1_000;
  * slightly more than the limit.
  */
 export function cached(store: Store, options: CachedOptions = {}): CachedStore {
-  if (typeof store?.apply !== "function") {
-    throw new HeadgateError("HG_BAD_OPTION", "store", `must be a store such as a RedisStore, got ${shown(store)}`);
-  }
   return new CachedStore(store, options);
 }
 
 /** A store made by `cached`. */
-export class CachedStore implements Store {
-  readonly clock: Clock;
+export class CachedStore extends StoreWrapper {
+  override readonly clock: Clock;
   /** Denials and delays use the local clock: the store's clock may be corrected, but a promised time must hold. */
   private readonly timers: Clock;
-  /** The journal of the inner store. Reservations have an idempotency key and are sent there immediately. */
-  readonly journal?: ReservationJournal;
-  private readonly store: Store;
   private readonly flushMs: number;
   private readonly refresh: number;
   private readonly confirm: boolean;
@@ -68,9 +62,8 @@ export class CachedStore implements Store {
   private confirmed = 0;
 
   constructor(store: Store, options: CachedOptions) {
+    super(store);
     const { flushMs, refreshMs, confirm, maxPending, maxKeys, read, clock } = readCachedOptions(options);
-    this.store = store;
-    if (store.journal !== undefined) this.journal = store.journal;
     this.clock = store.clock ?? clock ?? new SystemClock();
     this.timers = clock ?? quietClock();
     this.flushMs = flushMs;
@@ -113,7 +106,7 @@ export class CachedStore implements Store {
     };
   }
 
-  apply(
+  override apply(
     action: Action,
     operations: readonly Operation[],
     options?: ApplyOptions,
@@ -130,9 +123,9 @@ export class CachedStore implements Store {
   }
 
   /** Writes what is pending and closes the inner store. */
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     await this.writeBehind.end();
-    if ("close" in this.store && typeof this.store.close === "function") await this.store.close();
+    await super.close();
   }
 
   /** Decides locally. `isWritten`: whether admitted requests are written to the store. */

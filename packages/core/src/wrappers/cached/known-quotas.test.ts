@@ -1,16 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { operation, rule } from "../../../test/stores/conformance/context.ts";
 import { DistantStore, refused, unreachable } from "../../../test/wrappers/cached/distant-store.ts";
-import {
-  type Answer,
-  type CachedOptions,
-  cached,
-  fixedWindow,
-  resilient,
-  StoreError,
-  tokenBucket,
-} from "../../index.ts";
+import { type Answer, cached, fixedWindow, resilient, StoreError, tokenBucket } from "../../index.ts";
 import { ManualClock } from "../../testing/index.ts";
+import type { CachedOptions } from "../../wrappers/cached/cached-options.ts";
 
 const START_MS = 1_700_000_000_000;
 const ROUND_TRIP_MS = 2;

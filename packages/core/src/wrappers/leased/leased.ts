@@ -1,8 +1,7 @@
 import type { Clock } from "../../clock/clock.ts";
 import { SystemClock } from "../../clock/system-clock.ts";
-import { HeadgateError, StoreError, shown } from "../../errors.ts";
+import { StoreError } from "../../errors.ts";
 import { type Limit, sameLimit } from "../../limits/limit.ts";
-import type { ReservationJournal } from "../../reservations/journal.ts";
 import {
   type Action,
   type Answer,
@@ -14,6 +13,7 @@ import {
   type Rule,
   type Store,
 } from "../../stores/store.ts";
+import { StoreWrapper } from "../../stores/store-wrapper.ts";
 import { BatchSize } from "./batch-size.ts";
 import { Lease } from "./lease.ts";
 import { type LeasedCounter, LeasedCounters } from "./leased-counters.ts";
@@ -26,27 +26,16 @@ import { StoreLatency } from "./store-latency.ts";
 
 type Answers = readonly Answer[];
 
-interface Closable {
-  close?(): void | Promise<void>;
-}
-
 /**
  * Wraps a store so that quota is taken in batches and spent locally. Busy keys are decided without a round trip, and a
  * window still admits no more than its limit.
  */
-export function leased(store: Store & Closable, options: LeasedOptions = {}): LeasedStore {
-  if (typeof store?.apply !== "function") {
-    throw new HeadgateError("HG_BAD_OPTION", "store", `must be a store such as a RedisStore, got ${shown(store)}`);
-  }
+export function leased(store: Store, options: LeasedOptions = {}): LeasedStore {
   return new LeasedStore(store, options);
 }
 
 /** A store made by `leased`. */
-export class LeasedStore implements Store {
-  /** The clock of the inner store, if it has one. */
-  readonly clock?: Clock;
-  readonly journal?: ReservationJournal;
-  private readonly store: Store & Closable;
+export class LeasedStore extends StoreWrapper {
   private readonly settings: Settings;
   private readonly time: Clock;
   /** The store's clock, or an estimate if the store has none. */
@@ -61,12 +50,10 @@ export class LeasedStore implements Store {
   private stopTending: AbortController | undefined;
   private isClosed = false;
 
-  constructor(store: Store & Closable, options: LeasedOptions) {
+  constructor(store: Store, options: LeasedOptions) {
+    super(store);
     this.settings = readLeasedOptions(options);
     this.counters = new LeasedCounters(this.settings, this.tempo);
-    this.store = store;
-    if (store.clock !== undefined) this.clock = store.clock;
-    if (store.journal !== undefined) this.journal = store.journal;
     this.time = this.settings.clock;
     this.storeTime = store.clock ?? options.clock ?? new SystemClock();
     this.poolNotifications = new PoolNotifications(store, this.time);
@@ -82,16 +69,18 @@ export class LeasedStore implements Store {
   }
 
   /** Rejects a rule that cannot be leased before its first request, and ends leases made under an earlier limit. */
-  open(rule: Rule): void {
+  override open(rule: Rule): void {
     const counter = this.counters.of(rule);
-    if (counter === undefined) return;
-    requireLeasable(rule.name, rule.limit);
-    for (const [key, lease] of counter.leases) {
-      if (!sameLimit(lease.limit, rule.limit)) this.retire(counter, key, lease, rule.limit);
+    if (counter !== undefined) {
+      requireLeasable(rule.name, rule.limit);
+      for (const [key, lease] of counter.leases) {
+        if (!sameLimit(lease.limit, rule.limit)) this.retire(counter, key, lease, rule.limit);
+      }
     }
+    super.open(rule);
   }
 
-  apply(action: Action, operations: readonly Operation[], options?: ApplyOptions): Answers | Promise<Answers> {
+  override apply(action: Action, operations: readonly Operation[], options?: ApplyOptions): Answers | Promise<Answers> {
     if (this.isClosed) throw new StoreError("HG_STORE_UNREACHABLE", "this store is closed: create a new one");
     if (action !== "take") return this.correct(action, operations, options);
     // Only the store remembers idempotency keys.
@@ -109,13 +98,13 @@ export class LeasedStore implements Store {
   }
 
   /** Returns all held quota and closes the inner store. */
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     this.isClosed = true;
     this.stopTending?.abort();
     const leases = this.counters.all().flatMap((counter) => [...counter.leases.values()]);
     await Promise.all(leases.map((lease) => lease.end()));
     this.poolNotifications.close();
-    await this.store.close?.();
+    await super.close();
   }
 
   /**

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { subjects } from "../../../test/stores/conformance/subjects.ts";
 import { type Context, context, giveUp, operation, rule, ten } from "../../../test/wrappers/resilient/context.ts";
-import { type Answer, fixedWindow, gcra, type Policy, slidingWindow } from "../../index.ts";
+import { type Answer, fixedWindow, gcra, slidingWindow } from "../../index.ts";
+import type { Policy } from "../../wrappers/resilient/on-error.ts";
 
 const FALLBACK = { source: "fallback", degraded: true };
 const SECOND = 1_000_000;

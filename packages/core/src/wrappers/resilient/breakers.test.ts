@@ -2,16 +2,16 @@ import { describe, expect, it } from "vitest";
 import {
   type Action,
   type Answer,
-  type DegradedChange,
   MemoryStore,
   type Operation,
   resilient,
   type Store,
   StoreError,
-  type StoreNodes,
   tokenBucket,
 } from "../../index.ts";
+import type { StoreNodes } from "../../stores/store.ts";
 import { ManualClock } from "../../testing/index.ts";
+import type { DegradedChange } from "../../wrappers/resilient/breaker.ts";
 
 const rule = { name: "r", limit: tokenBucket("1000/s") };
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { context } from "../../../test/wrappers/resilient/context.ts";
-import { type ErrorCode, errorCodes, HeadgateError } from "../../index.ts";
+import type { ErrorCode } from "../../errors.ts";
+import { errorCodes, HeadgateError } from "../../index.ts";
 
 const codes = Object.keys(errorCodes) as ErrorCode[];
 const mistakes = codes.filter((code) => !code.startsWith("HG_STORE_"));

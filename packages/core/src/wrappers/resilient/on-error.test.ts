@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Context, context, giveUp, operation, rule, ten } from "../../../test/wrappers/resilient/context.ts";
-import { type Action, type Answer, gcra, type Policy, tokenBucket } from "../../index.ts";
+import { type Action, type Answer, gcra, tokenBucket } from "../../index.ts";
+import type { Policy } from "../../wrappers/resilient/on-error.ts";
 
 const ACTIONS: readonly Action[] = ["take", "peek", "penalize", "refund", "reset"];
 const FALLBACK = { source: "fallback", degraded: true };

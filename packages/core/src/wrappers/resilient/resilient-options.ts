@@ -36,7 +36,7 @@ export interface ResilientOptions {
 }
 
 /** The circuit breaker of `resilient`. */
-export interface BreakerOptions {
+interface BreakerOptions {
   /** Number of consecutive failures after which the store is considered down. Default 5. */
   readonly failures?: number | undefined;
   /** While the store is down, one call per this many milliseconds tests whether it is back. Default 250. */

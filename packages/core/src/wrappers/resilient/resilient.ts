@@ -1,9 +1,8 @@
 import type { Clock } from "../../clock/clock.ts";
-import { HeadgateError, StoreError, shown } from "../../errors.ts";
-import type { ReservationJournal } from "../../reservations/journal.ts";
+import { StoreError, shown } from "../../errors.ts";
 import { Deadlines, type Timed } from "../../stores/deadlines.ts";
-import type { Notifications } from "../../stores/notifications.ts";
-import type { Action, Answer, ApplyOptions, Operation, Store, StoreNodes } from "../../stores/store.ts";
+import type { Action, Answer, ApplyOptions, Operation, Store } from "../../stores/store.ts";
+import { StoreWrapper } from "../../stores/store-wrapper.ts";
 import { Breaker } from "./breaker.ts";
 import { Breakers } from "./breakers.ts";
 import { EventLoopTurns } from "./event-loop-turns.ts";
@@ -17,26 +16,15 @@ import { type Failure, failureOf } from "./store-failure.ts";
  * Wraps a store so that every call is answered within a deadline. When the store fails, the policy of each rule
  * decides.
  */
-export function resilient(store: Store & Closable, options: ResilientOptions = {}): ResilientStore {
+export function resilient(store: Store, options: ResilientOptions = {}): ResilientStore {
   return new ResilientStore(store, options);
-}
-
-interface Closable {
-  close?(): void | Promise<void>;
 }
 
 type Answers = readonly Answer[];
 
 /** A store made by `resilient`. Each call is answered in time, by the store or by the fallback. */
-export class ResilientStore implements Store {
-  /** The clock of the inner store, if it has one. */
-  readonly clock?: Clock;
-  readonly notifications?: Notifications;
-  /** The journal of the inner store. It has no fallback, because no request waits for it. */
-  readonly journal?: ReservationJournal;
-  readonly nodes?: StoreNodes;
+export class ResilientStore extends StoreWrapper {
   readonly stats: ResilientStats;
-  private readonly store: Store & Closable;
   private readonly time: Clock;
   /** Maximum duration of a call, in microseconds. */
   private readonly deadline: number;
@@ -52,17 +40,10 @@ export class ResilientStore implements Store {
   private lastFailure: unknown;
   private voidOptions: { readonly voidFrom: number } = { voidFrom: 0 };
 
-  constructor(store: Store & Closable, options: ResilientOptions) {
-    if (typeof store?.apply !== "function") {
-      throw new HeadgateError("HG_BAD_OPTION", "store", `must be a store, got ${shown(store)}`);
-    }
+  constructor(store: Store, options: ResilientOptions) {
+    super(store);
     const settings = readResilientOptions(options);
     const { deadline, retry, failures, policies, onDegraded, onFailure, clock } = settings;
-    this.store = store;
-    if (store.clock !== undefined) this.clock = store.clock;
-    if (store.notifications !== undefined) this.notifications = store.notifications;
-    if (store.journal !== undefined) this.journal = store.journal;
-    if (store.nodes !== undefined) this.nodes = store.nodes;
     this.time = clock;
     this.deadline = deadline;
     this.deadlines = new Deadlines(clock, deadline);
@@ -81,7 +62,7 @@ export class ResilientStore implements Store {
     this.stats = this.counters;
   }
 
-  apply(action: Action, operations: readonly Operation[], options?: ApplyOptions): Answers | Promise<Answers> {
+  override apply(action: Action, operations: readonly Operation[], options?: ApplyOptions): Answers | Promise<Answers> {
     const now = this.time.now();
     this.counters.calls += 1;
     if (action === "reset") this.standIn.forget(operations);
@@ -107,9 +88,9 @@ export class ResilientStore implements Store {
   }
 
   /** Closes the inner store. Pending calls are answered by the fallback. */
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     try {
-      await this.store.close?.();
+      await super.close();
     } finally {
       this.deadlines.end();
     }

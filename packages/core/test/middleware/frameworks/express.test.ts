@@ -171,7 +171,7 @@ describe("a refusal in Express", () => {
   it("has the type of the body that onDenied sends, and its status unless that says another", async () => {
     const { limiter } = testLimiter({ one: fixedWindow("1/m") });
     const onDenied = (refused: Denied, _request: Request, response: express.Response): void => {
-      response.json({ wait: refused.violated });
+      response.json({ wait: refused.deniedBy });
     };
     const url = await serve(express().use(rateLimit(limiter, { rules: "one", onDenied })));
     await fetch(url);

@@ -165,11 +165,11 @@ describe("a refusal in Fastify", () => {
   }
 
   it.each<[string, NonNullable<RateLimitOptions<"one">["onDenied"]>]>([
-    ["sends it", ({ violated }, _request, reply) => void reply.send({ wait: violated })],
-    ["sends it and returns the reply", ({ violated }, _request, reply) => reply.send({ wait: violated })],
-    ["returns the reply by a promise", async ({ violated }, _request, reply) => reply.send({ wait: violated })],
-    ["returns it", ({ violated }) => ({ wait: violated })],
-    ["returns it by a promise", async ({ violated }) => ({ wait: violated })],
+    ["sends it", ({ deniedBy }, _request, reply) => void reply.send({ wait: deniedBy })],
+    ["sends it and returns the reply", ({ deniedBy }, _request, reply) => reply.send({ wait: deniedBy })],
+    ["returns the reply by a promise", async ({ deniedBy }, _request, reply) => reply.send({ wait: deniedBy })],
+    ["returns it", ({ deniedBy }) => ({ wait: deniedBy })],
+    ["returns it by a promise", async ({ deniedBy }) => ({ wait: deniedBy })],
   ])("is what onDenied answers, who %s", async (_name, onDenied) => {
     const response = await secondAnswer(onDenied);
     expect([response.statusCode, response.headers["retry-after"]]).toEqual([429, "60"]);

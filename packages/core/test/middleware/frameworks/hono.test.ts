@@ -178,7 +178,7 @@ describe("a refusal in Hono", () => {
     own.get("/ours", rateLimit(limiter, { rules: "one", peer }), (c) => c.text("ok"));
     own.get(
       "/own",
-      rateLimit(limiter, { rules: "one", peer, onDenied: ({ violated }, c) => c.json({ wait: violated }) }),
+      rateLimit(limiter, { rules: "one", peer, onDenied: ({ deniedBy }, c) => c.json({ wait: deniedBy }) }),
     );
     await own.request("/ours");
     for (const path of ["/ours", "/own"]) {

@@ -85,7 +85,7 @@ describe("a refusal in Koa", () => {
 
   it("has the type of the body that onDenied gives it, and its status unless that says another", async () => {
     const response = await secondAnswer((refused, ctx) => {
-      ctx.body = { wait: refused.violated };
+      ctx.body = { wait: refused.deniedBy };
     });
     expect([response.status, response.headers.get("retry-after")]).toEqual([429, "60"]);
     expect(response.headers.get("content-type")).toBe("application/json; charset=utf-8");

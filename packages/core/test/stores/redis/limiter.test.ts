@@ -18,7 +18,7 @@ describe("a limiter over Redis", () => {
     const first = await limiter.check("login", "ann", { cost: 2 });
     expect(first).toMatchObject({ allowed: true, rule: "login", remaining: 1, source: "store", degraded: false });
     const denied = await limiter.check("login", "ann", { cost: 2 });
-    expect(denied).toMatchObject({ allowed: false, remaining: 1, violated: ["login"] });
+    expect(denied).toMatchObject({ allowed: false, remaining: 1, deniedBy: ["login"] });
     expect(denied.retryAfterMs).toBeGreaterThan(86_000_000);
     expect(await limiter.peek("login", "ann", { cost: 1 })).toMatchObject({ allowed: true, remaining: 1 });
     expect(await limiter.refund("login", "ann", { cost: 1 })).toMatchObject({ remaining: 2 });
@@ -53,7 +53,7 @@ describe("a limiter over Redis", () => {
       { rule: "upload", key: "ann", cost: 1 },
     ] as const;
     expect(await limiter.checkAll(both)).toMatchObject({ allowed: true });
-    expect(await limiter.checkAll(both)).toMatchObject({ allowed: false, violated: ["login"] });
+    expect(await limiter.checkAll(both)).toMatchObject({ allowed: false, deniedBy: ["login"] });
     expect((await limiter.peek("upload", "ann")).remaining).toBe(4);
   });
 

@@ -1,7 +1,7 @@
 import { ForkedProcess } from "headgate-testkit/forked-process";
 import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { CachedStats } from "../../../src/index.ts";
+import type { CachedStats } from "../../../src/wrappers/cached/cached-stats.ts";
 import { byWindow, overAdmissionBound, unitsOf } from "./over-admission.ts";
 
 const NODES = 4;

@@ -2,16 +2,16 @@ import {
   type Action,
   type Answer,
   type ApplyOptions,
-  type DegradedChange,
   gcra,
   type Limit,
   type Operation,
-  type ResilientOptions,
   type ResilientStore,
   type Rule,
   resilient,
 } from "../../../src/index.ts";
 import { ManualClock } from "../../../src/testing/index.ts";
+import type { DegradedChange } from "../../../src/wrappers/resilient/breaker.ts";
+import type { ResilientOptions } from "../../../src/wrappers/resilient/resilient-options.ts";
 import { FaultyStore } from "./faulty-store.ts";
 
 // Not at the epoch: the times of today have 16 digits.

@@ -1,8 +1,9 @@
 import { eventually } from "headgate-testkit/eventually";
 import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { fixedWindow, type Policy, type ResilientStore, rateLimiter, resilient } from "../../../src/index.ts";
+import { fixedWindow, type ResilientStore, rateLimiter, resilient } from "../../../src/index.ts";
 import { RedisStore } from "../../../src/redis.ts";
+import type { Policy } from "../../../src/wrappers/resilient/on-error.ts";
 
 const LIMIT = 20;
 // A window that does not end during the test, wherever in it the test starts.

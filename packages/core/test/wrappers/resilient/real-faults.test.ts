@@ -3,8 +3,9 @@ import { eventually } from "headgate-testkit/eventually";
 import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { Redis } from "ioredis";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type Decision, fixedWindow, gcra, type ResilientOptions, rateLimiter, resilient } from "../../../src/index.ts";
+import { type Decision, fixedWindow, gcra, rateLimiter, resilient } from "../../../src/index.ts";
 import { RedisStore, redisOptions } from "../../../src/redis.ts";
+import type { ResilientOptions } from "../../../src/wrappers/resilient/resilient-options.ts";
 
 const DEADLINE_MS = 50;
 /** Never full, and all in one window: what is left tells what was charged. */

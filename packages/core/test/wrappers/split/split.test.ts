@@ -104,7 +104,7 @@ describe("a replica with a share", () => {
       { rule: "api", key: "k" },
       { rule: "scarce", key: "k" },
     ]);
-    expect(verdict.violated).toEqual(["scarce"]);
+    expect(verdict.deniedBy).toEqual(["scarce"]);
     expect((await limiter.peek("api", "k")).remaining).toBe(3);
   });
 

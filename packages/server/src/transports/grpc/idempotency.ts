@@ -1,5 +1,5 @@
 import type { Metadata } from "@grpc/grpc-js";
-import { IDEMPOTENCY_KEY_FORM, isIdempotencyKey } from "headgate";
+import { IDEMPOTENCY_KEY_FORM, isIdempotencyKey } from "headgate/http";
 import { RequestError } from "../../checks/request-error.ts";
 import type { WireCheck } from "./check-codec.ts";
 

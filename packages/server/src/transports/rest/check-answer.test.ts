@@ -1,39 +1,35 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { CheckResult, LimitResult } from "../../checks/check.ts";
+import { checkResult, type DecidedLimit } from "../../../test/checks/results.ts";
 import { answerOf, answerText, denialText } from "./check-answer.ts";
 
-const ms = fc.oneof(fc.double({ min: 0, max: 1e15, noNaN: true }), fc.constant(Number.POSITIVE_INFINITY));
-const units = fc.oneof(fc.integer(), fc.maxSafeInteger());
+const microseconds = fc.integer({ min: 0, max: 1e15 });
 
-const limit: fc.Arbitrary<LimitResult> = fc.record({
+const limit: fc.Arbitrary<DecidedLimit> = fc.record({
   rule_id: fc.string({ unit: "binary" }),
   name: fc.string(),
-  mode: fc.constant("enforce"),
   allowed: fc.boolean(),
-  limit: units,
+  limit: fc.maxSafeNat(),
+  burst: fc.maxSafeNat(),
   window_seconds: fc.integer({ min: 1 }),
-  burst: units,
-  current_count: units,
-  remaining: units,
-  retry_after_ms: ms,
-  reset_after_ms: fc.double({ min: 0, max: 1e15, noNaN: true }),
-  retry_at_ms: fc.maxSafeNat(),
-  reset_at_ms: fc.maxSafeNat(),
+  remaining: fc.oneof(fc.integer(), fc.maxSafeInteger(), fc.double({ min: 0, max: 1e6, noNaN: true })),
+  time: microseconds,
+  retryAfter: fc.oneof(microseconds, fc.constant(Number.POSITIVE_INFINITY)),
+  resetAfter: microseconds,
   state: fc.constantFrom("normal", "warning", "throttled"),
   source: fc.constantFrom("store", "lease", "cache", "fallback"),
   degraded: fc.boolean(),
-  from: fc.constantFrom("rule", "tier", "custom", "override"),
+  origin: fc.constantFrom("rule", "tier", "custom", "override"),
 });
 
-const result: fc.Arbitrary<CheckResult> = fc.record({
-  allowed: fc.boolean(),
-  decisive: fc.option(limit, { nil: undefined }),
-  limits: fc.array(limit, { maxLength: 3 }),
-  shadow: fc.array(limit, { maxLength: 2 }),
-  skew_ms: fc.option(fc.double({ min: -1e12, max: 1e12, noNaN: true }), { nil: undefined }),
-  skewed: fc.boolean(),
-});
+const result = fc
+  .record({
+    limits: fc.array(limit, { maxLength: 3 }),
+    shadow: fc.array(limit, { maxLength: 2 }),
+    skewMs: fc.option(fc.double({ min: -1e12, max: 1e12, noNaN: true }), { nil: undefined }),
+    skewed: fc.boolean(),
+  })
+  .map(checkResult);
 
 it("writes by hand what JSON.stringify would", () => {
   fc.assert(
@@ -48,11 +44,11 @@ it("writes denials that are a problem and an answer", () => {
     fc.property(result, fc.boolean(), (result, withLimits) => {
       const denial = JSON.parse(denialText(result, withLimits));
       expect(denial).toMatchObject(JSON.parse(JSON.stringify(answerOf(result, withLimits))));
-      const isFallback = result.decisive?.source === "fallback";
+      const isFallback = result.verdict?.source === "fallback";
       expect(denial.status).toBe(isFallback ? 503 : 429);
       expect(denial.code).toBe(isFallback ? "reduced_capacity" : "quota_exceeded");
       expect(denial["violated-policies"]).toEqual(
-        result.limits.filter(({ allowed }) => !allowed).map(({ rule_id }) => rule_id),
+        (result.verdict?.decisions ?? []).filter(({ allowed }) => !allowed).map(({ rule }) => rule),
       );
     }),
   );

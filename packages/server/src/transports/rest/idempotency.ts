@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { IDEMPOTENCY_KEY_FORM, isIdempotencyKey } from "headgate";
+import { IDEMPOTENCY_KEY_FORM, isIdempotencyKey } from "headgate/http";
 import type { AnsweredTable } from "../../database/database.ts";
 import { inTurns, type Work } from "../../rules/cooperative-work.ts";
 import { toJsonParts } from "../../rules/json-chunks.ts";

@@ -5,7 +5,7 @@ import {
   serializerCompiler,
   validatorCompiler,
 } from "fastify-type-provider-zod";
-import { IDEMPOTENCY_KEY_FORM } from "headgate";
+import { IDEMPOTENCY_KEY_FORM } from "headgate/http";
 import type { App } from "./app.ts";
 import { BODY_EXAMPLES } from "./body-examples.ts";
 import { operationId } from "./operation-ids.ts";

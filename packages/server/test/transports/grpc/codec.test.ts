@@ -1,6 +1,8 @@
 import fc from "fast-check";
+import type { Decision } from "headgate";
 import { describe, expect, it } from "vitest";
-import type { CheckResult, LimitResult } from "../../../src/checks/check.ts";
+import type { CheckResult } from "../../../src/checks/check.ts";
+import type { AppliedLimit } from "../../../src/rules/shared-counter.ts";
 import {
   readBatch,
   readStreamed,
@@ -10,6 +12,7 @@ import {
 } from "../../../src/transports/grpc/check-codec.ts";
 import { rateLimiter } from "../../../src/transports/grpc/definition.ts";
 import { decode, MalformedMessage, MessageWriter } from "../../../src/transports/grpc/message-codec.ts";
+import { checkResult, type DecidedLimit } from "../../checks/results.ts";
 import {
   CheckRateLimitBatchRequest,
   CheckRateLimitBatchResponse,
@@ -40,34 +43,33 @@ const checks = fc.array(
   { maxLength: 5 },
 );
 
-const limit: fc.Arbitrary<LimitResult> = fc.record({
+const microseconds = fc.integer({ min: 0, max: 1e15 });
+
+const limit: fc.Arbitrary<DecidedLimit> = fc.record({
   rule_id: text,
   name: text,
-  mode: fc.constantFrom("enforce", "shadow"),
   allowed: fc.boolean(),
   limit: whole,
-  window_seconds: whole,
-  burst: whole,
-  current_count: whole,
-  remaining: whole,
-  retry_after_ms: fc.oneof(fc.double({ min: 0, max: 1e12, noNaN: true }), fc.constant(Number.POSITIVE_INFINITY)),
-  reset_after_ms: fc.double({ min: 0, max: 1e12, noNaN: true }),
-  retry_at_ms: whole,
-  reset_at_ms: whole,
+  burst: fc.integer({ min: 1e6, max: 1e12 }),
+  window_seconds: fc.integer({ min: 1 }),
+  remaining: fc.double({ min: 0, max: 1e6, noNaN: true }),
+  time: microseconds,
+  retryAfter: fc.oneof(microseconds, fc.constant(Number.POSITIVE_INFINITY)),
+  resetAfter: microseconds,
   state: fc.constantFrom("normal", "warning", "throttled"),
   source: fc.constantFrom("store", "lease", "cache", "fallback"),
   degraded: fc.boolean(),
-  from: fc.constantFrom("rule", "tier", "custom", "override"),
+  origin: fc.constantFrom("rule", "tier", "custom", "override"),
 });
 
-const result: fc.Arbitrary<CheckResult> = fc.record({
-  allowed: fc.boolean(),
-  decisive: fc.option(limit, { nil: undefined }),
-  limits: fc.array(limit, { maxLength: 3 }),
-  shadow: fc.array(limit, { maxLength: 3 }),
-  skew_ms: fc.option(fc.double({ min: -1e13, max: 1e13, noNaN: true }), { nil: undefined }),
-  skewed: fc.boolean(),
-});
+const result = fc
+  .record({
+    limits: fc.array(limit, { maxLength: 3 }),
+    shadow: fc.array(limit, { maxLength: 3 }),
+    skewMs: fc.option(fc.double({ min: -1e13, max: 1e13, noNaN: true }), { nil: undefined }),
+    skewed: fc.boolean(),
+  })
+  .map(checkResult);
 
 const error = fc.record({ index: fc.nat(), code: fc.nat(16), message: text, field: text });
 
@@ -82,27 +84,29 @@ function written(write: (writer: MessageWriter) => void): Buffer {
   return writer.finish();
 }
 
-function statusOf(limit: LimitResult) {
+function statusOf(decision: Decision, { config, origin }: AppliedLimit) {
+  const { retryAfterMs } = decision;
   return {
-    ruleId: limit.rule_id,
-    name: limit.name,
-    allowed: limit.allowed,
-    currentCount: limit.current_count,
-    limit: limit.limit,
-    burst: limit.burst,
-    windowSeconds: limit.window_seconds,
-    remaining: limit.remaining,
-    resetAtMs: limit.reset_at_ms,
-    retryAfterMs: limit.retry_after_ms === Number.POSITIVE_INFINITY ? -1 : Math.ceil(limit.retry_after_ms),
-    state: STATES[limit.state],
-    source: SOURCES[limit.source],
-    degraded: limit.degraded,
-    origin: ORIGINS[limit.from],
+    ruleId: config.rule_id,
+    name: config.name,
+    allowed: decision.allowed,
+    currentCount: decision.burst - Math.floor(decision.remaining),
+    limit: decision.limit,
+    burst: decision.burst,
+    windowSeconds: config.window_seconds,
+    remaining: Math.floor(decision.remaining),
+    resetAtMs: decision.resetAtMs,
+    retryAfterMs: retryAfterMs === Number.POSITIVE_INFINITY ? -1 : Math.ceil(retryAfterMs),
+    state: STATES[decision.state],
+    source: SOURCES[decision.source],
+    degraded: decision.degraded,
+    origin: ORIGINS[origin],
   };
 }
 
-function quotaOf({ allowed, decisive, limits, shadow }: CheckResult) {
-  const told = decisive && statusOf(decisive);
+function quotaOf({ allowed, verdict, shadow, plan }: CheckResult) {
+  const limits = (verdict?.decisions ?? []).map((decision, i) => statusOf(decision, plan.enforced[i]));
+  const told = limits[verdict?.decisions.indexOf(verdict.deciding) ?? 0];
   const wait = told?.retryAfterMs ?? 0;
   return {
     allowed,
@@ -117,8 +121,8 @@ function quotaOf({ allowed, decisive, limits, shadow }: CheckResult) {
     state: told?.state ?? 0,
     source: told?.source ?? 0,
     degraded: told?.degraded ?? false,
-    limits: limits.map(statusOf),
-    shadowLimits: shadow.map(statusOf),
+    limits,
+    shadowLimits: shadow.map((decision, i) => statusOf(decision, plan.shadow[i])),
   };
 }
 
@@ -127,7 +131,7 @@ function answerOf(result: CheckResult, withLimits: boolean) {
   return {
     ...quota,
     ...(withLimits ? {} : { limits: [], shadowLimits: [] }),
-    skewMs: result.skew_ms === undefined ? undefined : Math.round(result.skew_ms) + 0,
+    skewMs: result.skewMs === undefined ? undefined : Math.round(result.skewMs) + 0,
     skewed: result.skewed,
   };
 }

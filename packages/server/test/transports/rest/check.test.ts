@@ -1,6 +1,7 @@
 import { connect } from "node:net";
 import { afterEach, expect, it } from "vitest";
 import type { CheckService } from "../../../src/checks/check.ts";
+import { checkResult } from "../../checks/results.ts";
 import { type Ask, ruleOf, type Service, type ServiceOptions, startService } from "./service.ts";
 
 let service: Service;
@@ -134,17 +135,8 @@ it("answers 503 when the store is gone and the rule denies then", async () => {
   await start({
     parts: ({ service }) => ({
       service: {
-        check: async (request) => {
-          const result = await service.check(request);
-          const limits = result.limits.map((limit) => ({
-            ...limit,
-            allowed: false,
-            source: "fallback" as const,
-            degraded: true,
-            retry_after_ms: 1_000,
-          }));
-          return { ...result, allowed: false, limits, decisive: limits[0] };
-        },
+        check: async () =>
+          checkResult({ limits: [{ allowed: false, source: "fallback", degraded: true, retryAfter: 1_000_000 }] }),
         peek: (request) => service.peek(request),
         reset: (identity, actor) => service.reset(identity, actor),
         close: () => service.close(),

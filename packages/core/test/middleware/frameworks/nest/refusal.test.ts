@@ -10,8 +10,8 @@ import { api, controller, start } from "./program.ts";
 
 class SlowDown {
   catch(exception: HttpException, host: ArgumentsHost): void {
-    const violated = exception instanceof RateLimitException ? exception.denied.violated : exception.message;
-    host.switchToHttp().getResponse<Response>().json({ violated });
+    const deniedBy = exception instanceof RateLimitException ? exception.denied.deniedBy : exception.message;
+    host.switchToHttp().getResponse<Response>().json({ deniedBy });
   }
 }
 
@@ -33,7 +33,7 @@ describe("Nest: a refusal", () => {
     const everywhere = { setUp: (app: NestExpressApplication) => app.useGlobalFilters(new Filter()) };
     const global = await start(module, [controller({ "/c": [] })], everywhere);
     for (const response of [await limited("/a"), await limited("/b"), await global("/c")]) {
-      expect([response.status, await response.json()]).toEqual([429, { violated: ["api"] }]);
+      expect([response.status, await response.json()]).toEqual([429, { deniedBy: ["api"] }]);
       expect(response.headers.get("content-type")).toMatch(/^application\/json/);
       expect(response.headers.get("ratelimit-policy")).toBe(api);
     }
@@ -48,7 +48,7 @@ describe("Nest: a refusal", () => {
       const module = RateLimitModule.forRoot({ limiter, ...greedy, onDenied });
       expect((await (await start(module, [controller({ "/": [] })]))("/")).status).toBe(418);
       const response = await (await start(module, [controller({ "/": [] })], { providers }))("/");
-      expect([response.status, await response.json()]).toEqual([429, { violated: "no" }]);
+      expect([response.status, await response.json()]).toEqual([429, { deniedBy: "no" }]);
     }
   });
 
@@ -67,7 +67,7 @@ describe("Nest: a refusal", () => {
   it("is the problem if onDenied only listens", async () => {
     const { limiter } = testLimiter(rules);
     const heard: unknown[] = [];
-    const onDenied = ({ violated }: { violated: readonly string[] }) => heard.push(violated);
+    const onDenied = ({ deniedBy }: { deniedBy: readonly string[] }) => heard.push(deniedBy);
     const get = await start(RateLimitModule.forRoot({ limiter, ...greedy, onDenied }), [controller({ "/": [] })]);
     const response = await get("/");
     expect([response.status, response.headers.get("content-type")]).toEqual([429, "application/problem+json"]);

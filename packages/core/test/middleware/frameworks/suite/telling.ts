@@ -86,9 +86,9 @@ export function tellingSuite<Request>(framework: Framework<Request>): void {
 
     it("is the program's own answer where it has one, with our headers", async () => {
       const { limiter } = inMemory();
-      const onDenied = ({ violated }: { violated: readonly string[] }) => ({
+      const onDenied = ({ deniedBy }: { deniedBy: readonly string[] }) => ({
         status: 418,
-        body: `too many for ${violated.join()}`,
+        body: `too many for ${deniedBy.join()}`,
       });
       const handle = () => ({ status: 200, body: "ok" });
       const gates = [{ limiter, asked: { rules: "day", cost: 6 } as const, onDenied }];

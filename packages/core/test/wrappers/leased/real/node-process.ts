@@ -1,7 +1,10 @@
 import { ForkedProcess } from "headgate-testkit/forked-process";
 import { afterEach } from "vitest";
-import type { LeasedOptions, LeasedStats, LeaseView, Policy } from "../../../../src/index.ts";
 import type { RedisStoreOptions } from "../../../../src/redis.ts";
+import type { LeaseView } from "../../../../src/stores/store.ts";
+import type { LeasedOptions } from "../../../../src/wrappers/leased/leased-options.ts";
+import type { LeasedStats } from "../../../../src/wrappers/leased/leased-stats.ts";
+import type { Policy } from "../../../../src/wrappers/resilient/on-error.ts";
 import type { ZooKeeperStoreOptions } from "../../../../src/zookeeper.ts";
 import type { Tally } from "./admissions.ts";
 

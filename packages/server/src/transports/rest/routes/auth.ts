@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { CheckRequest, CheckResult } from "../../../checks/check.ts";
 import type { App } from "../app.ts";
 import { requireRoom } from "../authorize.ts";
-import { denialCode, violatedIn } from "../check-answer.ts";
+import { denialCode, deniedBy } from "../check-answer.ts";
 import { CheckHeaders } from "../check-headers.ts";
 import { fieldProblem, PROBLEMS, Problem } from "../problem.ts";
 import { sendHeaders } from "../reply.ts";
@@ -62,7 +62,7 @@ export function authRoutes(app: App, { service, selfLimits }: WholeParts): void 
       const code = denialCode(result);
       reply.header("headgate-denied", String(PROBLEMS[code].status));
       const status = request.query.denied === "403" ? { status: 403 } : {};
-      throw new Problem(code, undefined, { ...status, "violated-policies": violatedIn(result) });
+      throw new Problem(code, undefined, { ...status, "violated-policies": deniedBy(result) });
     },
   );
 }

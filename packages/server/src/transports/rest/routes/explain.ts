@@ -1,8 +1,9 @@
 import type { z } from "zod";
 import type { CheckResult } from "../../../checks/check.ts";
-import type { Applied } from "../../../rules/family.ts";
 import type { RateLimitRule } from "../../../rules/rule.ts";
+import type { AppliedLimit } from "../../../rules/shared-counter.ts";
 import type { Standing } from "../../../rules/user-limits.ts";
+import { figuresOf } from "../../shared/decision-figures.ts";
 import type { App } from "../app.ts";
 import { answerOf } from "../check-answer.ts";
 import type { RestParts } from "../rest-dependencies.ts";
@@ -47,31 +48,37 @@ export function explainRoutes(app: App, { service, catalogue, standings, now = D
   app.post("/explain", { schema: { ...schema, body: explainBody } }, ({ body }) => explain(body));
 }
 
-function summaryOf({ allowed, decisive, shadow }: CheckResult): string {
-  if (decisive === undefined) {
+function summaryOf({ allowed, verdict, shadow }: CheckResult): string {
+  if (verdict === undefined) {
     return shadow.length > 0 ? "Allowed: only shadow rules match." : "Allowed: no rule matches.";
   }
-  const { rule_id, remaining, retry_after_ms, limit, window_seconds, degraded } = decisive;
+  const { rule, limit, windowMs, degraded } = verdict.deciding;
+  const { remaining, retry_after_ms } = figuresOf(verdict.deciding);
   const stale = degraded ? " Decided without the store, so this may be inaccurate." : "";
-  const each = `${limit} per ${window_seconds} s`;
-  if (allowed) return `Allowed. The tightest limit is ${rule_id} (${each}): ${remaining} left.${stale}`;
-  if (retry_after_ms === Number.POSITIVE_INFINITY) {
-    return `Denied by ${rule_id} (${each}) at any time: the cost exceeds the limit.${stale}`;
+  const each = `${limit} per ${windowMs / 1000} s`;
+  if (allowed) return `Allowed. The tightest limit is ${rule} (${each}): ${remaining} left.${stale}`;
+  if (retry_after_ms < 0) {
+    return `Denied by ${rule} (${each}) at any time: the cost exceeds the limit.${stale}`;
   }
-  return `Denied by ${rule_id} (${each}). Allowed in ${Math.ceil(retry_after_ms)} ms.${stale}`;
+  return `Denied by ${rule} (${each}). Allowed in ${retry_after_ms} ms.${stale}`;
 }
 
 type Explained = Explanation["rules"][number];
 
-function why({ definition, from }: Applied, standing: Standing | undefined, now: number): Explained {
-  return { ...named(definition), applies: true, origin: from, why: reasonOf(definition, from, standing, now) };
+function why({ config, origin }: AppliedLimit, standing: Standing | undefined, now: number): Explained {
+  return { ...named(config), applies: true, origin, why: reasonOf(config, origin, standing, now) };
 }
 
-function reasonOf(rule: RateLimitRule, from: Applied["from"], standing: Standing | undefined, now: number): string {
+function reasonOf(
+  rule: RateLimitRule,
+  origin: AppliedLimit["origin"],
+  standing: Standing | undefined,
+  now: number,
+): string {
   const shadow = rule.mode === "shadow" ? "; in shadow mode, so it denies nothing" : "";
-  if (from === "tier") return `the user's tier is ${rule.tier}${shadow}`;
-  if (from === "custom") return `the user has a custom limit for this rule${shadow}`;
-  if (from === "override") {
+  if (origin === "tier") return `the user's tier is ${rule.tier}${shadow}`;
+  if (origin === "custom") return `the user has a custom limit for this rule${shadow}`;
+  if (origin === "override") {
     const overrides = standing?.overrides.filter(
       ({ rule_id, expires_at }) => (rule_id === null || rule_id === rule.rule_id) && Date.parse(expires_at) > now,
     );
@@ -88,10 +95,10 @@ function reasonOf(rule: RateLimitRule, from: Applied["from"], standing: Standing
 function passedOver(
   catalogue: ReturnType<RestParts["catalogue"]>,
   { dimension, endpoint }: Question,
-  applied: readonly Applied[],
+  applied: readonly AppliedLimit[],
 ): RateLimitRule[] {
-  const taken = new Set(applied.map(({ definition }) => definition));
-  const matching = catalogue.limitsAt(dimension, endpoint).map(({ definition }) => definition);
+  const taken = new Set(applied.map(({ config }) => config));
+  const matching = catalogue.limitsAt(dimension, endpoint).map(({ config }) => config);
   return matching.filter((rule) => !taken.has(rule)).slice(0, MOST_PASSED_OVER);
 }
 

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { cursorAt, placeOf } from "../../../database/cursor.ts";
 import { inTurns } from "../../../rules/cooperative-work.ts";
-import type { Applied } from "../../../rules/family.ts";
 import { isAmong } from "../../../rules/merge-sort.ts";
+import type { AppliedLimit } from "../../../rules/shared-counter.ts";
 import type { Standing } from "../../../rules/user-limits.ts";
 import type { App } from "../app.ts";
 import { principalOf } from "../authorize.ts";
@@ -252,8 +252,8 @@ function inForce(
   };
 }
 
-function stated({ definition, limit, from }: Applied): z.output<typeof userLimits>["limits"][number] {
-  const { rule_id, name, endpoint_pattern, window_seconds, algorithm, mode, tier } = definition;
+function stated({ config, limit, origin }: AppliedLimit): z.output<typeof userLimits>["limits"][number] {
+  const { rule_id, name, endpoint_pattern, window_seconds, algorithm, mode, tier } = config;
   return {
     rule_id,
     name,
@@ -263,7 +263,7 @@ function stated({ definition, limit, from }: Applied): z.output<typeof userLimit
     mode,
     limit: limit.limit,
     burst: limit.burst,
-    origin: from,
+    origin,
     tier,
   };
 }

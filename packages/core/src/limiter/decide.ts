@@ -1,0 +1,56 @@
+import { type Action, type Answer, type ApplyOptions, limitOf, type Operation, type Store } from "../stores/store.ts";
+import { Decision, LeasedDecision } from "./decision.ts";
+import type { MaybePromise } from "./maybe-promise.ts";
+import { Verdict } from "./verdict.ts";
+
+/** A store that answers without a promise. */
+interface SyncStore {
+  apply(action: Action, operations: readonly Operation[], options?: ApplyOptions): readonly Answer[];
+}
+
+/**
+ * Carries out the operations of one request on a store, and combines its answers to a verdict: at once if the store
+ * answers at once, otherwise as a promise.
+ */
+export function decide<Name extends string>(
+  store: SyncStore,
+  action: Action,
+  operations: readonly Operation<Name>[],
+  options?: ApplyOptions,
+): Verdict<Name>;
+export function decide<Name extends string>(
+  store: Store,
+  action: Action,
+  operations: readonly Operation<Name>[],
+  options?: ApplyOptions,
+): MaybePromise<Verdict<Name>>;
+export function decide<Name extends string>(
+  store: Store,
+  action: Action,
+  operations: readonly Operation<Name>[],
+  options?: ApplyOptions,
+): MaybePromise<Verdict<Name>> {
+  const answers = store.apply(action, operations, options);
+  return "then" in answers
+    ? answers.then((answers) => verdictOf(action, operations, answers))
+    : verdictOf(action, operations, answers);
+}
+
+function verdictOf<Name extends string>(
+  action: Action,
+  operations: readonly Operation<Name>[],
+  answers: readonly Answer[],
+): Verdict<Name> {
+  return new Verdict(operations.map((operation, i) => decisionOf(action, operation, answers[i])));
+}
+
+/** Corrections are answered as a peek of cost 1 is. */
+function decisionOf<Name extends string>(action: Action, operation: Operation<Name>, answer: Answer): Decision<Name> {
+  const { rule, cost } = operation;
+  const limit = limitOf(operation);
+  const checked = action === "take" || action === "peek" ? cost : 1;
+  // The state of a lease is put together when it is read.
+  return "lease" in answer
+    ? new LeasedDecision(rule, checked, answer, limit)
+    : new Decision(rule, checked, answer, answer.time, answer.source, answer.degraded, limit);
+}
