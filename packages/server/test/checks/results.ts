@@ -1,4 +1,4 @@
-import { type Decision, decide, type Source, tokenBucket, type UsageState, type Verdict } from "headgate";
+import { type Decision, decide, leakyBucket, type Source, tokenBucket, type UsageState, type Verdict } from "headgate";
 import type { CheckResult } from "../../src/checks/check.ts";
 import { type AppliedLimit, appliedLimit } from "../../src/rules/shared-counter.ts";
 import { rule } from "./fixtures.ts";
@@ -19,6 +19,8 @@ export interface DecidedLimit {
   readonly source: Source;
   readonly degraded: boolean;
   readonly origin: AppliedLimit["origin"];
+  /** Whether it is a limit that has a queue. */
+  readonly queue: boolean;
 }
 
 const PLAIN: DecidedLimit = {
@@ -36,10 +38,17 @@ const PLAIN: DecidedLimit = {
   source: "store",
   degraded: false,
   origin: "rule",
+  queue: false,
 };
 
-function limitOf({ rule_id, name, limit: units, burst, window_seconds, origin }: DecidedLimit): AppliedLimit {
-  const limit = { ...tokenBucket("1/s"), limit: units, burst, window: window_seconds * 1_000_000 };
+function limitOf(decided: DecidedLimit): AppliedLimit {
+  const { rule_id, name, limit: units, burst, window_seconds, origin, queue } = decided;
+  const limit = {
+    ...(queue ? leakyBucket("1/s") : tokenBucket("1/s")),
+    limit: units,
+    burst,
+    window: window_seconds * 1_000_000,
+  };
   return appliedLimit(rule({ rule_id, name, window_seconds }), { name: rule_id, limit }, limit, origin);
 }
 

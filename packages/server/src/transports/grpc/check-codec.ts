@@ -171,6 +171,8 @@ function writeNumbers(decision: Decision, writer: MessageWriter): void {
   writer.int64(10, STATES[decision.state]);
   writer.int64(11, SOURCES[decision.source]);
   writer.bool(12, decision.degraded);
+  writer.int64(17, figures.queue_position ?? 0);
+  writer.int64(18, figures.delay_ms ?? 0);
 }
 
 function writeLimits({ verdict, shadow, plan }: CheckResult, field: number, writer: MessageWriter): void {
@@ -203,4 +205,6 @@ function writeLimit({ limit: { config, origin }, decision }: DecidedLimit, write
   writer.int64(12, SOURCES[decision.source]);
   writer.bool(13, decision.degraded);
   writer.int64(14, ORIGINS[origin]);
+  writer.int64(15, figures.queue_position ?? 0);
+  writer.int64(16, figures.delay_ms ?? 0);
 }

@@ -20,6 +20,7 @@ const limit: fc.Arbitrary<DecidedLimit> = fc.record({
   source: fc.constantFrom("store", "lease", "cache", "fallback"),
   degraded: fc.boolean(),
   origin: fc.constantFrom("rule", "tier", "custom", "override"),
+  queue: fc.boolean(),
 });
 
 const result = fc

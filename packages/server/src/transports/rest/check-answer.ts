@@ -34,7 +34,8 @@ function fieldsText(result: CheckResult, withLimits: boolean): string {
   // Rare, so not worth a fast path.
   if (withLimits || verdict === undefined || skewMs !== undefined)
     return JSON.stringify(answerOf(result, withLimits)).slice(1);
-  const { rule, state, source, degraded } = verdict.deciding;
+  const { rule, state, source, degraded, queuePosition } = verdict.deciding;
+  if (queuePosition > 0) return JSON.stringify(answerOf(result, withLimits)).slice(1);
   const figures = figuresOf(verdict.deciding);
   return (
     `"allowed":${allowed},"current_count":${figures.current_count},"limit":${figures.limit},` +
@@ -108,8 +109,10 @@ const UNLIMITED = {
 
 function limitFields({ config, origin }: AppliedLimit, decision: Decision) {
   const { allowed, burst, state, source, degraded } = decision;
-  const { limit, remaining, current_count, reset_at_ms, retry_after_ms } = figuresOf(decision);
+  const { limit, remaining, current_count, reset_at_ms, retry_after_ms, ...more } = figuresOf(decision);
+  const { queue_position, delay_ms } = more;
   const { rule_id, name, window_seconds } = config;
   const figures = { current_count, limit, burst, window_seconds, remaining, reset_at_ms, retry_after_ms };
-  return { rule_id, name, allowed, ...figures, state, source, degraded, origin };
+  const queue = queue_position !== undefined && { queue_position, delay_ms };
+  return { rule_id, name, allowed, ...figures, ...queue, state, source, degraded, origin };
 }

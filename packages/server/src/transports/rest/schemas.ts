@@ -182,6 +182,13 @@ const wait = z
   .min(-1)
   .describe("Milliseconds to wait before retrying; 0 if allowed, -1 if the request can never be allowed");
 
+const queue = {
+  queue_position: count.optional().describe("Units in the queue of a leaky bucket, including this request"),
+  delay_ms: count
+    .optional()
+    .describe("Milliseconds to delay the request so that the traffic of a leaky bucket leaves at a constant rate"),
+};
+
 const limitAnswer = z.object({
   rule_id: z.string(),
   name: z.string(),
@@ -193,6 +200,7 @@ const limitAnswer = z.object({
   remaining: z.number(),
   reset_at_ms: count,
   retry_after_ms: wait,
+  ...queue,
   state,
   source,
   degraded: z.boolean(),
@@ -208,6 +216,7 @@ const answer = {
   retry_after: wait.describe("Seconds to wait before retrying; 0 if allowed, -1 if the request can never be allowed"),
   reset_at_ms: count.nullable(),
   retry_after_ms: wait,
+  ...queue,
   rule_id: z.string().nullable().describe("The rule that decided"),
   state,
   source: source.nullable(),

@@ -9,9 +9,13 @@ export interface DecisionFigures {
   readonly retry_after: number;
   readonly reset_at_ms: number;
   readonly retry_after_ms: number;
+  /** Of requests that a queue has admitted: the units in it, and how long to delay the request. */
+  readonly queue_position?: number;
+  readonly delay_ms?: number;
 }
 
-export function figuresOf({ limit, burst, remaining: left, resetAtMs, retryAfterMs }: Decision): DecisionFigures {
+export function figuresOf(decision: Decision): DecisionFigures {
+  const { limit, burst, remaining: left, resetAtMs, retryAfterMs, queuePosition, delayMs } = decision;
   // A fraction of a unit cannot be used.
   const remaining = Math.floor(left);
   const isEndless = retryAfterMs === Number.POSITIVE_INFINITY;
@@ -24,5 +28,6 @@ export function figuresOf({ limit, burst, remaining: left, resetAtMs, retryAfter
     retry_after: isEndless ? -1 : Math.ceil(wait / 1000),
     reset_at_ms: resetAtMs,
     retry_after_ms: isEndless ? -1 : wait,
+    ...(queuePosition > 0 && { queue_position: Math.ceil(queuePosition), delay_ms: Math.ceil(delayMs) }),
   };
 }

@@ -26,7 +26,26 @@ describe("CheckRateLimit", () => {
       skewed: false,
       limits: [],
       shadowLimits: [],
+      queuePosition: 0,
+      delayMs: 0,
     });
+  });
+
+  it("tells the place in the queue of a leaky bucket, and how long to delay the request", async () => {
+    const { client } = await served([rule({ algorithm: "leaky_bucket", limit: 60, burst: 5 })]);
+    const queue = async (cost: number) => {
+      const { queuePosition, delayMs, limits } = await call(
+        client,
+        client.checkRateLimit,
+        check({ cost, withLimits: true }),
+      );
+      return [queuePosition, delayMs, limits[0].queuePosition, limits[0].delayMs];
+    };
+    expect([await queue(2), await queue(1), await queue(3)]).toEqual([
+      [2, 0, 2, 0],
+      [3, 2_000, 3, 2_000],
+      [0, 0, 0, 0],
+    ]);
   });
 
   it("answers a denial as a value, with the time to wait in seconds and milliseconds, both rounded up", async () => {

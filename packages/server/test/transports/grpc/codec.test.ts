@@ -60,6 +60,7 @@ const limit: fc.Arbitrary<DecidedLimit> = fc.record({
   source: fc.constantFrom("store", "lease", "cache", "fallback"),
   degraded: fc.boolean(),
   origin: fc.constantFrom("rule", "tier", "custom", "override"),
+  queue: fc.boolean(),
 });
 
 const result = fc
@@ -101,6 +102,8 @@ function statusOf(decision: Decision, { config, origin }: AppliedLimit) {
     source: SOURCES[decision.source],
     degraded: decision.degraded,
     origin: ORIGINS[origin],
+    queuePosition: Math.ceil(decision.queuePosition),
+    delayMs: Math.ceil(decision.delayMs),
   };
 }
 
@@ -121,6 +124,8 @@ function quotaOf({ allowed, verdict, shadow, plan }: CheckResult) {
     state: told?.state ?? 0,
     source: told?.source ?? 0,
     degraded: told?.degraded ?? false,
+    queuePosition: told?.queuePosition ?? 0,
+    delayMs: told?.delayMs ?? 0,
     limits,
     shadowLimits: shadow.map((decision, i) => statusOf(decision, plan.shadow[i])),
   };

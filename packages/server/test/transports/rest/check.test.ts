@@ -225,3 +225,15 @@ it("answers checks that come in one piece in their order, also if the first take
     [429, 0],
   ]);
 });
+
+it("tells the place in the queue of a leaky bucket, and how long to delay the request", async () => {
+  await start({ rules: [ruleOf({ algorithm: "leaky_bucket", limit: 60, burst: 5 })] });
+  expect((await check({ cost: 2 })).body).toMatchObject({ queue_position: 2, delay_ms: 0 });
+  const second = await check({ with_limits: true });
+  expect(second.body.queue_position).toBe(3);
+  expect(second.body.delay_ms).toBeGreaterThan(1_000);
+  expect(second.body.limits[0]).toMatchObject({ queue_position: 3, delay_ms: second.body.delay_ms });
+  const denied = await check({ cost: 4 });
+  expect(denied.status).toBe(429);
+  expect(denied.body).not.toHaveProperty("queue_position");
+});

@@ -155,6 +155,10 @@ export interface CheckRateLimitResponse {
   limits: LimitStatus[];
   /** All limits in shadow mode, if with_limits was set. */
   shadowLimits: LimitStatus[];
+  /** If a leaky bucket allowed the check: the units in its queue, including this check. */
+  queuePosition: number;
+  /** If a leaky bucket allowed the check: milliseconds to delay the request so that traffic leaves at a constant rate. */
+  delayMs: number;
 }
 
 /** The result of one limit. */
@@ -174,6 +178,8 @@ export interface LimitStatus {
   source: Source;
   degraded: boolean;
   origin: Origin;
+  queuePosition: number;
+  delayMs: number;
 }
 
 export interface GetRemainingQuotaRequest {
@@ -200,6 +206,8 @@ export interface GetRemainingQuotaResponse {
   degraded: boolean;
   limits: LimitStatus[];
   shadowLimits: LimitStatus[];
+  queuePosition: number;
+  delayMs: number;
 }
 
 export interface ResetLimitRequest {
@@ -387,6 +395,8 @@ function createBaseCheckRateLimitResponse(): CheckRateLimitResponse {
     skewed: false,
     limits: [],
     shadowLimits: [],
+    queuePosition: 0,
+    delayMs: 0,
   };
 }
 
@@ -439,6 +449,12 @@ export const CheckRateLimitResponse: MessageFns<CheckRateLimitResponse> = {
     }
     for (const v of message.shadowLimits) {
       LimitStatus.encode(v!, writer.uint32(130).fork()).join();
+    }
+    if (message.queuePosition !== 0) {
+      writer.uint32(136).int64(message.queuePosition);
+    }
+    if (message.delayMs !== 0) {
+      writer.uint32(144).int64(message.delayMs);
     }
     return writer;
   },
@@ -584,6 +600,22 @@ export const CheckRateLimitResponse: MessageFns<CheckRateLimitResponse> = {
             message.shadowLimits.push(LimitStatus.decode(reader, reader.uint32()));
             continue;
           }
+          case 17: {
+            if (tag !== 136) {
+              break;
+            }
+
+            message.queuePosition = longToNumber(reader.int64());
+            continue;
+          }
+          case 18: {
+            if (tag !== 144) {
+              break;
+            }
+
+            message.delayMs = longToNumber(reader.int64());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -613,6 +645,8 @@ function createBaseLimitStatus(): LimitStatus {
     source: 0,
     degraded: false,
     origin: 0,
+    queuePosition: 0,
+    delayMs: 0,
   };
 }
 
@@ -659,6 +693,12 @@ export const LimitStatus: MessageFns<LimitStatus> = {
     }
     if (message.origin !== 0) {
       writer.uint32(112).int32(message.origin);
+    }
+    if (message.queuePosition !== 0) {
+      writer.uint32(120).int64(message.queuePosition);
+    }
+    if (message.delayMs !== 0) {
+      writer.uint32(128).int64(message.delayMs);
     }
     return writer;
   },
@@ -788,6 +828,22 @@ export const LimitStatus: MessageFns<LimitStatus> = {
             message.origin = reader.int32() as any;
             continue;
           }
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.queuePosition = longToNumber(reader.int64());
+            continue;
+          }
+          case 16: {
+            if (tag !== 128) {
+              break;
+            }
+
+            message.delayMs = longToNumber(reader.int64());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -896,6 +952,8 @@ function createBaseGetRemainingQuotaResponse(): GetRemainingQuotaResponse {
     degraded: false,
     limits: [],
     shadowLimits: [],
+    queuePosition: 0,
+    delayMs: 0,
   };
 }
 
@@ -942,6 +1000,12 @@ export const GetRemainingQuotaResponse: MessageFns<GetRemainingQuotaResponse> = 
     }
     for (const v of message.shadowLimits) {
       LimitStatus.encode(v!, writer.uint32(114).fork()).join();
+    }
+    if (message.queuePosition !== 0) {
+      writer.uint32(136).int64(message.queuePosition);
+    }
+    if (message.delayMs !== 0) {
+      writer.uint32(144).int64(message.delayMs);
     }
     return writer;
   },
@@ -1069,6 +1133,22 @@ export const GetRemainingQuotaResponse: MessageFns<GetRemainingQuotaResponse> = 
             }
 
             message.shadowLimits.push(LimitStatus.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 17: {
+            if (tag !== 136) {
+              break;
+            }
+
+            message.queuePosition = longToNumber(reader.int64());
+            continue;
+          }
+          case 18: {
+            if (tag !== 144) {
+              break;
+            }
+
+            message.delayMs = longToNumber(reader.int64());
             continue;
           }
         }
