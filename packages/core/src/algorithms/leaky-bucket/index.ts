@@ -8,9 +8,8 @@ const name = "leaky_bucket";
 
 /**
  * Starts empty, drains at the limit's rate, and never overflows. As a meter it decides like a token bucket; as a
- * shaper,
- * its decision says how long to delay the request (`Decision.delayMs`). It cannot be leased, because its units have a
- * place in the queue.
+ * shaper, its decision says how long to delay the request (`Decision.delayMs`). It cannot be leased, because its units
+ * have a place in the queue.
  */
 export const definition: AlgorithmDefinition<typeof name, { burst: true; queue: true }, typeof burstField> = {
   ...meter((units) => units),

@@ -1,6 +1,7 @@
 import { status } from "@grpc/grpc-js";
 import { StoreError } from "headgate";
 import { describe, expect, it } from "vitest";
+import { DatabaseError } from "../../../src/database/database-error.ts";
 import { rule } from "../../checks/fixtures.ts";
 import { by, call, check, clientOf, served } from "./fixtures.ts";
 import { CheckRateLimitRequest, CheckRateLimitResponse, Dimension } from "./generated/headgate/v1/rate_limiter.ts";
@@ -112,6 +113,19 @@ describe("a call that fails", () => {
     const { client } = await served([], { instead: { reset } });
     const request = { identifier: "42", dimension: Dimension.DIMENSION_USER, endpoint: "" };
     await expect(call(client, client.resetLimit, request)).rejects.toMatchObject({ code: status.UNAVAILABLE });
+  });
+
+  it("of the database is UNAVAILABLE, with its code", async () => {
+    const reset = async (): Promise<never> => {
+      throw new DatabaseError("HG_DATABASE_UNREACHABLE", "cannot be reached");
+    };
+    const { client, mistakes } = await served([], { instead: { reset } });
+    const request = { identifier: "42", dimension: Dimension.DIMENSION_USER, endpoint: "" };
+    const failed = call(client, client.resetLimit, request);
+    await expect(failed).rejects.toMatchObject({ code: status.UNAVAILABLE });
+    const { metadata } = await failed.catch((error) => error);
+    expect(String(metadata.get("grpc-status-details-bin"))).toContain("HG_DATABASE_UNREACHABLE");
+    expect(mistakes).toEqual([]);
   });
 
   it("by a mistake of ours is INTERNAL, tells nobody the text, and is reported", async () => {
