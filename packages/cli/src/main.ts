@@ -1,3 +1,4 @@
+import cluster from "node:cluster";
 import { CommanderError } from "commander";
 import { reported } from "./failure.ts";
 import { makeProgram } from "./program.ts";
@@ -24,3 +25,6 @@ try {
     process.exitCode = exitCode;
   }
 }
+
+// The channel to the supervisor would keep the process running.
+if (cluster.isWorker) process.exit();

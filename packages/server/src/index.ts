@@ -8,6 +8,7 @@ import type { ParsedUser } from "./rules/user-input.ts";
 import type { CheckedRules } from "./rules/validate-rules-file.ts";
 import type { Log, OpenLog } from "./runtime/log.ts";
 import type { NodeHost, RunningNode } from "./runtime/serve.ts";
+import type { ReadyNode } from "./runtime/startup-message.ts";
 
 export type { AuditQuery } from "./audit/audit.ts";
 export { allSettings, flagOf, variableOf } from "./config/fields.ts";
@@ -19,6 +20,8 @@ export type { RateLimitRule, RuleInput } from "./rules/rule.ts";
 export type { ParsedUser } from "./rules/user-input.ts";
 export type { UserInput } from "./rules/user-limits.ts";
 export type { RunningNode } from "./runtime/serve.ts";
+export type { ReadyNode } from "./runtime/startup-message.ts";
+export type { WorkerPlace } from "./workers/worker-place.ts";
 
 // Parts are loaded on demand: reading settings does not load servers and drivers.
 
@@ -46,7 +49,7 @@ export async function keepFirstKey(settings: Settings, secret: string): Promise<
   return (await import("./runtime/first-key-file.ts")).keepFirstKey(settings, secret);
 }
 
-export async function welcome(node: RunningNode, settings: Settings, firstKeyFile?: string): Promise<string> {
+export async function welcome(node: ReadyNode, settings: Settings, firstKeyFile?: string): Promise<string> {
   return (await import("./runtime/startup-message.ts")).welcome(node, settings, firstKeyFile);
 }
 

@@ -2,10 +2,15 @@ import { keepFirstKey, openLog, type RunningNode, serve, welcome } from "headgat
 import { type ExitCode, exitCodes } from "../failure.ts";
 import { asMissingFile, type SettingOptions, settingsOf } from "../settings/settings.ts";
 import { handleSignals } from "./signals.ts";
+import { drainedWithOthers, placeOfWorker, tellSupervisor } from "./worker-messages.ts";
 
 /** `headgate serve`: writes messages for people to standard output, and the log to standard error or a file. */
 export async function serveNode(options: SettingOptions): Promise<ExitCode> {
+  const worker = placeOfWorker();
   const { settings } = await settingsOf(options);
+  if (settings.workers > 1 && worker === undefined) {
+    return (await import("./supervise-workers.ts")).superviseWorkers(settings);
+  }
   const signals = handleSignals();
   const { log, output } = await openLog(settings);
   // A closed pipe, as with `| head`, must not stop the service.
@@ -23,7 +28,11 @@ export async function serveNode(options: SettingOptions): Promise<ExitCode> {
   };
   let started: RunningNode | NodeJS.Signals;
   try {
-    const starting = serve(settings, log, { lostLogLines: () => output.lost, keepFirstKey: keep });
+    const starting = serve(settings, log, {
+      lostLogLines: () => output.lost,
+      keepFirstKey: keep,
+      ...(worker && { worker, drained: drainedWithOthers }),
+    });
     // Starting may have to wait for PostgreSQL.
     started = await Promise.race([starting, signals.stop]);
   } catch (error) {
@@ -44,15 +53,18 @@ export async function serveNode(options: SettingOptions): Promise<ExitCode> {
     log.info({ signal: "SIGHUP" }, "reloading");
     void node.reload();
   });
-  process.stdout.write(await welcome(node, settings, firstKeyFile));
+  const { url, grpcAddress, rules, store, firstKey } = node;
+  if (worker === undefined) process.stdout.write(await welcome(node, settings, firstKeyFile));
+  else tellSupervisor({ ready: { url, grpcAddress, rules, store, firstKey, firstKeyFile } });
   if (firstKeyFile !== undefined) {
     log.warn({ file: firstKeyFile }, "the first admin key is in this file: store it elsewhere, then remove the file");
   }
-  const { url, grpcAddress, rules, store } = node;
-  log.info({ http: url, grpc: grpcAddress, rules, store }, "ready");
-  log.info({ signal: await signals.stop }, "stopping");
+  // Of a worker, the supervisor reports it for all.
+  const level = worker === undefined ? "info" : "debug";
+  log[level]({ http: url, grpc: grpcAddress, rules, store }, "ready");
+  log[level]({ signal: await signals.stop }, "stopping");
   await node.stop();
-  log.info("stopped");
+  log[level]("stopped");
   await output.flush();
   return exitCodes.done;
 }

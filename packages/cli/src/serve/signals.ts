@@ -3,7 +3,7 @@ import { isatty } from "node:tty";
 
 const STOPPING = ["SIGTERM", "SIGINT", "SIGQUIT"] as const;
 /** By default, SIGUSR1 opens the inspector to all users of the machine, and SIGUSR2 ends the process. */
-const IGNORED = ["SIGUSR1", "SIGUSR2"] as const;
+const IGNORED = ["SIGUSR1"] as const;
 
 /** npm forwards a Ctrl-C that the terminal has already sent to the process. Within this time, the two count as one. */
 const ECHO_MS = 500;
@@ -15,12 +15,16 @@ export interface Signals {
   readonly stop: Promise<NodeJS.Signals>;
   /** Calls `reload` for each SIGHUP from now on. */
   onReload(reload: () => void): void;
+  /** Calls `restart` for each SIGUSR2 from now on. */
+  onRestart(restart: () => void): void;
 }
 
 /** Installs signal handlers, so that no signal ends the process without draining. */
 export function handleSignals(): Signals {
   const hadTerminal = isatty(STDERR);
   let reload = (): void => {};
+  let restart = (): void => {};
+  process.on("SIGUSR2", () => restart());
   for (const signal of IGNORED) process.on(signal, () => {});
   const stop = new Promise<NodeJS.Signals>((resolve) => {
     let first: number | undefined;
@@ -40,6 +44,9 @@ export function handleSignals(): Signals {
     stop,
     onReload(then) {
       reload = then;
+    },
+    onRestart(then) {
+      restart = then;
     },
   };
 }

@@ -18,6 +18,8 @@ import {
 import { fields } from "../config/fields.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Consistency } from "../rules/rule.ts";
+import { OwnedMemory } from "../workers/owned-memory.ts";
+import type { WorkerMesh } from "../workers/worker-mesh.ts";
 
 /** The stores of counters, by consistency. */
 export interface Stores extends Readonly<Record<Consistency, Store>> {
@@ -62,11 +64,21 @@ type StoreSettings = Pick<Settings, "redis" | "zookeeper" | "nodes"> & Partial<P
 
 /** Peeked, so it charges and stores nothing. */
 const PROBE: Operation = { rule: { name: "probe", limit: tokenBucket("1/s") }, key: "headgate", cost: 1 };
+/**
+ * How long a check waits for another worker. A worker that ended is noticed at once, so this is only for one that hangs;
+ * one that is busy should count.
+ */
+const WORKER_TIMEOUT_MS = 2_000;
 /** How many keys are tried to find one on each server. */
 const PROBE_KEYS = 10_000;
 
 /** Opens the store in the settings: Redis, ZooKeeper, or the memory of this process. */
-export async function openStores(settings: StoreSettings, hooks: StoreHooks = {}, clock?: Clock): Promise<Stores> {
+export async function openStores(
+  settings: StoreSettings,
+  hooks: StoreHooks = {},
+  clock: Clock = new SystemClock(),
+  mesh?: WorkerMesh,
+): Promise<Stores> {
   const { redis, zookeeper } = settings;
   // The client of a store is loaded only if the store is used.
   if (redis !== undefined) {
@@ -77,7 +89,7 @@ export async function openStores(settings: StoreSettings, hooks: StoreHooks = {}
     const { ZooKeeperStore } = await import("headgate/zookeeper");
     return shared(new ZooKeeperStore(zookeeper), settings, hooks);
   }
-  return inMemory(clock ?? new SystemClock());
+  return mesh === undefined ? inMemory(clock) : inWorkers(mesh, clock, hooks);
 }
 
 /** With one process, all consistencies are the same memory store, which never fails. */
@@ -89,11 +101,34 @@ function inMemory(clock: Clock): Stores {
     leased: memory,
     mayHold: (rule) => memory.has(rule),
     clock,
-    stats: { memoryKeys: () => Object.values(memory.stats).reduce((sum, { keys }) => sum + keys, 0) },
+    stats: { memoryKeys: () => keysIn(memory) },
     ready: async () => {},
     probe: async () => true,
     close: async () => {},
   };
+}
+
+/** With several workers, each counts a part of the keys in its memory. */
+function inWorkers(mesh: WorkerMesh, clock: Clock, hooks: StoreHooks): Stores {
+  const memory = new MemoryStore({ clock });
+  const owned = new OwnedMemory(memory, mesh, { deadlineMs: WORKER_TIMEOUT_MS, ...hooks });
+  mesh.duties.store = memory;
+  return {
+    strict: owned,
+    cached: owned,
+    leased: owned,
+    shared: owned,
+    clock,
+    nodes: owned.nodes,
+    stats: { memoryKeys: () => keysIn(memory), resilient: owned.remote.stats },
+    ready: () => mesh.ready(),
+    probe: () => probed(owned),
+    close: () => owned.remote.close(),
+  };
+}
+
+function keysIn({ stats }: MemoryStore): number {
+  return Object.values(stats).reduce((sum, { keys }) => sum + keys, 0);
 }
 
 function shared(store: Store & { readonly clock: Clock }, settings: StoreSettings, hooks: StoreHooks): Stores {
@@ -116,15 +151,18 @@ function shared(store: Store & { readonly clock: Clock }, settings: StoreSetting
     ...(strict.nodes && { nodes: strict.nodes }),
     stats: { resilient: strict.stats, cached: () => near.stats, leased: () => held.stats },
     ready: () => strict.ready(),
-    async probe() {
-      const answers = await Promise.all(probesOf(store).map((operation) => strict.apply("peek", [operation])));
-      return answers.every(([{ degraded }]) => !degraded);
-    },
+    probe: () => probed(strict),
     async close() {
       await Promise.all([near.close(), held.close()]);
       await strict.close();
     },
   };
+}
+
+/** Whether all servers of a resilient store answer. */
+async function probed(store: Store): Promise<boolean> {
+  const answers = await Promise.all(probesOf(store).map((operation) => store.apply("peek", [operation])));
+  return answers.every(([{ degraded }]) => !degraded);
 }
 
 /** One operation per server of the store. */

@@ -25,6 +25,7 @@ import {
   share,
   text,
   url,
+  workers,
 } from "./values.ts";
 
 /** One setting: `skew_bound` in a file, `HEADGATE_SKEW_BOUND` in the environment, `--skew-bound` as a flag. */
@@ -160,6 +161,12 @@ export const fields = {
     about: "number of nodes that share the limits, used by on_error: local",
     initial: 1,
     parse: count,
+  }),
+  workers: field("workers", {
+    takes: "<number>",
+    about: "processes that serve this node behind one port, or auto for one per CPU",
+    initial: 1,
+    parse: workers,
   }),
   storeTimeoutMs: field("store_timeout", {
     takes: "<time>",

@@ -46,6 +46,7 @@ export async function readSettings(sources: SettingSources): Promise<ReadSetting
     tls: tlsFrom(reading),
     insecure: reading.take(fields.insecure),
     nodes: reading.take(fields.nodes),
+    workers: reading.take(fields.workers),
     storeTimeoutMs: reading.take(fields.storeTimeoutMs),
     cachedRead: reading.take(fields.cachedRead),
     leaseBase: reading.take(fields.leaseBase),

@@ -43,6 +43,8 @@ export interface Settings {
   readonly auditRetentionMs: number;
   /** Number of nodes that share the limits, for `on_error: local` and leases. */
   readonly nodes: number;
+  /** Number of processes that serve this node. */
+  readonly workers: number;
   /** How long a check waits for Redis or ZooKeeper before `on_error` applies. */
   readonly storeTimeoutMs: number;
   /** Whether `consistency: cached` asks the store before each request that is not known to be over its limit. */

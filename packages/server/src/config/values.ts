@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { availableParallelism } from "node:os";
 import { HeadgateError, type Rate } from "headgate";
 import { parseRedisAddress } from "headgate/redis-address";
 import type { Address, LogFormat } from "./settings.ts";
@@ -94,6 +95,19 @@ export function count(text: string, at: string): number {
 export function share(text: string, at: string): number {
   const value = /^0?(\.\d+)?$/.test(text) ? Number.parseFloat(text) : Number.NaN;
   if (!(value < 1)) throw invalidValue(at, "must be a number from 0 to below 1, such as 0.2", text);
+  return value;
+}
+
+/** More processes than this do not help on any machine, and each takes memory. */
+const MOST_WORKERS = 256;
+
+/** A number of processes, or `auto` for one per CPU that this process may use. */
+export function workers(text: string, at: string): number {
+  if (text === "auto") return availableParallelism();
+  const value = /^\d{1,3}$/.test(text) ? Number(text) : 0;
+  if (value < 1 || value > MOST_WORKERS) {
+    throw invalidValue(at, `must be a whole number from 1 to ${MOST_WORKERS}, or auto`, text);
+  }
   return value;
 }
 

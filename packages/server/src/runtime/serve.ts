@@ -4,13 +4,13 @@ import type { FastifyInstance } from "fastify";
 import { KeyRing } from "../access/key-ring.ts";
 import { WrongKeys } from "../access/wrong-keys.ts";
 import { makeCheckService } from "../checks/check-service.ts";
-import { openStores, type StoreState, type Stores } from "../checks/counter-stores.ts";
+import { openStores, type StoreHooks, type StoreState, type Stores } from "../checks/counter-stores.ts";
 import { StoredUsers } from "../checks/stored-users.ts";
 import { Standings } from "../checks/user-data.ts";
 import { rejectExposure } from "../config/exposure.ts";
 import type { Address, Settings } from "../config/settings.ts";
 import { addressText } from "../config/values.ts";
-import type { Database } from "../database/database.ts";
+import type { AuditTable, Database } from "../database/database.ts";
 import { DeniedOnAllNodes } from "../metrics/denied-on-all-nodes.ts";
 import { NodeTelemetry } from "../metrics/node-telemetry.ts";
 import { prometheus } from "../metrics/prometheus.ts";
@@ -19,6 +19,8 @@ import { traced } from "../metrics/tracing.ts";
 import { startGrpc } from "../transports/grpc/grpc-server.ts";
 import { makeRest } from "../transports/rest/app.ts";
 import { SelfLimits } from "../transports/shared/own-limits.ts";
+import { WorkerMesh } from "../workers/worker-mesh.ts";
+import type { WorkerPlace } from "../workers/worker-place.ts";
 import { DatabaseRules, FileRules, type RulesInForce } from "./active-rules.ts";
 import { Closing } from "./close-in-order.ts";
 import { reachDatabase } from "./connect-database.ts";
@@ -43,6 +45,9 @@ const LAST_CALL_MS = 250;
 /** How long requests in progress may take when the node stops. */
 const GRACE_MS = 10_000;
 
+/** Of workers other than the first: a change of the rules file is audited once. */
+const NO_AUDIT = { append: async () => {} };
+
 /** A running node. */
 export interface RunningNode {
   /** URL of the REST API. */
@@ -66,6 +71,10 @@ export interface NodeHost {
   readonly lostLogLines?: () => number;
   /** Stores the first admin key for its owner. The key is created only if this succeeds. */
   readonly keepFirstKey?: (secret: string) => Promise<void>;
+  /** Which worker this process is, if several serve the node. */
+  readonly worker?: WorkerPlace | undefined;
+  /** Called after the last request was answered. Until it resolves, other workers can use the counters of this one. */
+  readonly drained?: () => Promise<void>;
 }
 
 /** Starts a node. If any part fails, closes what was opened and throws. */
@@ -84,7 +93,11 @@ export async function serve(settings: Settings, log: Log, host: NodeHost = {}): 
 }
 
 async function start(settings: Settings, log: Log, host: NodeHost, closing: Closing): Promise<RunningNode> {
-  const { lostLogLines = () => 0, keepFirstKey } = host;
+  const { lostLogLines = () => 0, keepFirstKey, worker } = host;
+  const mesh = worker && (await WorkerMesh.open(worker));
+  closing.add(() => mesh?.close());
+  // What is done once for the whole node.
+  const isFirst = worker === undefined || worker.index === 0;
   const telemetry = new NodeTelemetry();
   let { http } = settings;
   let waiting: WaitingListener | undefined;
@@ -96,16 +109,19 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
   });
   closing.add(() => database.close());
   const health = new StoreHealth(log);
-  const stores = await openStores(settings, {
+  const hooks: StoreHooks = {
     onFailure: (code, cause) => {
       telemetry.storeFailed(code);
       health.failed(code, cause);
     },
     onDegraded: (change) => health.changed(change),
-  });
+  };
+  // To a shared store, each worker is a node.
+  const nodes = settings.nodes * (worker?.count ?? 1);
+  const stores = await openStores({ ...settings, nodes }, hooks, undefined, mesh);
   closing.add(() => stores.close());
   await reachStore(stores, log);
-  const rules = await rulesOf(settings, database, log);
+  const rules = await rulesOf(settings, log, database, isFirst ? database.audit : NO_AUDIT);
   closing.add(() => rules.close());
   const keyRing = new KeyRing(database, {
     adminKey: settings.adminKey,
@@ -113,6 +129,11 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
   });
   closing.add(() => keyRing.close());
   await keyRing.refresh();
+  if (mesh !== undefined) {
+    mesh.duties.refresh = async () => {
+      await Promise.all([rules.refresh(), keyRing.refresh()]);
+    };
+  }
   const stored = new StoredUsers(database.users);
   const standings = new Standings(database.users, { stored });
   closing.add(database.onChange((change) => standings.changed(change)));
@@ -138,9 +159,11 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
   closing.add(() => denied.flush().catch((error) => log.warn({ err: error }, "cannot write the most denied keys")));
   const timetable = new Timetable();
   closing.add(() => timetable.stop());
-  startPeriodicWork(timetable, { database, stores, telemetry, rules, rollups, denied, settings, log });
+  startPeriodicWork(timetable, { database, stores, telemetry, rules, rollups, denied, settings, log, isFirst });
 
   const registry = prometheus(telemetry, version);
+  if (worker !== undefined) registry.setDefaultLabels({ worker: String(worker.index) });
+  if (mesh !== undefined) mesh.duties.metrics = () => registry.metrics();
   const wrongKeys = new WrongKeys({ perMinute: settings.wrongKeysPerMinute, log });
   addFigures(registry, { rules, stores, standings, rollups, lostLogLines, wrongKeys });
   const selfLimits = new SelfLimits({ rates: settings, store: stores.shared });
@@ -149,13 +172,13 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
   const rest = makeRest(
     {
       service,
-      database: settled(database, rules, keyRing),
+      database: settled(database, rules, keyRing, () => mesh?.refreshOthers()),
       catalogue: () => rules.catalogue,
       standings,
       keyRing,
       wrongKeys,
       telemetry,
-      metricsText: () => registry.metrics(),
+      metricsText: () => mesh?.metricsOfAll() ?? registry.metrics(),
       ready: () => waitingFor,
       store: () => health.stateOf(stores),
       topDenied: (limit) => denied.top(limit),
@@ -172,6 +195,7 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
     await delay(LAST_CALL_MS);
     isClosing = true;
     await Promise.all([drained(rest, GRACE_MS), rpc?.stop(GRACE_MS)]);
+    await host.drained?.();
   });
   const { grpc } = settings;
   // As late as possible: until here, clients are told to retry.
@@ -184,7 +208,8 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
     );
   }
   // Last: a key that is created but never shown, because a later step failed, would lock everyone out.
-  const firstKey = await keyRing.makeFirstKey(keepFirstKey);
+  const firstKey = isFirst ? await keyRing.makeFirstKey(keepFirstKey) : undefined;
+  if (firstKey !== undefined) await mesh?.refreshOthers();
   waitingFor = [];
   return {
     url: `${settings.tls === undefined ? "http" : "https"}://${addressText(reachable(http.host, portOf(rest)))}`,
@@ -215,8 +240,13 @@ function quiet(log: Log): Log {
   return log.isLevelEnabled("info") ? log.child({}, { level: "warn" }) : log;
 }
 
-function rulesOf({ rules }: Settings, database: Database, log: Log): Promise<RulesInForce> {
-  return rules === undefined ? DatabaseRules.open(database, log) : FileRules.open(rules, log, database.audit);
+function rulesOf(
+  { rules }: Settings,
+  log: Log,
+  database: Database,
+  audit: Pick<AuditTable, "append">,
+): Promise<RulesInForce> {
+  return rules === undefined ? DatabaseRules.open(database, log) : FileRules.open(rules, log, audit);
 }
 
 interface House {
@@ -228,12 +258,13 @@ interface House {
   readonly denied: DeniedOnAllNodes;
   readonly settings: Settings;
   readonly log: Log;
+  readonly isFirst: boolean;
 }
 
 /** Periodic work: probing store and database, writing rollups, purging, and starting a new hour of the most denied keys. */
 function startPeriodicWork(
   timetable: Timetable,
-  { database, stores, telemetry, rules, rollups, denied, settings, log }: House,
+  { database, stores, telemetry, rules, rollups, denied, settings, log, isFirst }: House,
 ): void {
   timetable.every(PING_MS, async () => {
     await stores.probe();
@@ -264,6 +295,7 @@ function startPeriodicWork(
   });
   timetable.every(HOUR_MS, async () => {
     telemetry.topDenied.rotate();
+    if (!isFirst) return;
     try {
       const purged = await database.purge(new Date(), { audit: settings.auditRetentionMs });
       log.info({ purged }, "purged expired data");

@@ -2,11 +2,14 @@ import type { Settings } from "../config/settings.ts";
 import type { RunningNode } from "./serve.ts";
 import { version } from "./version.ts";
 
+/** What a node reports once it is ready. */
+export type ReadyNode = Pick<RunningNode, "url" | "grpcAddress" | "firstKey" | "rules" | "store">;
+
 const RULE = { rule_id: "hello", name: "Hello", dimension: "user", endpoint_pattern: "/hello", limit: 5 };
 const ASKED = { identifier: "alice", dimension: "user", endpoint: "/hello" };
 
 /** The summary that a node prints once it is ready: addresses, the first key, and what to try next. */
-export function welcome(node: RunningNode, settings: Settings, firstKeyFile?: string): string {
+export function welcome(node: ReadyNode, settings: Settings, firstKeyFile?: string): string {
   const { firstKey, rules } = node;
   return [
     `headgate ${version} is ready`,

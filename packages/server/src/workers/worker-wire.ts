@@ -1,0 +1,100 @@
+import {
+  type Action,
+  type Answer,
+  type ApplyOptions,
+  HeadgateError,
+  type Limit,
+  type Rule,
+  StoreError,
+} from "headgate";
+
+// Workers exchange lines of JSON. Each line is a list, so that all messages of a turn of the event loop are one write.
+
+/** A rule with the limit of a call. It is sent once per connection; afterwards, only its number is. */
+export type DefineMessage = readonly ["define", id: number, rule: Rule, limit: Limit | null];
+/** Operations alternate between the number of a rule and a cost. All are for one key. */
+export type ApplyMessage = readonly [
+  "apply",
+  call: number,
+  action: Action,
+  key: string,
+  operations: readonly number[],
+  options: ApplyOptions | null,
+];
+/** `metrics` asks for the metrics of a worker; `refresh` for rules and API keys to be read again. */
+export type AskMessage = readonly ["metrics" | "refresh", call: number];
+/** All numbers of rules are free again. */
+export type ForgetMessage = readonly ["forget"];
+export type RequestMessage = DefineMessage | ApplyMessage | AskMessage | ForgetMessage;
+
+export type Figures = readonly (number | null)[];
+export interface WireError {
+  readonly code: HeadgateError["code"];
+  readonly field: string;
+  readonly problem: string;
+}
+/** The result of a call: answers as figures, a text, or an error. */
+export type ReplyMessage = readonly [call: number, result: Figures | string | WireError];
+
+const FIGURES = 5;
+
+/** JSON has no Infinity, and writes null. */
+export function figuresOf(answers: readonly Answer[]): Figures {
+  return answers.flatMap(({ time, allowed, remaining, retryAfter, resetAfter }) => [
+    time,
+    allowed ? 1 : 0,
+    remaining,
+    retryAfter,
+    resetAfter,
+  ]);
+}
+
+export function answersOf(figures: Figures): readonly Answer[] {
+  const answers: Answer[] = [];
+  const at = (i: number): number => figures[i] ?? Number.POSITIVE_INFINITY;
+  for (let i = 0; i < figures.length; i += FIGURES) {
+    answers.push({
+      time: at(i),
+      allowed: figures[i + 1] === 1,
+      remaining: at(i + 2),
+      retryAfter: at(i + 3),
+      resetAfter: at(i + 4),
+      source: "store",
+      degraded: false,
+    });
+  }
+  return answers;
+}
+
+export function wireErrorOf(error: unknown): WireError {
+  if (!(error instanceof HeadgateError)) {
+    return {
+      code: "HG_STORE_REFUSED",
+      field: "store",
+      problem: error instanceof Error ? error.message : String(error),
+    };
+  }
+  const { code, field, message } = error;
+  return { code, field, problem: message.slice(field.length + 2) };
+}
+
+export function errorOf({ code, field, problem }: WireError): HeadgateError {
+  switch (code) {
+    case "HG_STORE_TIMEOUT":
+    case "HG_STORE_UNREACHABLE":
+    case "HG_STORE_REFUSED":
+      return new StoreError(code, problem);
+    default:
+      return new HeadgateError(code, field, problem);
+  }
+}
+
+/** Splits a stream of text into its lines, and calls `onLine` with each. */
+export function eachLine(onLine: (line: string) => void): (chunk: string) => void {
+  let rest = "";
+  return (chunk) => {
+    const lines = (rest + chunk).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) onLine(line);
+  };
+}
