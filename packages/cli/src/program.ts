@@ -122,10 +122,11 @@ before it are buffered until it is found.
 Examples:
   $ headgate serve
   $ headgate serve --rules rules.yaml --redis redis://127.0.0.1:6379
+  $ headgate serve --workers auto
   $ headgate serve --config headgate.yaml --http 0.0.0.0:8080 --tls-cert cert.pem --tls-key key.pem
 
 SIGTERM, SIGQUIT and Ctrl-C stop the node after it has answered all accepted requests; a second one stops it at once.
-SIGHUP reloads rules and certificates, and reopens --log-file.
+SIGHUP reloads rules and certificates, and reopens --log-file. SIGUSR2 restarts the workers one after the other.
 `,
     )
     .action(async (options: SettingOptions) => {

@@ -42,6 +42,8 @@ const ROLLUP_MS = 10_000;
 const HOUR_MS = 3_600_000;
 /** How long new connections are accepted after a node is asked to stop. */
 const LAST_CALL_MS = 250;
+/** Within this time, all workers of a node that stops have closed their listeners. */
+const CLOSE_TOGETHER_MS = 250;
 /** How long requests in progress may take when the node stops. */
 const GRACE_MS = 10_000;
 
@@ -193,8 +195,12 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
     waitingFor = ["stop"];
     // Load balancers need a moment to notice, so requests are still accepted.
     await delay(LAST_CALL_MS);
-    isClosing = true;
-    await Promise.all([drained(rest, GRACE_MS), rpc?.stop(GRACE_MS)]);
+    const sayGoodbye = async (): Promise<void> => {
+      // A client that was told to close connects again. By then, all workers must have stopped listening.
+      if (mesh !== undefined) await delay(CLOSE_TOGETHER_MS);
+      isClosing = true;
+    };
+    await Promise.all([drained(rest, GRACE_MS, sayGoodbye), rpc?.stop(GRACE_MS)]);
     await host.drained?.();
   });
   const { grpc } = settings;

@@ -8,7 +8,7 @@ import {
   type Rule,
   StoreError,
 } from "headgate";
-import { answersOf, eachLine, errorOf, type Figures, type ReplyMessage, type RequestMessage } from "./worker-wire.ts";
+import { answersOf, eachLine, errorOf, type Figures, type ReplyLine, type RequestMessage } from "./worker-wire.ts";
 
 /** Calls that wait for a worker, at most. A frozen worker must not fill the memory of the others. */
 const MOST_WAITING = 20_000;
@@ -27,6 +27,8 @@ export class WorkerLink {
   readonly #waiting = new Map<number, Waiting>();
   #socket: Socket | undefined;
   #outbox: RequestMessage[] = [];
+  /** Whether the last batch is not acknowledged yet. Meanwhile, messages wait for the next one. */
+  #isUnderWay = false;
   #calls = 0;
   #ids = new WeakMap<Rule, Map<Limit | undefined, number>>();
   #idsByText = new Map<string, number>();
@@ -87,7 +89,9 @@ export class WorkerLink {
   }
 
   #flush(): void {
-    if (this.#outbox.length === 0) return;
+    // The busier the workers are, the more messages share a batch; a single one is sent at once.
+    if (this.#outbox.length === 0 || this.#isUnderWay) return;
+    this.#isUnderWay = true;
     this.#socket?.write(`${JSON.stringify(this.#outbox)}\n`);
     this.#outbox = [];
   }
@@ -107,7 +111,11 @@ export class WorkerLink {
   }
 
   #receive(line: string): void {
-    const replies: readonly ReplyMessage[] = JSON.parse(line);
+    const { isAcknowledged, replies }: ReplyLine = JSON.parse(line);
+    if (isAcknowledged) {
+      this.#isUnderWay = false;
+      this.#flush();
+    }
     for (const [call, result] of replies) {
       const waiting = this.#waiting.get(call);
       this.#waiting.delete(call);
@@ -119,6 +127,7 @@ export class WorkerLink {
   #lost(): void {
     this.#socket = undefined;
     this.#outbox = [];
+    this.#isUnderWay = false;
     this.#forgetRules();
     const error = this.#unreachable();
     const waiting = [...this.#waiting.values()];

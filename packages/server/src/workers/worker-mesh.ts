@@ -10,6 +10,7 @@ import {
   type ApplyMessage,
   eachLine,
   figuresOf,
+  type ReplyLine,
   type ReplyMessage,
   type RequestMessage,
   wireErrorOf,
@@ -115,8 +116,8 @@ export class WorkerMesh {
     this.#sockets.add(socket);
     socket.once("close", () => this.#sockets.delete(socket)).on("error", () => {});
     const rules = new Map<number, Sent>();
-    const write = (replies: readonly ReplyMessage[]): void => {
-      if (!socket.destroyed) socket.write(`${JSON.stringify(replies)}\n`);
+    const write = (line: ReplyLine): void => {
+      if (!socket.destroyed) socket.write(`${JSON.stringify(line)}\n`);
     };
     const onLine = (line: string): void => {
       const messages: readonly RequestMessage[] = JSON.parse(line);
@@ -128,9 +129,10 @@ export class WorkerMesh {
           const [, id, rule, limit] = message;
           rules.set(id, [rule, limit]);
         } else if (message[0] === "forget") rules.clear();
-        else void this.#asked(message[0], message[1]).then((reply) => write([reply]));
+        else
+          void this.#asked(message[0], message[1]).then((reply) => write({ isAcknowledged: false, replies: [reply] }));
       }
-      if (replies.length > 0) write(replies);
+      write({ isAcknowledged: true, replies });
     };
     socket.setEncoding("utf8").on("data", eachLine(onLine));
   }

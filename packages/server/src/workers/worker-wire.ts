@@ -8,7 +8,7 @@ import {
   StoreError,
 } from "headgate";
 
-// Workers exchange lines of JSON. Each line is a list, so that all messages of a turn of the event loop are one write.
+// Workers exchange lines of JSON. A line has many messages, so that they share a system call.
 
 /** A rule with the limit of a call. It is sent once per connection; afterwards, only its number is. */
 export type DefineMessage = readonly ["define", id: number, rule: Rule, limit: Limit | null];
@@ -35,6 +35,13 @@ export interface WireError {
 }
 /** The result of a call: answers as figures, a text, or an error. */
 export type ReplyMessage = readonly [call: number, result: Figures | string | WireError];
+
+/** What is sent back, as a line of JSON. */
+export interface ReplyLine {
+  /** Whether all messages of a line were handled. Calls that take longer are answered later. */
+  readonly isAcknowledged: boolean;
+  readonly replies: readonly ReplyMessage[];
+}
 
 const FIGURES = 5;
 

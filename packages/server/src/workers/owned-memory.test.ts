@@ -1,0 +1,83 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Answer, gcra, MemoryStore, type Operation, type Rule, tokenBucket } from "headgate";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { OwnedMemory } from "./owned-memory.ts";
+import { WorkerMesh } from "./worker-mesh.ts";
+import { ownerOf } from "./worker-place.ts";
+
+const RULE: Rule = { name: "orders", limit: tokenBucket("5/h") };
+
+let folder: string;
+let meshes: WorkerMesh[];
+let stores: OwnedMemory[];
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "headgate-mesh-"));
+  meshes = await Promise.all([0, 1].map((index) => WorkerMesh.open({ index, count: 2, folder })));
+  stores = meshes.map((mesh) => {
+    const memory = new MemoryStore();
+    mesh.duties.store = memory;
+    return new OwnedMemory(memory, mesh, { onDegraded: () => {} });
+  });
+  await Promise.all(meshes.map((mesh) => mesh.ready()));
+});
+
+afterEach(async () => {
+  await Promise.all(meshes.map((mesh) => mesh.close()));
+  rmSync(folder, { recursive: true });
+});
+
+function operation(key: string, more: Partial<Operation> = {}): Operation {
+  return { rule: RULE, key, cost: 1, ...more };
+}
+
+function keyOf(worker: number): string {
+  for (let i = 0; ; i += 1) if (ownerOf(`k${i}`, 2) === worker) return `k${i}`;
+}
+
+it("gives the answers of one store, whichever worker is asked", async () => {
+  for (const key of [keyOf(0), keyOf(1)]) {
+    const answers: Answer[] = [];
+    for (let i = 0; i < 7; i += 1) answers.push((await stores[i % 2].apply("take", [operation(key)]))[0]);
+    expect(answers.map(({ allowed, remaining }) => [allowed, Math.floor(remaining)])).toEqual([
+      [true, 4],
+      [true, 3],
+      [true, 2],
+      [true, 1],
+      [true, 0],
+      [false, 0],
+      [false, 0],
+    ]);
+  }
+});
+
+it("passes on the limit of a call, several operations, actions and options", async () => {
+  const key = keyOf(1);
+  const [here] = stores;
+  const limit = tokenBucket("2/h");
+  const other: Rule = { name: "other", counter: "shared", limit: gcra("9/h") };
+  const asked = [operation(key, { limit }), operation(key, { rule: other, cost: 3 })];
+  const taken = await here.apply("take", asked, { idempotencyKey: "once" });
+  expect(taken.map(({ remaining }) => Math.floor(remaining))).toEqual([1, 6]);
+  expect(await here.apply("take", asked, { idempotencyKey: "once" })).toEqual(taken);
+  const never = await here.apply("peek", [operation(key, { cost: 6 })]);
+  expect(never[0]).toMatchObject({ allowed: false, retryAfter: Number.POSITIVE_INFINITY, source: "store" });
+  await expect(here.apply("take", [operation(key)], { idempotencyKey: "once" })).rejects.toMatchObject({
+    code: "HG_IDEMPOTENCY_CONFLICT",
+  });
+  await here.apply("reset", asked);
+  expect((await here.apply("peek", asked)).map(({ remaining }) => remaining)).toEqual([2, 9]);
+});
+
+it("lets on_error decide for the keys of a worker that is gone, and asks it again when it is back", async () => {
+  const [here] = stores;
+  const [own, lost] = [keyOf(0), keyOf(1)].map((key) => operation(key, { rule: { ...RULE, onError: "deny" } }));
+  await meshes[1].close();
+  expect((await here.apply("take", [lost]))[0]).toMatchObject({ allowed: false, degraded: true, source: "fallback" });
+  expect((await here.apply("take", [own]))[0]).toMatchObject({ allowed: true, degraded: false });
+  meshes[1] = await WorkerMesh.open({ index: 1, count: 2, folder });
+  meshes[1].duties.store = new MemoryStore();
+  expect((await here.apply("take", [lost]))[0]).toMatchObject({ allowed: true, degraded: false });
+});
