@@ -6,11 +6,9 @@ import {
   HeadgateError,
   type MemoryStore,
   type Operation,
-  type ResilientOptions,
   type ResilientStore,
   resilient,
   type Store,
-  type StoreNodes,
 } from "headgate";
 import { type WorkerMesh, workerName } from "./worker-mesh.ts";
 import { ownerOf } from "./worker-place.ts";
@@ -22,13 +20,13 @@ import { ownerOf } from "./worker-place.ts";
  */
 export class OwnedMemory implements Store {
   readonly clock: Clock;
-  readonly nodes: StoreNodes;
+  readonly nodes: NonNullable<Store["nodes"]>;
   readonly remote: ResilientStore;
   readonly #memory: MemoryStore;
   readonly #index: number;
   readonly #count: number;
 
-  constructor(memory: MemoryStore, mesh: WorkerMesh, options: ResilientOptions) {
+  constructor(memory: MemoryStore, mesh: WorkerMesh, options: Parameters<typeof resilient>[1]) {
     const { index, count } = mesh.place;
     const names = Array.from({ length: count }, (_, i) => workerName(i));
     this.clock = memory.clock;
