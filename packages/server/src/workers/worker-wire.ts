@@ -11,7 +11,7 @@ import {
 // Workers exchange lines of JSON. A line has many messages, so that they share a system call.
 
 /** A rule with the limit of a call. It is sent once per connection; afterwards, only its number is. */
-export type DefineMessage = readonly ["define", id: number, rule: Rule, limit: Limit | null];
+type DefineMessage = readonly ["define", id: number, rule: Rule, limit: Limit | null];
 /** Operations alternate between the number of a rule and a cost. All are for one key. */
 export type ApplyMessage = readonly [
   "apply",
@@ -22,9 +22,9 @@ export type ApplyMessage = readonly [
   options: ApplyOptions | null,
 ];
 /** `metrics` asks for the metrics of a worker; `refresh` for rules and API keys to be read again. */
-export type AskMessage = readonly ["metrics" | "refresh", call: number];
+type AskMessage = readonly ["metrics" | "refresh", call: number];
 /** All numbers of rules are free again. */
-export type ForgetMessage = readonly ["forget"];
+type ForgetMessage = readonly ["forget"];
 export type RequestMessage = DefineMessage | ApplyMessage | AskMessage | ForgetMessage;
 
 export type Figures = readonly (number | null)[];
