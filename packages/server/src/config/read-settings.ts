@@ -30,38 +30,8 @@ const CONFIG_VARIABLE = "HEADGATE_CONFIG";
 /** Throws a HeadgateError that names the flag, the variable or the line of the file. */
 export async function readSettings(sources: SettingSources): Promise<ReadSettings> {
   const reading = await Reading.open(sources);
-  const settings: Settings = {
-    http: reading.take(fields.http),
-    grpc: reading.take(fields.grpc),
-    grpcMaxConnections: reading.take(fields.grpcMaxConnections),
-    grpcMaxStreams: reading.take(fields.grpcMaxStreams),
-    grpcMessageTimeoutMs: reading.take(fields.grpcMessageTimeoutMs),
-    data: reading.take(fields.data),
-    redis: reading.take(fields.redis),
-    postgres: reading.take(fields.postgres),
-    zookeeper: reading.take(fields.zookeeper),
-    rules: reading.take(fields.rules),
-    adminKey: reading.take(fields.adminKey),
-    wrongKeysPerMinute: reading.take(fields.wrongKeysPerMinute),
-    tls: tlsFrom(reading),
-    insecure: reading.take(fields.insecure),
-    nodes: reading.take(fields.nodes),
-    workers: reading.take(fields.workers),
-    storeTimeoutMs: reading.take(fields.storeTimeoutMs),
-    cachedRead: reading.take(fields.cachedRead),
-    leaseBase: reading.take(fields.leaseBase),
-    leasePrefetchAt: reading.take(fields.leasePrefetchAt),
-    leaseGiveBackEveryMs: reading.take(fields.leaseGiveBackEveryMs),
-    skewBoundMs: reading.take(fields.skewBoundMs),
-    configReadsLimit: reading.take(fields.configReadsLimit),
-    configWritesLimit: reading.take(fields.configWritesLimit),
-    checksLimit: reading.take(fields.checksLimit),
-    auditThrottledEveryMs: reading.take(fields.auditThrottledEveryMs),
-    auditRetentionMs: reading.take(fields.auditRetentionMs),
-    logLevel: reading.take(fields.logLevel),
-    logFormat: reading.take(fields.logFormat),
-    logFile: reading.take(fields.logFile),
-  };
+  const { tlsCert, tlsKey, tlsClientCa, ...values } = reading.takeAll(fields);
+  const settings: Settings = { ...values, tls: tlsFrom(tlsCert, tlsKey, tlsClientCa) };
   if (settings.redis !== undefined && settings.zookeeper !== undefined) {
     throw new HeadgateError(
       "HG_BAD_OPTION",
@@ -72,10 +42,9 @@ export async function readSettings(sources: SettingSources): Promise<ReadSetting
   return { settings, shown: reading.shown };
 }
 
-function tlsFrom(reading: Reading): TlsFiles | undefined {
-  const cert = reading.take(fields.tlsCert);
-  const key = reading.take(fields.tlsKey);
-  const clientCa = reading.take(fields.tlsClientCa);
+type File = string | undefined;
+
+function tlsFrom(cert: File, key: File, clientCa: File): TlsFiles | undefined {
   if (cert !== undefined && key !== undefined) return { cert, key, clientCa };
   const alone = [fields.tlsCert, fields.tlsKey, fields.tlsClientCa].find((_, index) => [cert, key, clientCa][index]);
   if (alone === undefined) return undefined;
@@ -107,7 +76,13 @@ class Reading {
     return new Reading(sources, typeof name === "string" ? await readFile(name) : new Map());
   }
 
-  take<T>(field: Field<T>): T {
+  takeAll<Values extends object>(all: { readonly [Name in keyof Values]: Field<Values[Name]> }): Values {
+    const values: Partial<Values> = {};
+    for (const name in all) values[name] = this.take(all[name]);
+    return values as Values;
+  }
+
+  private take<T>(field: Field<T>): T {
     const found = this.find(field);
     const value = found === undefined ? field.initial : field.parse(found.text, found.at);
     const isSet = value !== undefined || found !== undefined;
