@@ -124,9 +124,9 @@ export class Limiter<R extends Rules = Rules> {
 
   /** Changes the limit of a rule. Used units stay used, unless the algorithm changes. */
   setLimit(rule: RuleName<R>, limit: Limit): void {
-    this.rule(rule);
+    const { limit: previous } = this.rule(rule);
     const changed = makeRule(rule, limit);
-    this.store.open?.(changed);
+    this.store.open?.(changed, previous);
     this.rules.set(rule, changed);
     this.wake(rule);
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { tokenBucket } from "../index.ts";
+import { fixedWindow, MemoryStore, rateLimiter, tokenBucket } from "../index.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { cached } from "../wrappers/cached/cached.ts";
 import { leased } from "../wrappers/leased/leased.ts";
@@ -62,6 +62,18 @@ describe.each(Object.entries(wrappers))("%s", (_, wrap) => {
     wrapper.open({ name: "api", limit: tokenBucket("100/m") });
     await wrapper.ready();
     await wrapper.close();
+  });
+
+  it("changes a limit in memory, at once and with what was used", async () => {
+    const limiter = rateLimiter(
+      { api: fixedWindow("10/h") },
+      { store: wrap(new MemoryStore({ clock: new ManualClock() })) },
+    );
+    await limiter.check("api", "k", { cost: 8 });
+    limiter.setLimit("api", fixedWindow("20/h"));
+    expect(await limiter.check("api", "k", { cost: 12 })).toMatchObject({ allowed: true, limit: 20, remaining: 0 });
+    limiter.setLimit("api", fixedWindow("5/h"));
+    expect(await limiter.check("api", "k")).toMatchObject({ allowed: false, limit: 5 });
   });
 
   it("rejects what is not a store", () => {

@@ -1,5 +1,6 @@
 import type { Clock } from "../clock/clock.ts";
 import { HeadgateError, shown } from "../errors.ts";
+import type { Limit } from "../limits/limit.ts";
 import type { ReservationJournal } from "../reservations/journal.ts";
 import type { Notifications } from "./notifications.ts";
 import type { Action, Answer, ApplyOptions, Operation, Rule, Store, StoreNodes } from "./store.ts";
@@ -25,8 +26,8 @@ export class StoreWrapper implements Store {
     if (nodes !== undefined) this.nodes = nodes;
   }
 
-  open(rule: Rule): void {
-    this.store.open?.(rule);
+  open(rule: Rule, previous?: Limit): void {
+    this.store.open?.(rule, previous);
   }
 
   /** Resolves when the inner store can be used. */

@@ -129,10 +129,10 @@ export interface Store {
   /** The servers that hold the keys, if there are several. */
   readonly nodes?: StoreNodes;
   /**
-   * Called with each rule before its first request, and when its limit changes. Throws if the store cannot support the
-   * rule.
+   * Called with each rule before its first request, and when its limit changes, then with the previous limit. Throws if
+   * the store cannot support the rule.
    */
-  open?(rule: Rule): void;
+  open?(rule: Rule, previous?: Limit): void;
   /** Resolves when the store can be used, so that the first request need not wait. Rejects with a `StoreError`. */
   ready?(): Promise<void>;
   /** Finishes pending work and releases connections and timers. */

@@ -88,10 +88,10 @@ export class MemoryStore implements Store {
     return { remembered: size, forgotten };
   }
 
-  /** Prepares for a rule. Limiters that share a store must define the same limit under a name. */
-  open(rule: Rule): void {
+  /** Prepares for a rule or its new limit. Limiters that share a store must define the same limit under a name. */
+  open(rule: Rule, previous?: Limit): void {
     const known = this.limitOf(counterOf(rule));
-    if (known === undefined) this.setLimit(rule);
+    if (known === undefined || previous !== undefined) this.setLimit(rule);
     // Rules that name a counter share it deliberately, each with its own limit.
     else if (rule.counter === undefined && !sameLimit(known, rule.limit)) {
       throw new HeadgateError(

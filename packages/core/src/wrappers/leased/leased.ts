@@ -69,15 +69,14 @@ export class LeasedStore extends StoreWrapper {
   }
 
   /** Rejects a rule that cannot be leased before its first request, and ends leases made under an earlier limit. */
-  override open(rule: Rule): void {
+  override open(rule: Rule, previous?: Limit): void {
     const counter = this.counters.of(rule);
-    if (counter !== undefined) {
-      requireLeasable(rule.name, rule.limit);
-      for (const [key, lease] of counter.leases) {
-        if (!sameLimit(lease.limit, rule.limit)) this.retire(counter, key, lease, rule.limit);
-      }
+    if (counter !== undefined) requireLeasable(rule.name, rule.limit);
+    super.open(rule, previous);
+    if (counter === undefined) return;
+    for (const [key, lease] of counter.leases) {
+      if (!sameLimit(lease.limit, rule.limit)) this.retire(counter, key, lease, rule.limit);
     }
-    super.open(rule);
   }
 
   override apply(action: Action, operations: readonly Operation[], options?: ApplyOptions): Answers | Promise<Answers> {
