@@ -227,7 +227,8 @@ class IoredisConnection implements RedisConnection {
   drop(): void {
     const client = this.#client;
     // With an error, as ioredis itself does it for its socketTimeout.
-    if (!isCluster(client)) client.stream?.destroy(new Error("the server did not answer in time: timed out"));
+    if (!isCluster(client) && client.status === "ready")
+      client.stream?.destroy(new Error("the server did not answer in time: timed out"));
   }
 }
 

@@ -75,7 +75,8 @@ class NodeRedisConnection implements RedisConnection {
   }
 
   drop(): void {
-    if (!this.#client.isOpen) return;
+    // A connection that is being made must not be joined by a second one.
+    if (!this.#client.isReady) return;
     this.#client.destroy();
     this.#client.connect().catch(() => {});
   }
