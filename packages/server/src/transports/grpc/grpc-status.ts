@@ -110,29 +110,30 @@ export function serviceError(failure: Failure): Pick<ServiceError, "code" | "det
 
 function detailsOf({ code, message, field, reason, retryAfterMs }: Failure): Buffer {
   const writer = new MessageWriter();
-  writer.int64(1, code);
-  writer.string(2, message);
-  detail(writer, "ErrorInfo", () => {
-    writer.string(1, reason);
-    writer.string(2, DOMAIN);
+  return writer.encode(() => {
+    writer.int64(1, code);
+    writer.string(2, message);
+    detail(writer, "ErrorInfo", () => {
+      writer.string(1, reason);
+      writer.string(2, DOMAIN);
+    });
+    if (field !== "") {
+      detail(writer, "BadRequest", () => {
+        writer.message(1, field, () => {
+          writer.string(1, field);
+          writer.string(2, message);
+        });
+      });
+    }
+    if (retryAfterMs !== undefined) {
+      detail(writer, "RetryInfo", () => {
+        writer.message(1, retryAfterMs, (ms) => {
+          writer.int64(1, Math.floor(ms / 1000));
+          writer.int64(2, Math.round((ms % 1000) * 1_000_000));
+        });
+      });
+    }
   });
-  if (field !== "") {
-    detail(writer, "BadRequest", () => {
-      writer.message(1, field, () => {
-        writer.string(1, field);
-        writer.string(2, message);
-      });
-    });
-  }
-  if (retryAfterMs !== undefined) {
-    detail(writer, "RetryInfo", () => {
-      writer.message(1, retryAfterMs, (ms) => {
-        writer.int64(1, Math.floor(ms / 1000));
-        writer.int64(2, Math.round((ms % 1000) * 1_000_000));
-      });
-    });
-  }
-  return writer.finish();
 }
 
 /** A google.protobuf.Any. */

@@ -74,8 +74,7 @@ export class Handlers {
     useKeyOfMetadata(check, metadata);
     const { withLimits } = check;
     return after(this.options.service.check(check), (result) => {
-      writeAnswer({ result, withLimits }, this.writer);
-      return this.writer.finish();
+      return this.writer.encode(() => writeAnswer({ result, withLimits }, this.writer));
     });
   }
 
@@ -85,8 +84,7 @@ export class Handlers {
     requireDimension(check);
     const { identifier, dimension, endpoint, cost } = check;
     return after(this.options.service.peek({ identifier, dimension, endpoint, cost }), (result) => {
-      writeQuota(result, this.writer);
-      return this.writer.finish();
+      return this.writer.encode(() => writeQuota(result, this.writer));
     });
   }
 
@@ -98,8 +96,7 @@ export class Handlers {
     const { identifier, dimension, endpoint } = check;
     const identity = endpoint === "" ? { identifier, dimension } : { identifier, dimension, endpoint };
     const { reset } = await this.options.service.reset(identity, principal);
-    writeReset(reset, this.writer);
-    return this.writer.finish();
+    return this.writer.encode(() => writeReset(reset, this.writer));
   }
 
   private batch(message: Buffer, metadata: Metadata): MaybePromise<Buffer> {
@@ -108,8 +105,7 @@ export class Handlers {
     requireChecks(checks);
     this.access.requireRoom(weightOfMany(checks));
     return after(checkMany(this.options.service, checks, this.failure), ({ answers, errors }) => {
-      writeBatch(answers, errors, this.writer);
-      return this.writer.finish();
+      return this.writer.encode(() => writeBatch(answers, errors, this.writer));
     });
   }
 
@@ -118,8 +114,7 @@ export class Handlers {
     requireChecks(checks);
     this.access.requireRoom(weightOfMany(checks));
     return after(checkMany(this.options.service, checks, this.failure), ({ answers, errors }) => {
-      writeStreamed(correlationId, answers, errors, this.writer);
-      return this.writer.finish();
+      return this.writer.encode(() => writeStreamed(correlationId, answers, errors, this.writer));
     });
   }
 

@@ -42,12 +42,18 @@ const MOST_UINT32 = 2 ** 32 - 1;
 
 /** Writes messages, one after the other. Fields with their default value are left out. */
 export class MessageWriter {
-  private readonly writer = new BinaryWriter();
+  private writer = new BinaryWriter();
 
-  /** Returns what was written and starts over. */
-  finish(): Buffer {
-    const { buffer, byteOffset, length } = this.writer.finish();
-    return Buffer.from(buffer, byteOffset, length);
+  /** Returns what `write` writes. If it throws, nothing of it is left for the next message. */
+  encode(write: () => void): Buffer {
+    try {
+      write();
+      const { buffer, byteOffset, length } = this.writer.finish();
+      return Buffer.from(buffer, byteOffset, length);
+    } catch (error) {
+      this.writer = new BinaryWriter();
+      throw error;
+    }
   }
 
   bool(field: number, value: boolean): void {

@@ -11,6 +11,7 @@ export class StandardServices {
   private readonly onError: (error: unknown) => void;
   private loading: Promise<void> | undefined;
   private health: HealthImplementation | undefined;
+  private isStopping = false;
 
   /** `services` are the names under which the health of the server is reported. */
   constructor(server: Server, services: readonly string[], onError: (error: unknown) => void) {
@@ -21,12 +22,17 @@ export class StandardServices {
 
   /** Resolves when clients can call them, or when they could not be loaded, which is reported. */
   load(): Promise<void> {
-    this.loading ??= this.add().catch(this.onError);
+    this.loading ??= this.add().catch((error: unknown) => {
+      // The next connection tries again.
+      this.loading = undefined;
+      this.onError(error);
+    });
     return this.loading;
   }
 
   /** Reports to watchers that the server is about to stop. */
   stop(): void {
+    this.isStopping = true;
     for (const name of this.services) this.health?.setStatus(name, "NOT_SERVING");
   }
 
@@ -35,7 +41,8 @@ export class StandardServices {
       import("grpc-health-check"),
       import("./reflection.ts"),
     ]);
-    this.health = new HealthImplementation(Object.fromEntries(this.services.map((name) => [name, "SERVING"])));
+    const status = this.isStopping ? "NOT_SERVING" : "SERVING";
+    this.health = new HealthImplementation(Object.fromEntries(this.services.map((name) => [name, status])));
     this.health.addToServer(this.server);
     addReflection(this.server);
   }

@@ -27,7 +27,10 @@ export function describeRoutes(app: App): () => Promise<string> {
   let text: Promise<string> | undefined;
   // The description does not change while the process runs.
   return () => {
-    text ??= descriptionOf(routes);
+    text ??= descriptionOf(routes).catch((error: unknown) => {
+      text = undefined;
+      throw error;
+    });
     return text;
   };
 }

@@ -81,8 +81,7 @@ const ORIGINS = { rule: 1, tier: 2, custom: 3, override: 4 } as const satisfies 
 
 function written(write: (writer: MessageWriter) => void): Buffer {
   const writer = new MessageWriter();
-  write(writer);
-  return writer.finish();
+  return writer.encode(() => write(writer));
 }
 
 function statusOf(decision: Decision, { config, origin }: AppliedLimit) {
