@@ -33,7 +33,11 @@ export async function superviseWorkers(settings: Settings): Promise<ExitCode> {
     return isSignal ? exitCodes.done : started;
   }
   signals.onReload(() => {
-    output.reopen();
+    try {
+      output.reopen();
+    } catch (error) {
+      log.error({ err: error }, "cannot reopen the log file: still writing to the old one");
+    }
     workers.signal("SIGHUP");
   });
   signals.onRestart(() => void workers.restart());
@@ -90,14 +94,21 @@ class Workers {
     for (const { worker } of this.#running.values()) worker.process.kill(signal);
   }
 
-  /** Restarts one worker after the other. */
+  /** Restarts one worker after the other, as long as each becomes ready again. */
   restart(): Promise<void> {
     this.#restarting = this.#restarting.then(async () => {
       for (let index = 0; index < this.#count && !this.#isStopping; index += 1) {
         this.#log.info({ worker: index }, "restarting a worker");
         await this.#end(index);
-        // Replaced by now, unless all are to stop.
-        await this.#running.get(index)?.ready.catch(() => {});
+        try {
+          // Replaced by now, unless all are to stop.
+          await this.#running.get(index)?.ready;
+        } catch {
+          if (!this.#isStopping) {
+            this.#log.error({ worker: index }, "the restarted worker failed to start: the others are not restarted");
+          }
+          return;
+        }
       }
     });
     return this.#restarting;
@@ -113,6 +124,8 @@ class Workers {
     if (running === undefined) return;
     this.#stopping.add(index);
     running.worker.process.kill("SIGTERM");
+    // The worker may have ended already, and be the last one that the others waited for.
+    this.#closeDrained();
     await running.exited;
   }
 
@@ -145,11 +158,16 @@ class Workers {
     const worker = cluster.fork(environmentOf({ index, count: this.#count, folder: this.#folder }));
     const exited = new Promise<number | string>((resolve) => {
       worker.once("exit", (code: number | null, signal: string) => resolve(code ?? signal));
+      // A process that could not be started does not exit either.
+      worker.on("error", (error) => {
+        this.#log.error({ worker: index, err: error }, "a worker failed");
+        if (worker.process.pid === undefined) resolve(exitCodes.invalid);
+      });
     });
     const ready = new Promise<ReadyWorker>((resolve, reject) => {
       worker.on("message", (message: FromWorker) => {
         if ("ready" in message) resolve(message.ready);
-        else this.#drained(index);
+        else this.#drained(index, running);
       });
       void exited.then(() => reject(new Error("the worker ended")));
     });
@@ -157,17 +175,22 @@ class Workers {
     const running: Running = { worker, ready, exited, isDrained: false };
     this.#running.set(index, running);
     void exited.then(() => {
-      if (this.#stopping.has(index)) this.#drained(index);
+      running.isDrained = true;
+      if (this.#stopping.has(index)) this.#closeDrained();
     });
     return running;
   }
 
-  /** The counters of a worker are needed until all workers that stop with it have answered their requests. */
-  #drained(index: number): void {
-    const running = this.#running.get(index);
-    if (running !== undefined) running.isDrained = true;
+  #drained(index: number, running: Running): void {
+    running.isDrained = true;
+    if (this.#running.get(index) !== running) return;
     // A worker may also get its signal from elsewhere.
     this.#stopping.add(index);
+    this.#closeDrained();
+  }
+
+  /** The counters of a worker are needed until all workers that stop with it have answered their requests. */
+  #closeDrained(): void {
     const stopping = [...this.#stopping].map((each) => this.#running.get(each));
     if (stopping.some((each) => each?.isDrained === false)) return;
     for (const each of stopping) if (each?.worker.isConnected()) tell(each.worker, { close: true });

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Answer, gcra, MemoryStore, type Operation, type Rule, tokenBucket } from "headgate";
+import { ManualClock } from "headgate/testing";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { OwnedMemory } from "./owned-memory.ts";
 import { WorkerMesh } from "./worker-mesh.ts";
@@ -69,6 +70,21 @@ it("passes on the limit of a call, several operations, actions and options", asy
   });
   await here.apply("reset", asked);
   expect((await here.apply("peek", asked)).map(({ remaining }) => remaining)).toEqual([2, 9]);
+});
+
+it("keeps deadlines when the clocks of the workers differ", async () => {
+  const clocks = [new ManualClock(60_000), new ManualClock()];
+  const apart = meshes.map((mesh, i) => {
+    const memory = new MemoryStore({ clock: clocks[i] });
+    mesh.duties.store = memory;
+    return new OwnedMemory(memory, mesh, { onDegraded: () => {} });
+  });
+  for (const [i, store] of apart.entries()) {
+    const [answer] = await store.apply("take", [operation(keyOf(1 - i))]);
+    expect(answer).toMatchObject({ allowed: true, degraded: false });
+    const late = store.apply("take", [operation(keyOf(1 - i))], { voidFrom: clocks[i].now(), storeOnly: true });
+    await expect(late).rejects.toMatchObject({ code: "HG_STORE_TIMEOUT" });
+  }
 });
 
 it("lets on_error decide for the keys of a worker that is gone, and asks it again when it is back", async () => {

@@ -12,6 +12,7 @@ import {
 } from "headgate";
 import { type WorkerMesh, workerName } from "./worker-mesh.ts";
 import { ownerOf } from "./worker-place.ts";
+import { sentOptions } from "./worker-wire.ts";
 
 /**
  * Counters in the memory of several workers: each key is counted by one of them, its owner, so that counts are exact.
@@ -37,7 +38,8 @@ export class OwnedMemory implements Store {
     const owners: Store = {
       clock: memory.clock,
       nodes: this.nodes,
-      apply: (action, operations, options) => mesh.link(this.#ownerOf(operations)).apply(action, operations, options),
+      apply: (action, operations, options) =>
+        mesh.link(this.#ownerOf(operations)).apply(action, operations, sentOptions(options, memory.clock)),
     };
     this.remote = resilient(owners, { ...options, nodes: count });
   }

@@ -30,7 +30,8 @@ export class WorkerLink {
   /** Whether the last batch is not acknowledged yet. Meanwhile, messages wait for the next one. */
   #isUnderWay = false;
   #calls = 0;
-  #ids = new WeakMap<Rule, Map<Limit | undefined, number>>();
+  /** By the limit of the call, or by the rule for calls without one of their own. */
+  #ids = new WeakMap<Rule, WeakMap<Limit | Rule, number>>();
   #idsByText = new Map<string, number>();
 
   constructor(path: string, name: string) {
@@ -38,7 +39,12 @@ export class WorkerLink {
     this.#name = name;
   }
 
-  async apply(action: Action, operations: readonly Operation[], options?: ApplyOptions): Promise<readonly Answer[]> {
+  /** With options from `sentOptions`. */
+  async apply(
+    action: Action,
+    operations: readonly Operation[],
+    options: ApplyOptions | null,
+  ): Promise<readonly Answer[]> {
     // Not while the list is being made: its numbers would be of two kinds.
     if (this.#idsByText.size + operations.length > MOST_RULES) {
       this.#forgetRules();
@@ -47,7 +53,7 @@ export class WorkerLink {
     const list: number[] = [];
     for (const { rule, limit, cost } of operations) list.push(this.#idOf(rule, limit), cost);
     const [{ key }] = operations;
-    const figures = await this.#call((call) => ["apply", call, action, key, list, options ?? null]);
+    const figures = await this.#call((call) => ["apply", call, action, key, list, options]);
     return answersOf(typeof figures === "string" ? [] : figures);
   }
 
@@ -146,7 +152,7 @@ export class WorkerLink {
 
   /** The number of a rule with the limit of a call. Equal rules have the same number, so that there are few. */
   #idOf(rule: Rule, limit: Limit | undefined): number {
-    const known = this.#ids.get(rule)?.get(limit);
+    const known = this.#ids.get(rule)?.get(limit ?? rule);
     if (known !== undefined) return known;
     // First: a connection that is opened here knows no numbers yet.
     this.#open();
@@ -159,8 +165,8 @@ export class WorkerLink {
       this.#idsByText.set(text, id);
       this.#send(["define", id, sent, limit ?? null]);
     }
-    const ids = this.#ids.get(rule) ?? new Map<Limit | undefined, number>();
-    ids.set(limit, id);
+    const ids = this.#ids.get(rule) ?? new WeakMap<Limit | Rule, number>();
+    ids.set(limit ?? rule, id);
     this.#ids.set(rule, ids);
     return id;
   }

@@ -13,6 +13,7 @@ import {
   type ReplyLine,
   type ReplyMessage,
   type RequestMessage,
+  receivedOptions,
   wireErrorOf,
 } from "./worker-wire.ts";
 
@@ -28,7 +29,7 @@ type Sent = readonly [Rule, Limit | null];
 /** What a worker does for the others. */
 export interface WorkerDuties {
   /** The counters of the keys that this worker owns. */
-  store?: Pick<MemoryStore, "apply">;
+  store?: Pick<MemoryStore, "apply" | "clock">;
   metrics?: () => Promise<string>;
   refresh?: () => Promise<void>;
 }
@@ -146,9 +147,9 @@ export class WorkerMesh {
         const [rule, limit] = sent;
         operations.push(limit === null ? { rule, key, cost: list[i + 1] } : { rule, key, cost: list[i + 1], limit });
       }
-      const answers = this.duties.store?.apply(action, operations, options ?? undefined);
-      if (answers === undefined) throw new Error("this worker does not count yet");
-      return figuresOf(answers);
+      const { store } = this.duties;
+      if (store === undefined) throw new Error("this worker does not count yet");
+      return figuresOf(store.apply(action, operations, receivedOptions(options, store.clock)));
     } catch (error) {
       return wireErrorOf(error);
     }

@@ -2,6 +2,7 @@ import {
   type Action,
   type Answer,
   type ApplyOptions,
+  type Clock,
   HeadgateError,
   type Limit,
   type Rule,
@@ -73,6 +74,28 @@ export function answersOf(figures: Figures): readonly Answer[] {
   return answers;
 }
 
+/**
+ * Options as they are sent: `voidFrom` on the monotonic clock, which all processes of a machine share. The clocks of
+ * two workers differ if the system's clock was set back between their starts.
+ */
+export function sentOptions(options: ApplyOptions | undefined, clock: Clock): ApplyOptions | null {
+  return options === undefined ? null : shifted(options, monotonicTime() - clock.now());
+}
+
+export function receivedOptions(options: ApplyOptions | null, clock: Clock): ApplyOptions | undefined {
+  return options === null ? undefined : shifted(options, clock.now() - monotonicTime());
+}
+
+function shifted(options: ApplyOptions, by: number): ApplyOptions {
+  return options.voidFrom === undefined ? options : { ...options, voidFrom: options.voidFrom + by };
+}
+
+/** In microseconds. */
+function monotonicTime(): number {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1_000_000 + Math.floor(nanoseconds / 1_000);
+}
+
 export function wireErrorOf(error: unknown): WireError {
   if (!(error instanceof HeadgateError)) {
     return {
@@ -81,8 +104,8 @@ export function wireErrorOf(error: unknown): WireError {
       problem: error instanceof Error ? error.message : String(error),
     };
   }
-  const { code, field, message } = error;
-  return { code, field, problem: message.slice(field.length + 2) };
+  const { code, field, problem } = error;
+  return { code, field, problem };
 }
 
 export function errorOf({ code, field, problem }: WireError): HeadgateError {

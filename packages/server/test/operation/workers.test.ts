@@ -114,6 +114,17 @@ describe("a node with several workers", () => {
     expect(node.log.map(({ msg }) => msg)).toEqual(expect.arrayContaining(["ready", "stopping", "stopped"]));
   });
 
+  it("stops while a worker that has just ended is not replaced yet", async () => {
+    const node = await start();
+    const [, second] = workersOf(node);
+    // Within its first seconds: it is replaced only after a pause.
+    process.kill(second, "SIGKILL");
+    await eventually("the loss is noticed", async () =>
+      node.log.some(({ msg }) => msg === "a worker ended: starting another"),
+    );
+    expect(await node.stop()).toBe(0);
+  });
+
   it("restarts its workers one after the other on SIGUSR2, and keeps counting in Redis", async () => {
     const redis = await startRedis();
     const node = await start({ flags: ["--redis", redis.url] });
