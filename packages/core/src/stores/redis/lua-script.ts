@@ -8,7 +8,7 @@ export interface Script {
 
 const INCLUDE = /^ *--- @include "([\w-]+)"\n/gm;
 
-/** What a twin may define for the scripts that include it. */
+/** What the Lua version of an algorithm may define for the scripts that include it. */
 const EXPORTS = ["FORMAT", "BYTES", "GROWTH", "read_limit", "blank", "evaluate", "charge", "refund", "outgrown"];
 
 /** The texts by the names of their files. */
@@ -17,8 +17,7 @@ const texts = new Map(
 );
 
 /**
- * A file with all that it includes. For coarse limits `coarse-<name>` is included in the place of `<name>`, if it is
- * there.
+ * A file with all that it includes. For coarse limits, `coarse-<name>` is included instead of `<name>` if it exists.
  */
 function linked(name: string, isCoarse = false, others: ReadonlyMap<string, string> = new Map()): string {
   const text = texts.get(name) ?? others.get(name);
@@ -29,10 +28,10 @@ function linked(name: string, isCoarse = false, others: ReadonlyMap<string, stri
   });
 }
 
-/** A line that calls a function of a twin. What it is called with has the names that its parameters have. */
+/** A line that calls a function of an algorithm. Its arguments have the names of the parameters. */
 const CALL = /^ *(?:local (.+) = )?(read_limit|blank|evaluate|charge)\(.*\)\n/gm;
 
-/** Puts what a twin's functions do in the place of their calls: to make a function costs more than to run it once. */
+/** Inlines an algorithm's functions: in a script, creating a function costs more than running it once. */
 function inlined(text: string, twin: string): string {
   return text.replace(CALL, (_, results: string | undefined, name: string) => {
     const whole = new RegExp(`^local function ${name}\\(.*\\)\n([^]*?)(?:^  return (.*)\n)?^end\n`, "m").exec(twin);

@@ -1,12 +1,11 @@
--- By far the most requests are of this kind: they take one cost under one limit, and the limit's row is a few numbers.
--- There is a script of this for each algorithm, with the twin's functions put in the place of their calls. It spends no
--- table or function on a request, and rows are read all at once where that can be. requests.lua comes to the same.
+-- The common request: it takes one cost under one limit whose row is a few numbers. There is one such script for each
+-- algorithm, with its functions inlined. It creates no table or function for a request, and reads all rows at once if it
+-- can. requests.lua decides the same way.
 --
--- KEYS   the row of each request. A batch for a node of a cluster declares none, for they are of many slots; they stand
---        at the end of ARGV.
--- ARGV   packed: the time from which on nothing of this counts any more, or 0; the cost; 1 if a key comes twice, else 0;
---        the limit
---        the time in microseconds; without it, or if it is empty, Redis's own counts
+-- KEYS   the row of each request. A batch for a node of a cluster declares no keys, because they are in many slots; they
+--        are at the end of ARGV.
+-- ARGV   packed: the time from which the batch is void, or 0; the cost; 1 if a key occurs twice, otherwise 0; the limit
+--        the time in microseconds; if it is missing or empty, the time of Redis
 --- @include "algorithm"
 local try, pack, unpack_from = redis.pcall, struct.pack, struct.unpack
 
