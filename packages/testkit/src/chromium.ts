@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { type Browser, chromium } from "playwright-core";
 
-/** The machine's own Chromium, with a profile that nobody used before and nothing to ask of the internet. */
+/** Starts the installed Chromium with an empty profile and without background requests to the internet. */
 export async function startChromium(): Promise<Browser> {
   const executablePath = execFileSync("sh", ["-c", "command -v chromium"], { encoding: "utf8" }).trim();
   const args = [

@@ -2,7 +2,7 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { freePort } from "./free-port.ts";
 
-/** Starts a proxy before a server on a loopback port. Until it is told otherwise, it passes everything on. */
+/** Starts a proxy in front of a server, on a loopback port. At first, it forwards everything. */
 export async function startCutProxy(targetPort: number): Promise<CutProxy> {
   const proxy = new CutProxy(targetPort, await freePort());
   await proxy.accept();

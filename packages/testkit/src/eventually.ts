@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Asks again and again until the answer is yes; what it failed with last is told when the time is over. */
+/** Asks until the answer is yes. When the time is over, it fails with the last error as the cause. */
 export async function eventually(what: string, answer: () => Promise<boolean>, timeoutMs = 30_000): Promise<void> {
   const end = performance.now() + timeoutMs;
   let last: unknown;
@@ -13,5 +13,5 @@ export async function eventually(what: string, answer: () => Promise<boolean>, t
     }
     await delay(10);
   }
-  throw new Error(`waited ${timeoutMs} ms in vain: ${what}`, { cause: last });
+  throw new Error(`did not happen within ${timeoutMs} ms: ${what}`, { cause: last });
 }

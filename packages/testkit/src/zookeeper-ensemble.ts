@@ -51,7 +51,7 @@ export class ZooKeeperEnsemble {
 
   async leader(): Promise<ZooKeeperServer> {
     const [leader] = await this.those("leader");
-    if (leader === undefined) throw new Error("nobody leads the ensemble");
+    if (leader === undefined) throw new Error("the ensemble has no leader");
     return leader;
   }
 

@@ -35,7 +35,7 @@ export function handleSignals(): Signals {
     };
     for (const signal of STOPPING) process.on(signal, () => stopBy(signal));
     process.on("SIGHUP", () => {
-      // The terminal was closed, so nobody can see or stop the process any more.
+      // The terminal was closed, so the process can no longer be seen or stopped.
       if (hadTerminal && !isatty(STDERR)) stopBy("SIGHUP");
       else reload();
     });

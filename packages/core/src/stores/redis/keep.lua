@@ -1,7 +1,7 @@
 -- How long Redis keeps what is written.
 --
--- What keep_row tells is a second less than the truth: whoever finds that it suffices until the row is blank has that
--- margin.
+-- keep_row reports a second less than the actual time, as a margin for callers that compare it with the time at which
+-- the row becomes blank.
 local MARGIN = 1000000
 -- Maximum microseconds by which a row is kept longer, so that it is not renewed with each charge; and the overall
 -- maximum.
@@ -18,8 +18,8 @@ local function ttl_of(microseconds)
   return ttl
 end
 
--- Until when a row is kept whose time to live is too short for it, and that time to live in milliseconds. It is set
--- anew only then: to write cells over others costs less.
+-- For a row whose time to live is too short: until when it is kept, and the new time to live in milliseconds. Otherwise
+-- the time to live is left alone, because overwriting cells costs less.
 local function keep_row(window, reset_after)
   local kept = math.min(now + reset_after + math.min(window, SLACK), now + LONGEST)
   return kept, ttl_of(kept + MARGIN - now)

@@ -31,7 +31,7 @@ export function ioredisClient(client: Redis | Cluster): RedisClient {
   return known;
 }
 
-/** Its client is private, so that nobody who prints a store prints the password. */
+/** The client is private, so that printing a store does not print the password. */
 class IoredisClient implements RedisClient {
   readonly cluster: RedisClusterNodes | undefined;
   readonly #client: Ioredis;

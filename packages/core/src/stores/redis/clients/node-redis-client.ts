@@ -63,7 +63,7 @@ export function nodeRedisClient(client: NodeRedis | NodeRedisCluster): RedisClie
 }
 
 class NodeRedisConnection implements RedisConnection {
-  // Private, so that nobody who prints a store prints the password.
+  // Private, so that printing a store does not print the password.
   readonly #client: NodeRedis;
 
   constructor(client: NodeRedis) {
@@ -196,7 +196,7 @@ class NodeRedisClusterClient implements RedisClient {
       await client.connect().catch((error: Error) => {
         this.#trouble = error;
       });
-    // Who has called connect() may still be waiting for it.
+    // A caller of connect() may still be waiting for it.
     const patience = Date.now() + CONNECT_MS;
     while (client.slots.length === 0 && Date.now() < patience) await new Promise((resolve) => setTimeout(resolve, 10));
     await Promise.all(client.masters.map((master) => master.client && nodeRedisClient(master.client).connected?.()));
