@@ -161,8 +161,9 @@ describe.each(libraries)("a client of $name, when its server fails", (library) =
     expect((await take(store, "k")).as).toBe("allowed");
     server.pause();
     const ends = await Promise.all([take(store, "k"), take(store, "k")]);
-    expect(counts(ends)).toEqual({ HG_STORE_TIMEOUT: 2 });
-    expect((await take(store, "k")).as).toMatch(/HG_STORE_(TIMEOUT|UNREACHABLE)/);
+    expect(counts(ends)).toHaveProperty("HG_STORE_TIMEOUT");
+    // The first call that expires gives up the connection, which may end the other one.
+    for (const { as } of [...ends, await take(store, "k")]) expect(as).toMatch(/^HG_STORE_(TIMEOUT|UNREACHABLE)$/);
     server.resume();
     await eventually("calls are answered", async () => (await take(store, "other")).as === "allowed");
     expect(await charged(store, "k")).toBe(1);
