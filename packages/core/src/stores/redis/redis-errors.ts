@@ -22,7 +22,7 @@ const advice: Readonly<Record<string, string>> = {
 /** The error of a script that accesses a key while the cluster is down, instead of CLUSTERDOWN. */
 const DOWN = "while the cluster is down";
 
-/** What a script is told whose user may not run one of its commands, by Redis and by Valkey, instead of NOPERM. */
+/** The messages of Redis and Valkey when a script runs a command that its user may not run; they lack NOPERM. */
 const IN_SCRIPT = /can't run this command|ACL failure in script/;
 
 const OF_CALL = { scope: "call" } as const;

@@ -143,7 +143,7 @@ export class RedisStore implements Store {
 
   /**
    * `due`: a request that is sent again has no more time than at first. `hasMoved`: its node is not known any more.
-   * `ended` is told when the call is over.
+   * `ended` is called when the call is over.
    */
   private send(
     requests: readonly Request[],
