@@ -5,7 +5,6 @@ export type {
   RedisClusterNodes,
   RedisConnection,
 } from "./stores/redis/clients/redis-client.ts";
-export { parseRedisAddress, type RedisAddress, type RedisHost, redactRedisUrl } from "./stores/redis/redis-address.ts";
 export { RedisStore, type RedisStoreOptions } from "./stores/redis/redis-store.ts";
-export type { SplitClient } from "./wrappers/split/membership.ts";
+export { parseRedisAddress, type RedisAddress, type RedisHost, redactRedisUrl } from "./stores/redis/redis-url.ts";
 export { type Split, type SplitOptions, type SplitStats, split } from "./wrappers/split/split.ts";

@@ -1,5 +1,7 @@
 import type { Limit } from "../limits/limit.ts";
 import type { Rate } from "../limits/rate.ts";
+import type { SlotHolder } from "../stores/store.ts";
+import type { LeaseSet } from "./concurrency/lease-set.ts";
 import type { AlgorithmName } from "./registry.ts";
 import type { Fields, StatedLimit } from "./stated-limit.ts";
 
@@ -49,28 +51,81 @@ export interface Algorithm {
   /** For rows that grow with use. */
   readonly resize?: Resize;
 
+  /** Replaces the algorithm for limits with a calendar, on rows of its own. */
+  readonly calendar?: Algorithm;
+
   /** Replaces the algorithm for coarse limits, on the same rows, if it cannot count that many parts. */
   readonly coarse?: Algorithm;
 }
 
-/** All that the rest of Headgate knows about an algorithm. Code elsewhere asks for a trait, never for a name. */
-export interface AlgorithmDefinition<
+/**
+ * The transitions of a releasable algorithm, on the leases of a key. As with an `Algorithm`, the later of `now` and the
+ * time of the row counts, and a changed limit sees what is in use. In `out`, `level` is the number of slots in use.
+ */
+export interface SlotAlgorithm {
+  /** The fields of a limit that it uses, in the order in which the Lua version reads them. */
+  readonly luaFields: readonly (keyof Limit)[];
+
+  /**
+   * Decides whether a reservation could take slots besides those that it holds already, or anyone if there is no holder.
+   * Leases that have ended are removed.
+   */
+  evaluateSlots(
+    limit: Limit,
+    leases: LeaseSet,
+    now: number,
+    cost: number,
+    holder: SlotHolder | undefined,
+    out: Outcome,
+  ): void;
+
+  /** Takes the slots that `out` was evaluated with. */
+  takeSlots(leases: LeaseSet, cost: number, holder: SlotHolder, out: Outcome): void;
+
+  /** Lets a lease end later. If there is none, takes its slots again if there is room. */
+  extendSlots(limit: Limit, leases: LeaseSet, now: number, cost: number, holder: SlotHolder, out: Outcome): void;
+
+  /** Frees the slots of a reservation, and leaves a tombstone. */
+  releaseSlots(leases: LeaseSet, now: number, holder: SlotHolder): void;
+}
+
+/**
+ * How limits of an algorithm are stated, and its traits. Code elsewhere asks for a trait, never for a name. Algorithms
+ * without the trait `releasable` are an `AlgorithmDefinition`, the others a `SlotDefinition`.
+ */
+interface LimitDefinition<
   Name extends string = AlgorithmName,
   Own extends Traits = Traits,
   OwnFields extends Fields = Fields,
-> extends Algorithm {
+> {
   /** As used in files, APIs and databases. */
   readonly name: Name;
   /** Other names that the service accepts. */
   readonly aliases?: readonly string[];
-  /** The fields of a specification besides `limit` and `window`. */
+  /** The fields of a specification besides `limit` and, unless it is releasable, `window`. */
   readonly fields: OwnFields;
   readonly traits: Own & Traits;
   /** Makes a limit of what a specification or the options of the builder state. */
   limitFrom(stated: StatedLimit): Limit<Name & AlgorithmName>;
   /** The function that users call. */
-  build(rate: Rate, options?: object): Limit<Name & AlgorithmName>;
+  build(rate: Rate | number, options?: object): Limit<Name & AlgorithmName>;
 }
+
+/** All that the rest of Headgate knows about an algorithm whose units come back with time. */
+export interface AlgorithmDefinition<
+  Name extends string = AlgorithmName,
+  Own extends Traits = Traits,
+  OwnFields extends Fields = Fields,
+> extends LimitDefinition<Name, Own, OwnFields>,
+    Algorithm {}
+
+/** All that the rest of Headgate knows about an algorithm whose units are released. */
+export interface SlotDefinition<
+  Name extends string = AlgorithmName,
+  Own extends Traits = Traits,
+  OwnFields extends Fields = Fields,
+> extends LimitDefinition<Name, Own, OwnFields>,
+    SlotAlgorithm {}
 
 /** What sets algorithms apart for other code. */
 export interface Traits {
@@ -82,6 +137,11 @@ export interface Traits {
   readonly leasable?: true;
   /** Windows start at multiples of their length, unless the limit's anchor says otherwise. */
   readonly alignedWindow?: true;
+  /**
+   * Units are slots: in use until they are released or their lease ends, instead of coming back with time. Operations
+   * name the reservation that holds them. There is no window.
+   */
+  readonly releasable?: true;
 }
 
 export interface Resize {

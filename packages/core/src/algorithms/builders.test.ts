@@ -1,9 +1,10 @@
 import { refusal } from "headgate-testkit/refusal";
 import { describe, expect, it } from "vitest";
 import * as library from "../index.ts";
-import { algorithms, bucketedWindow, fixedWindow } from "./registry.ts";
+import { rateAlgorithms } from "./lookup.ts";
+import { bucketedWindow, concurrency, fixedWindow } from "./registry.ts";
 
-const everyBuilder = Object.values(algorithms).map(
+const everyBuilder = rateAlgorithms.map(
   ({ build, traits }) => [build.name, build as (rate: unknown, options?: unknown) => unknown, traits] as const,
 );
 const metered = everyBuilder.filter(([, , traits]) => traits.burst);
@@ -96,4 +97,18 @@ describe("bucketedWindow", () => {
     expect(refusal(() => bucketedWindow("1/s", { bucketWidthMs: 1_001 })).field).toBe("bucketWidthMs");
     expect(refusal(() => bucketedWindow("1/s", { exact: "yes" } as never)).field).toBe("exact");
   });
+});
+
+describe("concurrency", () => {
+  it("takes the number of slots, and has no window", () => {
+    expect(library.concurrency).toBe(concurrency);
+    expect(concurrency(20)).toMatchObject({ algorithm: "concurrency", limit: 20, burst: 20, window: 0 });
+  });
+
+  it.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, "5", "5/s", null, undefined])(
+    "refuses the limit %s",
+    (limit) => {
+      expect(refusal(() => concurrency(limit as never))).toMatchObject({ code: "HG_BAD_LIMIT", field: "limit" });
+    },
+  );
 });

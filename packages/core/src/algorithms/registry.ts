@@ -1,4 +1,5 @@
 import { definition as bucketedWindow } from "./bucketed-window/index.ts";
+import { definition as concurrency } from "./concurrency/index.ts";
 import { definition as fixedWindow } from "./fixed-window/index.ts";
 import { definition as gcra } from "./gcra/index.ts";
 import { definition as leakyBucket } from "./leaky-bucket/index.ts";
@@ -7,6 +8,7 @@ import { definition as slidingWindowLog } from "./sliding-window-log/index.ts";
 import { definition as tokenBucket } from "./token-bucket/index.ts";
 
 export { bucketedWindow } from "./bucketed-window/index.ts";
+export { concurrency } from "./concurrency/index.ts";
 export { fixedWindow } from "./fixed-window/index.ts";
 export { gcra } from "./gcra/index.ts";
 export { leakyBucket } from "./leaky-bucket/index.ts";
@@ -23,6 +25,7 @@ export const algorithms = {
   sliding_window_log: slidingWindowLog,
   sliding_window_counter: slidingWindowCounter,
   bucketed_window: bucketedWindow,
+  concurrency,
 } as const;
 
 /** The name of an algorithm, as used in files, APIs and databases. */

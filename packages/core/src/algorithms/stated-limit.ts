@@ -1,3 +1,5 @@
+import { HeadgateError, shown } from "../errors.ts";
+import type { CalendarUnit } from "../limits/calendar.ts";
 import { type Limit, microseconds } from "../limits/limit.ts";
 import { parseRate, type Rate } from "../limits/rate.ts";
 import { requireOptions } from "../options.ts";
@@ -7,10 +9,12 @@ import type { AlgorithmName } from "./registry.ts";
 /** A field of a specification. */
 export interface Field {
   /** What its value is: one of some words, or of a type. Seconds are milliseconds as an option, whose name ends in `Ms`. */
-  readonly type: "units" | "number" | "seconds" | "boolean" | readonly string[];
+  readonly type: "units" | "number" | "seconds" | "boolean" | "text" | "day" | readonly string[];
   readonly about: string;
   /** Whether it is stated instead of `limit` and `window`. Builders, which take a rate, do not have it as an option. */
   readonly replacesRate?: true;
+  /** Whether it is stated instead of `window`. Builders do not have it as an option either. */
+  readonly replacesWindow?: true;
 }
 
 /** Fields by their names in a specification. */
@@ -22,6 +26,8 @@ export interface StatedLimit {
   readonly limit: unknown;
   /** In microseconds; undefined if it was not stated. */
   readonly window: number | undefined;
+  /** The calendar that a rate may follow: always if it has no window, otherwise in a time zone. */
+  readonly rateCalendar?: CalendarUnit | undefined;
   has(field: string): boolean;
   value(field: string): unknown;
   /** The value of a field of type `seconds`, in microseconds. */
@@ -58,8 +64,18 @@ export function buildLimit<Name extends AlgorithmName>(
   requireOptions(options, new Set(names.values()), { code: "HG_BAD_LIMIT", at: "" });
   const named = (field: string): string => names.get(field) ?? field;
   const value = (field: string): unknown => Reflect.get(options, named(field));
+  const { limit, window, calendar } = parseRate(rate);
+  if (window === undefined && !("time_zone" in definition.fields)) {
+    throw new HeadgateError(
+      "HG_BAD_RATE",
+      "rate",
+      `must have a window of fixed length, because only fixedWindow follows the calendar: write 30d for a month, or 365d for a year; got ${shown(rate)}`,
+    );
+  }
   return definition.limitFrom({
-    ...parseRate(rate),
+    limit,
+    window,
+    rateCalendar: calendar,
     has: (field) => value(field) !== undefined,
     value,
     duration: (field) =>
@@ -68,8 +84,8 @@ export function buildLimit<Name extends AlgorithmName>(
   });
 }
 
-function optionName([name, { type, replacesRate }]: [string, Field]): readonly [string, string][] {
-  if (replacesRate) return [];
+function optionName([name, { type, replacesRate, replacesWindow }]: [string, Field]): readonly [string, string][] {
+  if (replacesRate || replacesWindow) return [];
   const option = name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
   return [[name, type === "seconds" ? `${option}Ms` : option]];
 }

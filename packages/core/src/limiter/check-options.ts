@@ -30,8 +30,11 @@ export interface CheckOptions extends CostOptions, CheckAllOptions {}
 /** No options. Unknown options are rejected rather than ignored. */
 export type NoOptions = Readonly<Record<string, never>>;
 
+/** What a limiter does with checks. The other actions are those of reservations. */
+export type CheckAction = Exclude<Action, "charge" | "settle" | "extend" | "release">;
+
 /** The kinds of calls: actions on one key, several rules together, many keys or independent checks, waiting. */
-type Asking = Action | "together" | "keys" | "checks" | "wait" | "schedule";
+type Asking = CheckAction | "together" | "keys" | "checks" | "wait" | "schedule";
 
 const NONE: ReadonlySet<string> = new Set();
 const COST: ReadonlySet<string> = new Set(["cost", "limit"]);
@@ -73,7 +76,7 @@ export interface Asked {
 
 const PLAIN: Asked = { cost: 1, limit: undefined, once: undefined };
 
-export function askedIn(action: Action, options: CheckOptions | undefined): Asked {
+export function askedIn(action: CheckAction, options: CheckOptions | undefined): Asked {
   if (options === undefined) return PLAIN;
   requireKnown(options, action);
   return { cost: costIn(options), limit: options.limit, once: onceIn(options) };

@@ -1,5 +1,14 @@
-import { type Action, type Answer, type ApplyOptions, limitOf, type Operation, type Store } from "../stores/store.ts";
-import { Decision, LeasedDecision } from "./decision.ts";
+import { traitsOf } from "../algorithms/lookup.ts";
+import {
+  type Action,
+  type Answer,
+  type ApplyOptions,
+  askedCost,
+  limitOf,
+  type Operation,
+  type Store,
+} from "../stores/store.ts";
+import { Decision, LeasedDecision, SlotDecision } from "./decision.ts";
 import type { MaybePromise } from "./maybe-promise.ts";
 import { Verdict } from "./verdict.ts";
 
@@ -44,11 +53,11 @@ function verdictOf<Name extends string>(
   return new Verdict(operations.map((operation, i) => decisionOf(action, operation, answers[i])));
 }
 
-/** Corrections are answered as a peek of cost 1 is. */
 function decisionOf<Name extends string>(action: Action, operation: Operation<Name>, answer: Answer): Decision<Name> {
-  const { rule, cost } = operation;
+  const { rule } = operation;
   const limit = limitOf(operation);
-  const checked = action === "take" || action === "peek" ? cost : 1;
+  const checked = askedCost(action, operation);
+  if (traitsOf(limit).releasable) return new SlotDecision(rule, checked, answer, limit);
   // The state of a lease is put together when it is read.
   return "lease" in answer
     ? new LeasedDecision(rule, checked, answer, limit)

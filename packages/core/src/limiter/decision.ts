@@ -1,7 +1,8 @@
 import { traitsOf } from "../algorithms/lookup.ts";
 import type { Limit } from "../limits/limit.ts";
+import { windowLength } from "../limits/window-end.ts";
 import type { Answer, Rule, Source } from "../stores/store.ts";
-import { type Explanation, explain, withLease } from "./explain.ts";
+import { type Explanation, explain, withLease, withSlots } from "./explain.ts";
 
 type Numbers = Pick<Answer, "allowed" | "remaining" | "retryAfter" | "resetAfter">;
 
@@ -78,9 +79,9 @@ export class Decision<Name extends string = string> {
     return this.#limit.burst;
   }
 
-  /** The window of the limit in milliseconds. */
+  /** The window of the limit in milliseconds. Of a calendar, it is the window at the time of the decision. */
   get windowMs(): number {
-    return this.#limit.window / 1000;
+    return windowLength(this.#limit, this.#time) / 1000;
   }
 
   /** How close the key is to its limit, if the middleware or the service made the decision. Otherwise `normal`. */
@@ -118,9 +119,53 @@ export class Decision<Name extends string = string> {
     return ahead > 0 ? (ahead * unit) / drain / 1000 : 0;
   }
 
+  /** Concurrency limit: slots in use after this decision. Otherwise undefined. */
+  get inUse(): number | undefined {
+    return undefined;
+  }
+
+  /** Whether `retryAfterMs` is an upper bound, because a slot may be returned any time before. */
+  get retryIsUpperBound(): boolean {
+    return false;
+  }
+
+  /** How many reservations of this process waited in line for the key, up to this one, if it waited. */
+  get queued(): number | undefined {
+    return places.get(this);
+  }
+
   /** Describes the limit, its state and when the request would be allowed. Converted to a string, it is a sentence. */
   explain(): Explanation {
     return explain(this, this.#limit);
+  }
+}
+
+/** Places in line, of the few decisions that waited: a field would cost every decision. */
+const places = new WeakMap<Decision, number>();
+
+export function setQueued(decision: Decision, queued: number): void {
+  places.set(decision, queued);
+}
+
+/** A decision on slots. */
+export class SlotDecision<Name extends string = string> extends Decision<Name> {
+  readonly #answer: Answer;
+
+  constructor(rule: Rule<Name>, cost: number, answer: Answer, limit: Limit) {
+    super(rule, cost, answer, answer.time, answer.source, answer.degraded, limit);
+    this.#answer = answer;
+  }
+
+  override get inUse(): number | undefined {
+    return this.#answer.inUse;
+  }
+
+  override get retryIsUpperBound(): boolean {
+    return this.#answer.retryIsUpperBound === true;
+  }
+
+  override explain(): Explanation {
+    return withSlots(super.explain(), this.inUse, this.retryIsUpperBound);
   }
 }
 

@@ -1,6 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { bucketedWindow, fixedWindow, gcra, leakyBucket, slidingWindow, tokenBucket } from "../index.ts";
-import { testLimiter } from "../testing/index.ts";
+import {
+  bucketedWindow,
+  concurrency,
+  type Decision,
+  fixedWindow,
+  gcra,
+  leakyBucket,
+  MemoryStore,
+  slidingWindow,
+  tokenBucket,
+} from "../index.ts";
+import { ManualClock, testLimiter } from "../testing/index.ts";
+import { decide } from "./decide.ts";
 
 const rules = {
   api: gcra("10/s", { burst: 5 }),
@@ -30,6 +41,20 @@ describe("explain", () => {
       passesInMs: 200,
       fullInMs: 400,
     });
+  });
+
+  it("names the calendar that windows follow", () => {
+    const budget = fixedWindow("10/month", { timeZone: "Europe/Berlin", anchorDay: 15 });
+    const { limiter } = testLimiter({ budget }, { startMs: Date.parse("2026-11-15T23:00Z") });
+    const explanation = limiter.checkSync("budget", "k").explain();
+    expect(explanation).toMatchObject({
+      windowMs: 30 * 86_400_000,
+      calendar: "month from day 15 in Europe/Berlin",
+      fullInMs: 29 * 86_400_000,
+    });
+    expect(String(explanation)).toBe(
+      "budget (fixed_window, 10 per month from day 15 in Europe/Berlin); allowed a cost of 1; 9 of 10 left; full again in 29 days",
+    );
   });
 
   it("tells that a request passed", () => {
@@ -125,5 +150,39 @@ describe("explain", () => {
     expect(String(limiter.peekSync("file", "k").explain())).toBe(
       "file (token_bucket, 3 per 1 s); denied a cost of 1; 0.3 of 3 left; would be allowed in 233.234 ms; full again in 899.9 ms",
     );
+  });
+});
+
+describe("explain, of a concurrency limit", () => {
+  const rule = { name: "jobs", limit: concurrency(2) };
+
+  function take(store: MemoryStore, id: string, cost = 1): Decision {
+    const slot = { id, forUs: 12_000_000 };
+    return decide(store, "take", [{ rule, key: "k", cost, slot }]).deciding;
+  }
+
+  it("tells how many slots are in use, and when one is free at the latest", async () => {
+    const clock = new ManualClock();
+    const store = new MemoryStore({ clock });
+    const first = take(store, "a");
+    expect(first).toMatchObject({ allowed: true, remaining: 1, inUse: 1, retryIsUpperBound: false });
+    expect(String(first.explain())).toBe("jobs (concurrency, 2 slots); allowed a cost of 1; 1 of 2 in use");
+    await clock.advance(2_000);
+    take(store, "b");
+    const denied = take(store, "c");
+    expect(denied).toMatchObject({ inUse: 2, retryAfterMs: 10_000, retryIsUpperBound: true });
+    expect(denied.explain()).toMatchObject({ used: 2, inUse: 2, passesInMs: 10_000, passesInIsUpperBound: true });
+    expect(String(denied.explain())).toBe(
+      "jobs (concurrency, 2 slots); denied a cost of 1; 2 of 2 in use; would be allowed in 10 s at most",
+    );
+    expect(String(take(store, "d", 3).explain())).toBe(
+      "jobs (concurrency, 2 slots); denied a cost of 3; 2 of 2 in use; can never be allowed: it costs more than the limit holds",
+    );
+  });
+
+  it("is silent about slots elsewhere", () => {
+    const decision = testLimiter(rules).limiter.checkSync("api", "k");
+    expect(decision).toMatchObject({ inUse: undefined, retryIsUpperBound: false });
+    expect(decision.explain()).not.toHaveProperty("inUse");
   });
 });

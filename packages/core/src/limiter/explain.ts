@@ -8,14 +8,20 @@ export interface Explanation {
   readonly algorithm: AlgorithmName;
   readonly limit: number;
   readonly windowMs: number;
+  /** The calendar that windows follow, such as `month in Europe/Berlin`, if their length is not fixed. */
+  readonly calendar?: string;
   readonly burst: number;
   readonly cost: number;
   readonly allowed: boolean;
   /** Units in use, as the algorithm counts them. */
   readonly used: number;
+  /** Concurrency limit: slots in use, if the store could be asked. */
+  readonly inUse?: number;
   readonly remaining: number;
   /** Milliseconds until this request would be allowed: 0 if it was, null if it can never be. */
   readonly passesInMs: number | null;
+  /** Concurrency limit: set if `passesInMs` is an upper bound, because slots are usually released before it. */
+  readonly passesInIsUpperBound?: true;
   readonly fullInMs: number;
   /** The lease that this process holds, if the decision was made by it. */
   readonly lease?: LeaseView;
@@ -29,13 +35,15 @@ interface Decided {
   readonly remaining: number;
   readonly retryAfterMs: number;
   readonly resetAfterMs: number;
+  readonly windowMs: number;
 }
 
 export function explain(decision: Decided, limit: Limit): Explanation {
-  const { rule, cost, allowed, remaining, retryAfterMs, resetAfterMs } = decision;
+  const { rule, cost, allowed, remaining, retryAfterMs, resetAfterMs, windowMs } = decision;
+  const { calendar } = limit;
   const size = limit.burst;
   const text = [
-    `${rule} (${limit.algorithm}, ${limit.limit} per ${duration(limit.window / 1000)}${size === limit.limit ? "" : `, burst ${size}`})`,
+    `${rule} (${limit.algorithm}, ${limit.limit} per ${calendar ?? duration(windowMs)}${size === limit.limit ? "" : `, burst ${size}`})`,
     `${allowed ? "allowed" : "denied"} a cost of ${cost}`,
     `${rounded(remaining)} of ${size} left`,
     allowed ? undefined : passing(retryAfterMs),
@@ -45,7 +53,8 @@ export function explain(decision: Decided, limit: Limit): Explanation {
     rule,
     algorithm: limit.algorithm,
     limit: limit.limit,
-    windowMs: limit.window / 1000,
+    windowMs,
+    ...(calendar !== undefined && { calendar: String(calendar) }),
     burst: size,
     cost,
     allowed,
@@ -62,6 +71,25 @@ export function withLease(explanation: Explanation, lease: LeaseView): Explanati
   const { held, pool, epoch, deadlineMs } = lease;
   const text = `${explanation}; ${rounded(held)} held here until ${duration(deadlineMs)} from now (epoch ${epoch}), ${rounded(pool)} in the pool`;
   return { ...explanation, lease, toString: () => text };
+}
+
+/** The explanation of a decision under a concurrency limit, which has no window. */
+export function withSlots(explanation: Explanation, inUse: number | undefined, isUpperBound: boolean): Explanation {
+  const { rule, algorithm, limit, cost, allowed, remaining, passesInMs } = explanation;
+  const used = inUse ?? explanation.used;
+  const text = [
+    `${rule} (${algorithm}, ${limit} ${limit === 1 ? "slot" : "slots"})`,
+    `${allowed ? "allowed" : "denied"} a cost of ${cost}`,
+    inUse === undefined ? `${rounded(remaining)} of ${limit} left` : `${inUse} of ${limit} in use`,
+    ...(allowed ? [] : [`${passing(passesInMs ?? Number.POSITIVE_INFINITY)}${isUpperBound ? " at most" : ""}`]),
+  ].join("; ");
+  return {
+    ...explanation,
+    used,
+    ...(inUse !== undefined && { inUse }),
+    ...(isUpperBound && { passesInIsUpperBound: true }),
+    toString: () => text,
+  };
 }
 
 function passing(retryAfterMs: number): string {

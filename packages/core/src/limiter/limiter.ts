@@ -1,10 +1,15 @@
 import { traitsOf } from "../algorithms/lookup.ts";
 import type { Clock } from "../clock/clock.ts";
-import { HeadgateError, shown } from "../errors.ts";
+import { HeadgateError } from "../errors.ts";
 import type { Limit } from "../limits/limit.ts";
-import type { Action, ApplyOptions, Operation, Rule, Store } from "../stores/store.ts";
+import { requireOptions } from "../options.ts";
+import type { Reservation } from "../reservations/reservation.ts";
+import { type Reservations, reservationsOf } from "../reservations/reservations.ts";
+import type { ReserveOptions } from "../reservations/reserve-options.ts";
+import { type ApplyOptions, counterOf, type Operation, type Rule, type Store } from "../stores/store.ts";
 import {
   askedIn,
+  type CheckAction,
   type CheckAllOptions,
   type CheckOptions,
   type CostOptions,
@@ -16,10 +21,12 @@ import {
 } from "./check-options.ts";
 import { decide } from "./decide.ts";
 import type { Decision } from "./decision.ts";
+import { requireRate } from "./needs-slot.ts";
 import type { OnDecision } from "./on-decision.ts";
 import { type Batch, type Check, isKeyBatch, requireChecks, requireDistinct, requireKey } from "./requests.ts";
 import { makeRule, type QueueName, type RuleName, type Rules, readRules, unknownRule } from "./rules.ts";
-import { requireWhenFull, type Scheduled, type ScheduleOptions } from "./schedule.ts";
+import { either, RUN_OPTIONS, type RunOptions, requireConcurrent } from "./run.ts";
+import { requireTask, requireWhenFull, type Scheduled, type ScheduleOptions } from "./schedule.ts";
 import type { Verdict } from "./verdict.ts";
 import { type WaitOptions, waitForTurn } from "./wait.ts";
 import { WaitingLine } from "./waiting-line.ts";
@@ -33,6 +40,7 @@ export class Limiter<R extends Rules = Rules> {
   readonly onDecision?: OnDecision;
   readonly #clock: Clock;
   readonly #line = new WaitingLine();
+  #reserved: Reservations | undefined;
 
   constructor(rules: R, store: Store, clock: Clock) {
     this.rules = readRules<RuleName<R>>(rules);
@@ -113,13 +121,73 @@ export class Limiter<R extends Rules = Rules> {
         `${rule} is a ${limit.algorithm}; schedule needs a leakyBucket, use wait instead`,
       );
     }
-    if (typeof task !== "function") {
-      throw new HeadgateError("HG_BAD_OPTION", "task", `must be a function, got ${shown(task)}`);
-    }
+    requireTask(task);
     requireKnown(options, "schedule");
     const { whenFull, ...waiting } = options;
     const decision = await this.#wait(rule, key, waiting, requireWhenFull(whenFull));
     return decision.allowed ? { ran: true, value: await task(), decision } : { ran: false, decision };
+  }
+
+  /**
+   * Takes an estimate under several rules at once, all or none, and slots of concurrency limits. The reservation is
+   * extended while this process lives, until it is settled or released; if the process dies, another one ends it.
+   */
+  async reserve<Name extends RuleName<R>>(
+    checks: readonly Check<Name>[],
+    options: ReserveOptions = {},
+  ): Promise<Reservation<Name>> {
+    requireChecks(checks);
+    requireDistinct(checks);
+    const operations = checks.map(({ rule, key, cost = 1, limit }, i) =>
+      this.operation(rule, key, cost, limit, `checks[${i}].`),
+    );
+    const reservation = await this.#reservations.reserve(operations, options);
+    const { decisions, allowed: admitted } = reservation;
+    for (const [i, decision] of decisions.entries()) this.onDecision?.(decision, { key: checks[i].key, admitted });
+    return reservation;
+  }
+
+  /**
+   * Finds a reservation that this or another process made, to settle or release it. With `key`, only a reservation of
+   * that key is found.
+   */
+  async reservation(
+    id: string,
+    options: { readonly key?: string | undefined } = {},
+  ): Promise<Reservation<RuleName<R>>> {
+    requireOptions(options, FIND_OPTIONS);
+    const { key } = options;
+    if (key !== undefined) requireKey(key);
+    const reservation = await this.#reservations.find(id, key);
+    for (const { rule } of reservation.decisions) this.rule(rule as RuleName<R>);
+    return reservation as Reservation<RuleName<R>>;
+  }
+
+  /**
+   * Runs a task with a slot of a concurrency limit, and returns the slot when the task has ended. The task receives a
+   * signal that aborts when the slot is lost or `options.signal` aborts. Without a free slot, it does not run.
+   */
+  async run<Value, Name extends RuleName<R>>(
+    rule: Name,
+    key: string,
+    task: (signal: AbortSignal) => Value | Promise<Value>,
+    options: RunOptions = {},
+  ): Promise<Scheduled<Value, Name>> {
+    requireOptions(options, RUN_OPTIONS);
+    requireTask(task);
+    const { cost, limit, ...rest } = options;
+    const operation = this.operation(rule, key, costIn({ cost }), limit);
+    requireConcurrent(operation.rule);
+    const reservation = await this.#reservations.reserve([operation], { ...rest, isPrivate: true });
+    const [decision] = reservation.decisions;
+    this.onDecision?.(decision, { key, admitted: decision.allowed });
+    if (!reservation.allowed) return { ran: false, decision };
+    try {
+      return { ran: true, value: await task(either(reservation.signal, rest.signal)), decision };
+    } finally {
+      // If the store fails, the slot is released when it is back, or its lease ends.
+      await reservation.release().catch(() => {});
+    }
   }
 
   /** Changes the limit of a rule. Used units stay used, unless the algorithm changes. */
@@ -145,6 +213,7 @@ export class Limiter<R extends Rules = Rules> {
   /** Makes calls to `wait` under this rule check again, for one key or for all. */
   protected wake(rule: RuleName<R>, key?: string): void {
     this.#line.wake(rule, key);
+    this.#reserved?.wake(counterOf(this.rule(rule)), key);
   }
 
   protected operation<Name extends RuleName<R>>(
@@ -163,13 +232,18 @@ export class Limiter<R extends Rules = Rules> {
 
   protected operations<Name extends RuleName<R>>(checks: readonly Check<Name>[]): Operation<Name>[] {
     requireChecks(checks);
-    return checks.map(({ rule, key, cost = 1, limit }, i) => this.operation(rule, key, cost, limit, `checks[${i}].`));
+    return checks.map(({ rule, key, cost = 1, limit }, i) => {
+      const operation = this.operation(rule, key, cost, limit, `checks[${i}].`);
+      requireRate(operation.rule);
+      return operation;
+    });
   }
 
   protected batch<Name extends RuleName<R>>(batch: Batch<Name>): Operation<Name>[] {
     if (!isKeyBatch(batch)) return this.operations(batch[0]);
     const [name, keys, options] = batch;
     const rule = this.rule(name);
+    requireRate(rule);
     const cost = costIn(options);
     const limit = options?.limit;
     if (limit === undefined) return keys.map((key) => ({ rule, key, cost }));
@@ -178,13 +252,15 @@ export class Limiter<R extends Rules = Rules> {
   }
 
   protected single<Name extends RuleName<R>>(
-    action: Action,
+    action: CheckAction,
     rule: Name,
     key: string,
     options: CheckOptions | undefined,
   ): Request<Name> {
     const { cost, limit, once } = askedIn(action, options);
-    return { operations: [this.operation(rule, key, cost, limit)], once };
+    const operation = this.operation(rule, key, cost, limit);
+    if (action !== "peek" && action !== "reset") requireRate(operation.rule);
+    return { operations: [operation], once };
   }
 
   protected together<Name extends RuleName<R>>(
@@ -198,6 +274,11 @@ export class Limiter<R extends Rules = Rules> {
     return { operations, once };
   }
 
+  get #reservations(): Reservations {
+    this.#reserved ??= reservationsOf(this.store, this.#clock);
+    return this.#reserved;
+  }
+
   #wait<Name extends RuleName<R>>(
     rule: Name,
     key: string,
@@ -207,6 +288,7 @@ export class Limiter<R extends Rules = Rules> {
     requireKnown(options, "wait");
     const { cost, limit } = options;
     const asked = { cost, limit };
+    requireRate(this.rule(rule));
     const waiter = {
       ...this.operation(rule, key, costIn(asked), limit),
       patient,
@@ -232,21 +314,23 @@ export class Limiter<R extends Rules = Rules> {
    * still reject the promise.
    */
   #single<Name extends RuleName<R>>(
-    action: Action,
+    action: CheckAction,
     rule: Name,
     key: string,
     options: CheckOptions | undefined,
   ): Promise<Decision<Name>> {
     try {
       const { cost, limit, once } = askedIn(action, options);
-      return this.#decide(action, this.operation(rule, key, cost, limit), once);
+      const operation = this.operation(rule, key, cost, limit);
+      if (action !== "peek" && action !== "reset") requireRate(operation.rule);
+      return this.#decide(action, operation, once);
     } catch (reason) {
       return Promise.reject(reason);
     }
   }
 
   #decide<Name extends RuleName<R>>(
-    action: Action,
+    action: CheckAction,
     operation: Operation<Name>,
     once: ApplyOptions | undefined,
   ): Promise<Decision<Name>> {
@@ -254,6 +338,8 @@ export class Limiter<R extends Rules = Rules> {
     return "then" in verdict ? verdict.then(onlyDecision) : Promise.resolve(verdict.deciding);
   }
 }
+
+const FIND_OPTIONS: ReadonlySet<string> = new Set(["key"]);
 
 function onlyDecision<Name extends string>({ deciding }: Verdict<Name>): Decision<Name> {
   return deciding;

@@ -3,11 +3,19 @@ import type { Clock } from "../clock/clock.ts";
 import type { Limit } from "../limits/limit.ts";
 import type { MemoryStore } from "../stores/memory/memory-store.ts";
 import type { RuleRows } from "../stores/memory/rule-rows.ts";
-import { type Action, limitOf, type Operation, type Rule } from "../stores/store.ts";
-import { type CheckAllOptions, type CheckOptions, type CostOptions, costIn, type NoOptions } from "./check-options.ts";
+import { limitOf, type Operation, type Rule } from "../stores/store.ts";
+import {
+  type CheckAction,
+  type CheckAllOptions,
+  type CheckOptions,
+  type CostOptions,
+  costIn,
+  type NoOptions,
+} from "./check-options.ts";
 import { decide } from "./decide.ts";
 import { Decision } from "./decision.ts";
 import { Limiter } from "./limiter.ts";
+import { requireRate } from "./needs-slot.ts";
 import { type Batch, type Check, isKeyBatch, requireKey } from "./requests.ts";
 import { makeRule, type RuleName, type Rules } from "./rules.ts";
 import type { Verdict } from "./verdict.ts";
@@ -18,10 +26,10 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
   private readonly clock: Clock;
   private readonly out = new Outcome();
   // The rule used last, because most programs use one again and again. Other limiters on the same store may change its
-  // limit, which changes the version of the store.
+  // limit, which changes the version of the store. The first check selects one.
   private selected: Rule<RuleName<R>>;
-  private rows: RuleRows;
-  private version: number;
+  declare private rows: RuleRows;
+  private version = -1;
 
   constructor(rules: R, store: MemoryStore) {
     super(rules, store, store.clock);
@@ -29,8 +37,6 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
     this.clock = store.clock;
     const [first] = this.rules.keys();
     this.selected = this.rule(first);
-    this.rows = store.rowsOf(this.selected, this.selected.limit);
-    this.version = store.version;
   }
 
   /** Like `check`, without a promise. */
@@ -103,7 +109,6 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
   override setLimit(rule: RuleName<R>, limit: Limit): void {
     this.rule(rule);
     this.store.setLimit(makeRule(rule, limit));
-    this.select(rule);
     this.wake(rule);
   }
 
@@ -142,13 +147,15 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
   }
 
   private select(name: RuleName<R>): void {
-    this.selected = this.rule(name);
+    const rule = this.rule(name);
+    requireRate(rule);
+    this.selected = rule;
     this.rows = this.store.rowsOf(this.selected, this.selected.limit);
     this.version = this.store.version;
   }
 
   private act<Name extends RuleName<R>>(
-    action: Action,
+    action: CheckAction,
     rule: Name,
     key: string,
     options: CheckOptions | undefined,

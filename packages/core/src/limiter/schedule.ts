@@ -22,8 +22,13 @@ export function requireWhenFull(whenFull: unknown = "wait"): boolean {
   throw new HeadgateError("HG_BAD_OPTION", "whenFull", `must be "wait" or "drop", got ${shown(whenFull)}`);
 }
 
+export function requireTask(task: unknown): void {
+  if (typeof task === "function") return;
+  throw new HeadgateError("HG_BAD_OPTION", "task", `must be a function, got ${shown(task)}`);
+}
+
 /**
- * The result of a scheduled task: its value, or the denial if it did not run. If the task throws, `schedule` rejects
+ * The result of a scheduled task: its value, or the denial if it did not run. If the task throws, the promise rejects
  * with its error.
  */
 export type Scheduled<Value, Name extends string = string> =

@@ -59,6 +59,11 @@ export class Verdict<Name extends string = string> {
     return this.#deciding.resetAtMs;
   }
 
+  /** Whether `retryAfterMs` is an upper bound, because a concurrency limit decided. */
+  get retryIsUpperBound(): boolean {
+    return this.#deciding.retryIsUpperBound;
+  }
+
   /** Explains the decision that matters most. Converted to a string, it is a sentence. */
   explain(): Explanation {
     return this.#deciding.explain();

@@ -1,19 +1,25 @@
 import type { AlgorithmName } from "../algorithms/registry.ts";
 import { HeadgateError, shown } from "../errors.ts";
+import type { Calendar } from "./calendar.ts";
 
 /**
  * An algorithm with its parameters. Create one with `tokenBucket`, `fixedWindow` and so on, or with `limitFromSpec`.
  */
 export interface Limit<Name extends AlgorithmName = AlgorithmName> {
   readonly algorithm: Name;
-  /** Units per window. */
+  /** Units per window, or slots. */
   readonly limit: number;
-  /** Window in microseconds. */
+  /**
+   * Window in microseconds; 0 if units do not come back with time. Windows of a calendar differ in length, and none is
+   * longer.
+   */
   readonly window: number;
   /** Units that can be used at once. Equal to the limit unless set. */
   readonly burst: number;
   /** Fixed window: whether windows follow the clock or start with the first admitted request. */
   readonly anchor: Anchor;
+  /** Fixed window: the calendar that windows follow, if their length is not fixed. */
+  readonly calendar: Calendar | undefined;
   /** Bucketed window: width of a bucket in microseconds; 1 in exact mode. */
   readonly bucketWidth: number;
   /**
@@ -51,6 +57,8 @@ export interface LimitFields<Name extends AlgorithmName> {
   readonly window: number | undefined;
   readonly burst?: unknown;
   readonly anchor?: unknown;
+  /** If it is stated, the window is ignored. */
+  readonly calendar?: Calendar | undefined;
   /** In microseconds. */
   readonly bucketWidth?: number;
 }
@@ -61,7 +69,8 @@ const asIs: Named = (field) => field;
 
 /** Builds a limit of `limit` units each `window`. */
 export function makeLimit<Name extends AlgorithmName>(fields: LimitFields<Name>, named: Named = asIs): Limit<Name> {
-  const { algorithm, limit, window, burst = limit, anchor = "clock", bucketWidth = 1 } = fields;
+  const { algorithm, limit, burst = limit, anchor = "clock", calendar, bucketWidth = 1 } = fields;
+  const window = calendar?.longest ?? fields.window;
   requirePositive(window, named("window"));
   requireUnits(limit, named("limit"));
   requireUnits(burst, named("burst"));
@@ -75,7 +84,10 @@ export function makeLimit<Name extends AlgorithmName>(fields: LimitFields<Name>,
       "is too large: it would take over 71 years to be full again",
     );
   }
-  return withRate({ algorithm, limit, window, burst, anchor, bucketWidth }, BigInt(limit), BigInt(window));
+  if (calendar !== undefined && anchor !== "clock") {
+    throw new HeadgateError("HG_BAD_LIMIT", named("anchor"), "does not go with a calendar: remove one of them");
+  }
+  return withRate({ algorithm, limit, window, burst, anchor, calendar, bucketWidth }, BigInt(limit), BigInt(window));
 }
 
 /** A bucket stated by what it holds and how fast it fills. The rate is what was meant: 0.1 is one unit in ten seconds. */
@@ -99,8 +111,31 @@ export function makeCapacityLimit<Name extends AlgorithmName>(
     );
   }
   const [tokens, seconds] = simplestFraction(refillRate);
-  const fields = { limit: capacity, window, burst: capacity, anchor: "clock", bucketWidth: 1 } as const;
+  const fields = {
+    limit: capacity,
+    window,
+    burst: capacity,
+    anchor: "clock",
+    calendar: undefined,
+    bucketWidth: 1,
+  } as const;
   return withRate({ algorithm, ...fields }, tokens, seconds * 1_000_000n);
+}
+
+/** A limit on units in use at a time, which do not come back with time: it has no window, and nothing drains. */
+export function makeSlotLimit<Name extends AlgorithmName>(
+  algorithm: Name,
+  limit: unknown,
+  named: Named = asIs,
+): Limit<Name> {
+  requireUnits(limit, named("limit"));
+  const none = { window: 0, anchor: "clock", calendar: undefined, bucketWidth: 1, drain: 0, coarse: false } as const;
+  return Object.freeze({ algorithm, limit, burst: limit, capacity: limit, unit: 1, perPart: 1, ...none });
+}
+
+/** The same limit with fewer slots, possibly none. */
+export function withSlots<Name extends AlgorithmName>(limit: Limit<Name>, slots: number): Limit<Name> {
+  return Object.freeze({ ...limit, limit: slots, burst: slots, capacity: slots });
 }
 
 /** The same rate with another burst, not larger than it was. */
@@ -109,8 +144,8 @@ export function withBurst<Name extends AlgorithmName>(limit: Limit<Name>, burst:
 }
 
 /** What two limits must have in common to count on one counter: all but the units. */
-const SHAPE = ["algorithm", "window", "anchor", "bucketWidth"] as const;
-const FIELDS = [...SHAPE, "limit", "burst", "unit", "drain"] as const;
+const SHAPE = ["algorithm", "calendar", "window", "anchor", "bucketWidth"] as const;
+const FIELDS = ["algorithm", "window", "anchor", "bucketWidth", "limit", "burst", "unit", "drain"] as const;
 
 /** Only a limit that was made here says how it drains; the object that it was read from does not. */
 export function isLimit(value: unknown): value is Limit {
@@ -119,7 +154,7 @@ export function isLimit(value: unknown): value is Limit {
 
 /** Whether two limits say the same. */
 export function sameLimit(a: Limit, b: Limit): boolean {
-  return a === b || FIELDS.every((name) => a[name] === b[name]);
+  return a === b || (a.calendar === b.calendar && FIELDS.every((name) => a[name] === b[name]));
 }
 
 /** The field in which two limits differ that could otherwise count on one counter; undefined if there is none. */
@@ -129,7 +164,8 @@ export function differingShape(a: Limit, b: Limit): (typeof SHAPE)[number] | und
 
 /** A limit as a text that is the same in every process that states the same limit. */
 export function limitText(limit: Limit): string {
-  return FIELDS.map((name) => limit[name]).join("-");
+  const text = FIELDS.map((name) => limit[name]).join("-");
+  return limit.calendar === undefined ? text : `${text}-${limit.calendar.id}`;
 }
 
 /** Reads a duration given in seconds or milliseconds into whole microseconds. */

@@ -30,7 +30,34 @@ describe("a rate", () => {
     ["7/week", 7, 604_800 * SECOND],
     ["1/250milliseconds", 1, SECOND / 4],
   ])("%s is %d each %d microseconds", (rate, limit, window) => {
-    expect(parseRate(rate)).toEqual({ limit, window });
+    expect(parseRate(rate)).toMatchObject({ limit, window });
+  });
+
+  it.each([
+    ["100/month", "month"],
+    ["100/1 month", "month"],
+    ["2/year", "year"],
+    ["3/years", "year"],
+  ])("%s follows the calendar", (rate, calendar) => {
+    expect(parseRate(rate)).toEqual({ limit: Number.parseInt(rate, 10), window: undefined, calendar });
+  });
+
+  it.each([
+    ["7/d", "day"],
+    ["7/days", "day"],
+    ["7/w", "week"],
+    ["7/week", "week"],
+    ["7/2d", undefined],
+    ["7/24h", undefined],
+  ])("%s may follow the calendar of a %s", (rate, calendar) => {
+    expect(parseRate(rate)).toMatchObject({ window: expect.any(Number), calendar });
+  });
+
+  it.each(["100/2months", "1/0.5year"])("%s is not one period of the calendar", (rate) => {
+    expect(refusal(() => parseRate(rate))).toMatchObject({ code: "HG_BAD_RATE", field: "rate" });
+    expect(refusal(() => parseRate(rate)).message).toMatch(
+      /^rate: must be per (month|year), not several of them, got /,
+    );
   });
 
   it("can be numbers", () => {
@@ -44,8 +71,8 @@ describe("a rate", () => {
     "100/",
     "/m",
     "100/minut",
-    "100/month",
     "100/mon",
+    "100/y",
     "100/Min",
     "100/constructor",
     "100 per minute",

@@ -1,5 +1,6 @@
 import { HeadgateError, shown } from "../errors.ts";
 import { requireOptions } from "../options.ts";
+import type { CalendarUnit } from "./calendar.ts";
 import { LONGEST_WINDOW, microseconds } from "./limit.ts";
 
 const UNITS: readonly (readonly [microseconds: number, ...spellings: string[]])[] = [
@@ -15,26 +16,59 @@ const MICROSECONDS: ReadonlyMap<string, number> = new Map(
   UNITS.flatMap(([microseconds, ...spellings]) => spellings.map((unit) => [unit, microseconds] as const)),
 );
 
+/** The units that may follow the calendar. A month or a year has no other length. */
+const CALENDARS: ReadonlyMap<string, CalendarUnit> = new Map([
+  ...(["d", "day", "days"] as const).map((unit) => [unit, "day"] as const),
+  ...(["w", "week", "weeks"] as const).map((unit) => [unit, "week"] as const),
+  ...(["month", "months"] as const).map((unit) => [unit, "month"] as const),
+  ...(["year", "years"] as const).map((unit) => [unit, "year"] as const),
+]);
+
 const RATE = /^\s*(\d+)\s*\/\s*(\d+(?:\.\d+)?)?\s*([a-z]+)\s*$/;
 
-/** A rate such as `"100/m"`, `"10/s"`, `"5/15m"` or `"1000/day"`, or `{ limit: 100, windowMs: 60_000 }`. */
+/**
+ * A rate such as `"100/m"`, `"10/s"`, `"5/15m"`, `"1000/day"` or, for a fixed window, `"1000/month"`; or
+ * `{ limit: 100, windowMs: 60_000 }`.
+ */
 export type Rate = string | { readonly limit: number; readonly windowMs: number };
 
 const RATE_FIELDS: ReadonlySet<string> = new Set(["limit", "windowMs"]);
 
-/** The units of a rate, and its window in microseconds. */
-export function parseRate(rate: unknown): { limit: unknown; window: number } {
+/** A rate as it was stated. The limit of numbers has not been checked. */
+export interface ParsedRate {
+  readonly limit: unknown;
+  /** In microseconds; undefined if only the calendar says how long it is. */
+  readonly window: number | undefined;
+  /** The calendar that windows of this length may follow. */
+  readonly calendar?: CalendarUnit | undefined;
+}
+
+export function parseRate(rate: unknown): ParsedRate {
   if (typeof rate === "object" && rate !== null && "limit" in rate && "windowMs" in rate) {
     requireOptions(rate, RATE_FIELDS, { code: "HG_BAD_RATE", at: "rate." });
     return { limit: rate.limit, window: microseconds(rate.windowMs, 1_000, "windowMs") };
   }
   const [, count, length = "1", unit = ""] = (typeof rate === "string" && RATE.exec(rate)) || [];
   const limit = Number(count);
-  const window = Math.round(Number(length) * (MICROSECONDS.get(unit) ?? 0));
-  if (Number.isSafeInteger(limit) && limit >= 1 && window >= 1 && window <= LONGEST_WINDOW) return { limit, window };
+  const calendar = CALENDARS.get(unit);
+  const each = MICROSECONDS.get(unit);
+  if (Number.isSafeInteger(limit) && limit >= 1) {
+    if (each !== undefined) {
+      const window = Math.round(Number(length) * each);
+      const isWindow = window >= 1 && window <= LONGEST_WINDOW;
+      if (isWindow) return { limit, window, calendar: Number(length) === 1 ? calendar : undefined };
+    } else if (calendar !== undefined) {
+      if (Number(length) === 1) return { limit, window: undefined, calendar };
+      throw new HeadgateError(
+        "HG_BAD_RATE",
+        "rate",
+        `must be per ${calendar}, not several of them, got ${shown(rate)}`,
+      );
+    }
+  }
   throw new HeadgateError(
     "HG_BAD_RATE",
     "rate",
-    `must be like "100/m", "10/s", "5/15m", "1000/d" (units ms, s, m, h, d, w, or sec, min, hour, day, week) or { limit: 100, windowMs: 60000 }, got ${shown(rate)}`,
+    `must be like "100/m", "10/s", "5/15m", "1000/d" (units ms, s, m, h, d, w, or sec, min, hour, day, week, and for fixed windows month, year) or { limit: 100, windowMs: 60000 }, got ${shown(rate)}`,
   );
 }

@@ -1,6 +1,7 @@
 import { refusal } from "headgate-testkit/refusal";
 import { describe, expect, it } from "vitest";
-import { algorithmNames } from "../algorithms/lookup.ts";
+import { rateAlgorithms } from "../algorithms/lookup.ts";
+import { concurrency } from "../algorithms/registry.ts";
 import { limitFromSpec } from "./spec.ts";
 
 const NOT_POSITIVE = [
@@ -16,7 +17,7 @@ const NOT_POSITIVE = [
   true,
 ];
 
-describe.each(algorithmNames)("a %s in a file", (algorithm) => {
+describe.each(rateAlgorithms)("a $name in a file", ({ name: algorithm }) => {
   const spec = { algorithm, limit: 10, window: 60 };
 
   it("is read in seconds", () => {
@@ -116,5 +117,14 @@ describe("a token bucket by its capacity", () => {
     expect(refusal(() => limitFromSpec({ capacity: 5, refill_rate: 1, burst: 5 })).field).toBe("burst");
     expect(refusal(() => limitFromSpec({ capacity: 5, window: 1 })).field).toBe("capacity");
     expect(refusal(() => limitFromSpec({ algorithm: "gcra", capacity: 5, refill_rate: 1 })).field).toBe("capacity");
+  });
+});
+
+describe("a concurrency limit in a file", () => {
+  it("has a limit and no window", () => {
+    expect(limitFromSpec({ algorithm: "concurrency", limit: 3 })).toEqual(concurrency(3));
+    const { field, message } = refusal(() => limitFromSpec({ algorithm: "concurrency", limit: 3, window: 60 }, "a"));
+    expect(field).toBe("a.window");
+    expect(message).toBe("a.window: is not a field of concurrency (known: limit)");
   });
 });

@@ -15,7 +15,10 @@ export function limitFromSpec(spec: unknown, at = ""): Limit {
   const { algorithm, ...fields } = spec as { readonly algorithm?: unknown };
   const path = at === "" ? "" : `${at}.`;
   const definition = algorithms[readAlgorithm(algorithm, path)];
-  const known = ["limit", "window", ...Object.keys(definition.fields)];
+  const known = [
+    ...(definition.traits.releasable ? ["limit"] : ["limit", "window"]),
+    ...Object.keys(definition.fields),
+  ];
   for (const name of Object.keys(fields)) {
     if (!known.includes(name)) {
       throw new HeadgateError(

@@ -1,6 +1,6 @@
 import type { Denied } from "./admission.ts";
 import type { Policy } from "./headers/policy.ts";
-import { PROBLEM_TYPE, type ProblemKind, problemOf } from "./headers/problem.ts";
+import { PROBLEM_TYPE, type ProblemKind, problemOf } from "./headers/problem-details.ts";
 import type { HeaderField } from "./headers/response-headers.ts";
 
 const PROBLEM_HEADER: HeaderField = { name: "Content-Type", value: PROBLEM_TYPE };

@@ -1,3 +1,4 @@
+import { traitsOf } from "../algorithms/lookup.ts";
 import { type Clock, requireClock } from "../clock/clock.ts";
 import { HeadgateError, shown } from "../errors.ts";
 import { isCost } from "../limiter/check-options.ts";
@@ -36,10 +37,21 @@ export interface MiddlewareRule<Name extends string, Request> {
   readonly reserve?: Cost<Request> | undefined;
 }
 
+/** One or several rules of a middleware. */
+type GivenRules<Name extends string, Request> =
+  | Name
+  | MiddlewareRule<Name, Request>
+  | readonly (Name | MiddlewareRule<Name, Request>)[];
+
 /** Options of every middleware. */
 export interface MiddlewareOptions<Name extends string, Request> extends AddressOptions {
-  /** The rules of each request. If one of them denies it, none is charged. */
-  readonly rules: Name | MiddlewareRule<Name, Request> | readonly (Name | MiddlewareRule<Name, Request>)[];
+  /** The rules of each request. If one of them denies it, none is charged. Needed unless there is `concurrency`. */
+  readonly rules?: GivenRules<Name, Request> | undefined;
+  /**
+   * Rules with concurrency limits. A request has a slot of each, decided together with `rules`, until its response has
+   * ended or its client has disconnected.
+   */
+  readonly concurrency?: GivenRules<Name, Request> | undefined;
   /** Whose quota is charged. Default `"ip"`. */
   readonly by?: By<Request> | undefined;
   /** Units that a request costs. Default 1. */
@@ -74,6 +86,7 @@ export type RulesOrOptions<Name extends string, Request, Own extends object = ob
 const REQUIREMENTS: Requirements<MiddlewareOptions<string, unknown>> = {
   ...addressRequirements,
   rules: anything,
+  concurrency: anything,
   by: anything,
   cost: anything,
   skip: aFunction,
@@ -98,15 +111,51 @@ export function requireMiddlewareOptions<Name extends string, Request, Own exten
   return options as MiddlewareOptions<Name, Request> & Partial<Own>;
 }
 
-/** Validates the rules of a middleware: at least one, and each rule once. */
+/** Validates the rules of a middleware: at least one, each once, and concurrency limits apart from the others. */
 export function requireLimits<Name extends string, Request>(
-  rules: MiddlewareOptions<Name, Request>["rules"],
+  rules: GivenRules<Name, Request> | undefined,
+  concurrency: GivenRules<Name, Request> | undefined,
+  limitOf: (rule: Name) => Limit,
 ): readonly MiddlewareRule<Name, Request>[] {
+  const [rates, slots] = [readRules(rules, "rules"), readRules(concurrency, "concurrency")];
+  if (rates.length + slots.length === 0) {
+    throw new HeadgateError("HG_BAD_OPTION", "rules", "must name at least one rule");
+  }
+  for (const { rule, at } of rates) {
+    if (!traitsOf(limitOf(rule)).releasable) continue;
+    throw new HeadgateError("HG_NEEDS_SLOT", at, `${rule} limits concurrent requests: pass it as concurrency`);
+  }
+  for (const { rule, at, reserve } of slots) {
+    if (reserve !== undefined) throw new HeadgateError("HG_BAD_OPTION", `${at}.reserve`, "is for rules, not for slots");
+    if (traitsOf(limitOf(rule)).releasable) continue;
+    const problem = `${rule} is not a concurrency limit: define it with concurrency(n), or pass it as rules`;
+    throw new HeadgateError("HG_NOT_CONCURRENT", at, problem);
+  }
+  const all = [...rates, ...slots];
+  const names = all.map(({ rule }) => rule);
+  const repeated = names.findIndex((name, i) => names.indexOf(name) < i);
+  if (repeated !== -1) {
+    throw new HeadgateError(
+      "HG_BAD_OPTION",
+      all[repeated].at,
+      `repeats the rule ${shown(names[repeated])}: define another rule to count by another key`,
+    );
+  }
+  return all;
+}
+
+type ReadRule<Name extends string, Request> = MiddlewareRule<Name, Request> & { readonly at: string };
+
+/** The rules of an option, each with its place in it. */
+function readRules<Name extends string, Request>(
+  rules: GivenRules<Name, Request> | undefined,
+  option: string,
+): readonly ReadRule<Name, Request>[] {
+  if (rules === undefined) return [];
   const list: readonly unknown[] = Array.isArray(rules) ? rules : [rules];
-  if (list.length === 0) throw new HeadgateError("HG_BAD_OPTION", "rules", "must name at least one rule");
-  const limits = list.map((limit, i): MiddlewareRule<Name, Request> => {
-    const at = Array.isArray(rules) ? `rules[${i}]` : "rules";
-    if (typeof limit === "string") return { rule: limit as Name };
+  return list.map((limit, i) => {
+    const at = Array.isArray(rules) ? `${option}[${i}]` : option;
+    if (typeof limit === "string") return { rule: limit as Name, at };
     if (typeof limit !== "object" || limit === null || !("rule" in limit)) {
       throw new HeadgateError(
         "HG_BAD_OPTION",
@@ -119,18 +168,8 @@ export function requireLimits<Name extends string, Request>(
     if (cost !== undefined && reserve !== undefined) {
       throw new HeadgateError("HG_BAD_OPTION", `${at}.reserve`, "cannot be combined with cost");
     }
-    return limit as MiddlewareRule<Name, Request>;
+    return { ...(limit as MiddlewareRule<Name, Request>), at };
   });
-  const names = limits.map(({ rule }) => rule);
-  const repeated = names.findIndex((name, i) => names.indexOf(name) < i);
-  if (repeated !== -1) {
-    throw new HeadgateError(
-      "HG_BAD_OPTION",
-      `rules[${repeated}]`,
-      `repeats the rule ${shown(names[repeated])}: define another rule to count by another key`,
-    );
-  }
-  return limits;
 }
 
 /** Reads a cost or a function that returns one. The result of the function is validated too: undefined is not 1. */

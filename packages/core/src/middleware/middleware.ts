@@ -1,3 +1,4 @@
+import { traitsOf } from "../algorithms/lookup.ts";
 import { SystemClock } from "../clock/system-clock.ts";
 import { HeadgateError, shown } from "../errors.ts";
 import type { Decision } from "../limiter/decision.ts";
@@ -8,11 +9,11 @@ import type { Check } from "../limiter/requests.ts";
 import type { RuleName, Rules } from "../limiter/rules.ts";
 import { UsageStates } from "../limiter/usage-states.ts";
 import type { Verdict } from "../limiter/verdict.ts";
-import type { Charge } from "../reservations/charge.ts";
-import { Reserver, type Taking } from "../reservations/reserve.ts";
 import { failureOf } from "../wrappers/resilient/store-failure.ts";
 import { ClientAddress } from "./address/client-address.ts";
 import type { Admission, Denied, Passed } from "./admission.ts";
+import type { Charge } from "./charge.ts";
+import { Charging, type Taking } from "./charging.ts";
 import { DenialResponses } from "./denial-response.ts";
 import { Policy } from "./headers/policy.ts";
 import { type HeaderField, type HeaderForm, HeaderWriter, requireForms } from "./headers/response-headers.ts";
@@ -38,6 +39,7 @@ interface Ready<Name extends string, Request> {
   readonly identify: Identify<Request>;
   readonly cost: (request: Request) => MaybePromise<number>;
   readonly reserves: boolean;
+  readonly slots: boolean;
   readonly states: UsageStates | undefined;
 }
 
@@ -67,7 +69,7 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
   /** Whether the cost of any limit is an estimate. */
   private readonly reserves: boolean;
   /** Present if a charge may have to be corrected afterwards. */
-  private readonly reserver: Reserver<R> | undefined;
+  private readonly charging: Charging<R> | undefined;
   private readonly failOpen: boolean;
   private readonly notices: Notices;
   private readonly forms: readonly HeaderForm[];
@@ -89,8 +91,9 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
     const notices = onNotice === undefined ? processNotices : new Notices(onNotice);
     const address = new ClientAddress(adapter, options, notices);
     const ready = (limit: MiddlewareRule<RuleName<R>, Request>): Ready<RuleName<R>, Request> => {
+      const slots = traitsOf(limiter.limitOf(limit.rule)).releasable === true;
       const field = limit.reserve === undefined ? "cost" : "reserve";
-      const taken = limit.reserve ?? limit.cost ?? cost;
+      const taken = limit.reserve ?? limit.cost ?? (slots ? 1 : cost);
       const costOf = requireCostOf(taken, field);
       requireAttainable(taken, limiter.limitOf(limit.rule), limit.rule, field);
       return {
@@ -98,21 +101,22 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
         identify: requireBy(limit.by ?? by, adapter, address, notices, "by"),
         cost: costOf,
         reserves: limit.reserve !== undefined,
+        slots,
         states: warn === false ? undefined : new UsageStates(warn),
       };
     };
     this.limiter = limiter;
     this.notices = notices;
-    this.limits = requireLimits(options.rules).map(ready);
+    this.limits = requireLimits(options.rules, options.concurrency, (rule) => limiter.limitOf(rule)).map(ready);
     this.skip = skip;
     this.refundOn = refundOn === undefined ? undefined : requireRefundOn(refundOn);
     this.names = this.limits.map(({ rule }) => rule);
-    const reserves = this.limits.map(({ reserves }) => reserves);
-    this.reserves = reserves.includes(true);
-    this.watches = this.refundOn !== undefined || this.reserves;
+    this.reserves = this.limits.some(({ reserves }) => reserves);
+    const hasSlots = this.limits.some(({ slots }) => slots);
+    this.watches = this.refundOn !== undefined || this.reserves || hasSlots;
     if (this.watches) {
       const settings = { notices, forMs: reserveForMs, clock: options.clock, now: () => clock.now() };
-      this.reserver = new Reserver(limiter, reserves, settings);
+      this.charging = new Charging(limiter, this.limits, settings);
     }
     this.failOpen = onStoreFailure === "allow";
     this.forms = requireForms(options.headers);
@@ -140,9 +144,9 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
   }
 
   private ask(request: Request, checks: readonly Check<RuleName<R>>[]): MaybePromise<Admission> {
-    if (this.reserver !== undefined) {
+    if (this.charging !== undefined) {
       const next = ({ decided, charge }: Taking<R>) => this.answer(request, checks, decided, charge);
-      return this.unlessFails(request, this.reserver.take(checks), next);
+      return this.unlessFails(request, this.charging.take(checks), next);
     }
     return this.unlessFails(request, take(this.limiter, checks), (decided) => this.answer(request, checks, decided));
   }
@@ -195,12 +199,15 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
 
   private async ended(request: Request, charge: Charge<R>, ending: Ending): Promise<void> {
     forgetReserved(request);
+    // A slot that cannot be returned now is returned later, or its lease ends.
+    const returned = charge.releaseSlots().catch(() => {});
     try {
       await this.correct(charge, ending);
     } catch (error) {
       // The response is already being sent, so the error cannot be reported to the client.
       this.notices.give("HG_REFUND_LOST", "refundOn failed", error);
     }
+    await returned;
   }
 
   private async correct(charge: Charge<R>, ending: Ending): Promise<void> {

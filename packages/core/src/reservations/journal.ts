@@ -1,24 +1,50 @@
-/** Reserved quota that has not been settled yet. */
+/** A reservation as it is recorded in the store. */
 export interface JournalEntry {
   readonly id: string;
-  /** Text recorded by the process that reserved it, so that another process can release it. */
+  /** Written by the process that reserved, so that another process can settle or release. */
   readonly text: string;
 }
 
+/** An entry whose reservation has expired, or that was asked for. */
+export interface FoundEntry extends JournalEntry {
+  /** When the reservation expires by the store's clock, in microseconds. */
+  readonly deadline: number;
+  /** Whether it was ended; the entry is kept for a while, so that the same settlement can be repeated. */
+  readonly isEnded: boolean;
+}
+
+/** An entry that stays for `forMs` milliseconds from now, if it would not stay longer anyway. */
+export interface Extension {
+  readonly id: string;
+  readonly forMs: number;
+  /** Replaces the text. */
+  readonly text?: string | undefined;
+}
+
+/** What became of an entry: it was ended by this or another process, or the store has lost it. */
+export type EntryState = "open" | "ended" | "missing";
+
 /**
- * A journal of reservations, kept in the store, so that other processes can release those of a process that died.
- * Releasing twice, or after settling, is prevented by idempotency keys, not by the journal.
+ * A journal of reservations, kept in the store, so that other processes can settle or release those of a process that
+ * died. It decides nothing: idempotency keys make sure that a reservation ends once.
  */
 export interface ReservationJournal {
   /** Whether the store was closed. */
   readonly isClosed: boolean;
+  /** Whether `add` takes effect before requests that are sent to the store after it. Otherwise it has to be awaited. */
+  readonly isOrdered: boolean;
+  /** A new id. Those of reservations that are made at the same time may be chosen so that they are written together. */
+  newId?(): string;
+  /** Writes an entry. */
   add(entry: JournalEntry, forMs: number): Promise<void>;
-  /** Extends reservations to `forMs` milliseconds from now. Returns the ids that still exist. */
-  extend(ids: readonly string[], forMs: number): Promise<readonly string[]>;
-  remove(ids: readonly string[]): Promise<void>;
-  /**
-   * Expired reservations, at most `most` of them. They stay until they are removed, since the process that releases one
-   * may die, too.
-   */
-  overdue(most: number): Promise<readonly JournalEntry[]>;
+  /** Writes entries that the store has lost, unless they have ended. */
+  restore(entry: JournalEntry, forMs: number): Promise<void>;
+  extend(extensions: readonly Extension[]): Promise<readonly EntryState[]>;
+  /** Removes entries. Those with a text can be found for another `keepMs` milliseconds, as ended. */
+  end(entries: readonly { readonly id: string; readonly text?: string | undefined }[], keepMs: number): Promise<void>;
+  find(id: string): Promise<FoundEntry | undefined>;
+  /** Expired entries, at most `most` of them. They stay until they are ended, since the process that asks may die, too. */
+  overdue(most: number): Promise<readonly FoundEntry[]>;
+  /** Entries that have not ended, at most `most` of them, those that expire next first. */
+  list(most: number): Promise<readonly FoundEntry[]>;
 }

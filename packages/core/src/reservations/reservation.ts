@@ -1,45 +1,176 @@
-import type { Store } from "../stores/store.ts";
-import { endOnce, takeOnce, unlessEnded } from "./idempotent-steps.ts";
-import type { JournalRecord, ReservedOperation } from "./journal-record.ts";
+import { HeadgateError } from "../errors.ts";
+import { requireCost } from "../limiter/check-options.ts";
+import type { Decision } from "../limiter/decision.ts";
+import { unknownRule } from "../limiter/rules.ts";
+import type { Verdict } from "../limiter/verdict.ts";
+import type { OpenReservation } from "./open-reservation.ts";
+import type { ReservedCheck } from "./reservation-state.ts";
+import type { Reservations } from "./reservations.ts";
+import { requireForMs } from "./reserve-options.ts";
+import type { ReservedQuota } from "./reserved-quota.ts";
 
-/** A reservation of this process. */
-export class Reservation implements JournalRecord {
-  readonly id = crypto.randomUUID();
-  readonly at: number;
-  readonly operations: readonly ReservedOperation[];
-  /** When it was last known that no other process had released it. */
-  sureAt: number;
-  private readonly store: Store;
-  private readonly now: () => number;
+/** Costs by rule. A rule with several checks costs as much for each of their keys. */
+export type Costs<Name extends string = string> = { readonly [Rule in Name]?: number | undefined };
 
-  constructor(store: Store, operations: readonly ReservedOperation[], now: () => number) {
-    this.store = store;
-    this.operations = operations;
-    this.now = now;
-    this.at = now();
-    this.sureAt = this.at;
+/** Node has it from version 20 on; other runtimes may not. */
+const asyncDispose: typeof Symbol.asyncDispose =
+  Symbol.asyncDispose ?? (Symbol.for("Symbol.asyncDispose") as typeof Symbol.asyncDispose);
+
+/**
+ * Quota taken on an estimate, until it is settled or released. If it was denied, nothing was taken, and the decisions
+ * say why.
+ */
+export class Reservation<Name extends string = string> {
+  /** Identifies the reservation: `limiter.reservation(id)` settles or releases it in another process. */
+  readonly id: string;
+  /** Whether the quota was reserved. If not, nothing was taken. */
+  readonly allowed: boolean;
+  /** The decision of each check, in the order of the checks. */
+  readonly decisions: readonly Decision<Name>[];
+  /** The rules that denied it. Empty if it was allowed. */
+  readonly deniedBy: readonly Name[];
+  /** The combined result of the checks. */
+  readonly verdict: Verdict<Name>;
+  readonly #open: OpenReservation<Name>;
+  readonly #reservations: Reservations;
+
+  constructor(open: OpenReservation<Name>, reservations: Reservations) {
+    const { verdict, state } = open;
+    this.id = state.id;
+    this.allowed = verdict.allowed;
+    this.decisions = verdict.decisions;
+    this.deniedBy = verdict.deniedBy;
+    this.verdict = verdict;
+    this.#open = open;
+    this.#reservations = reservations;
   }
 
-  /** Options for the charge, so that it happens once even if another process repeats it to release it. */
-  get take(): { readonly idempotencyKey: string; readonly rememberFor: number } {
-    const { idempotencyKey, rememberFor } = takeOnce(this.id, this);
-    return { idempotencyKey, rememberFor };
+  /** When it expires unless it is extended, in milliseconds since the epoch, by the store's clock. */
+  get deadlineMs(): number {
+    return this.#open.deadline / 1000;
   }
 
-  /** Replaces the reserved cost of an operation by the actual one. Can be retried if the store fails. */
-  async end(place: number, cost: number): Promise<void> {
-    const { store, operations } = this;
-    const operation = operations[place];
-    const more = cost - operation.cost;
-    const end = endOnce(this.id, place, operation, this.at, this.sureAt);
-    if (this.now() >= end.voidFrom) {
-      if (more > 0) await store.apply("penalize", [{ ...operation, cost: more }]);
-      return;
+  /** What is reserved. */
+  get checks(): readonly ReservedCheck[] {
+    return this.#open.state.checks;
+  }
+
+  /** Whether it was settled or released. */
+  get isEnded(): boolean {
+    return this.#open.ended !== undefined;
+  }
+
+  /**
+   * Aborts when the reservation is lost: its process did not extend it in time, so that others may use its quota. The
+   * reason is an error with the code HG_RESERVATION_LOST.
+   */
+  get signal(): AbortSignal {
+    return this.#open.signal;
+  }
+
+  /**
+   * Counts units as spent, without calling the store. Returns false, and counts nothing, if fewer are left of what was
+   * reserved, or if the reservation has ended.
+   */
+  spend(rule: Name, units = 1): boolean {
+    requireCost(units);
+    const quotas = this.#quotasOf(rule, "rule");
+    if (!this.#isOpen || quotas.some(({ cost, spent = 0 }) => spent + units > cost)) return false;
+    for (const quota of quotas) quota.spent = (quota.spent ?? 0) + units;
+    return true;
+  }
+
+  /** Keeps the reservation for at least `ms` milliseconds from now. The process that made it also does so by itself. */
+  async extend(ms: number): Promise<void> {
+    requireForMs(ms, "ms");
+    this.#requireOpen();
+    await this.#reservations.extend(this.#open, ms);
+  }
+
+  /**
+   * Changes what is reserved. If a rule has less than is asked for, resolves with a denial and changes nothing. Rules
+   * that are not named keep their estimates.
+   */
+  async adjust(costs: Costs<Name>): Promise<Verdict<Name>> {
+    const all = this.#costs(costs);
+    this.#requireOpen();
+    return this.#reservations.adjust(this.#open, all);
+  }
+
+  /**
+   * Replaces the estimates by the real costs, returns the slots, and ends the reservation. Rules that are not named keep
+   * their estimates. Repeated with the same costs, it returns the first result; with others it fails with
+   * HG_RESERVATION_SETTLED.
+   */
+  async settle(costs: Costs<Name> = {}): Promise<Verdict<Name>> {
+    const all = this.#costs(costs);
+    if (!this.allowed) throw nothingReserved();
+    return this.#reservations.end(this.#open, all);
+  }
+
+  /** Gives everything back and ends the reservation. */
+  async release(): Promise<void> {
+    if (this.allowed) await this.#reservations.end(this.#open, this.#open.state.quotas.map(zero));
+  }
+
+  /**
+   * Releases a reservation that was not settled, if nothing was spent. Otherwise it is charged what was spent, and its
+   * estimate under rules without spending.
+   */
+  async [asyncDispose](): Promise<void> {
+    const { state, ended } = this.#open;
+    if (!this.allowed || ended !== undefined) return;
+    try {
+      await this.#reservations.end(this.#open, state.costsUnlessSettled);
+    } catch (error) {
+      // Another process has ended it, or the store failed: then it is ended when the store is back.
+      if (!(error instanceof HeadgateError)) throw error;
     }
-    const change = { ...operation, cost: Math.abs(more) };
-    if (await unlessEnded(() => store.apply(more > 0 ? "penalize" : "refund", [change], end))) return;
-    // It was released, so nothing is charged any more: charge the actual cost again.
-    const again = { ...end, idempotencyKey: `${end.idempotencyKey}:late` };
-    if (cost > 0) await store.apply("penalize", [{ ...operation, cost }], again);
   }
+
+  get #isOpen(): boolean {
+    return this.allowed && this.#open.ended === undefined && this.#open.lost === undefined;
+  }
+
+  #requireOpen(): void {
+    const { ended } = this.#open;
+    if (!this.allowed) throw nothingReserved();
+    if (ended !== undefined) throw new HeadgateError("HG_RESERVATION_SETTLED", "reservation", `${this.id} has ended`);
+    this.#open.throwIfLost();
+  }
+
+  /** The cost of each check. */
+  #costs(costs: Costs<Name>): readonly number[] {
+    if (typeof costs !== "object" || costs === null || Array.isArray(costs)) {
+      throw new HeadgateError("HG_BAD_COST", "costs", "must be an object of costs by rule, as in { tokens: 700 }");
+    }
+    for (const name of Object.keys(costs) as Name[]) {
+      if (costs[name] === undefined) continue;
+      this.#quotasOf(name, `costs.${name}`);
+      requireCost(costs[name], `costs.${name}.`);
+    }
+    return this.#open.state.quotas.map(({ operation, cost }) => costs[operation.rule.name] ?? cost);
+  }
+
+  #quotasOf(rule: Name, field: string): readonly ReservedQuota<Name>[] {
+    const { quotas } = this.#open.state;
+    const found = quotas.filter(({ operation }) => operation.rule.name === rule);
+    if (found.length === 0) throw unknownRule(rule, new Set(quotas.map(({ operation }) => operation.rule.name)));
+    if (found.some(({ isSlots }) => isSlots)) {
+      throw new HeadgateError("HG_NEEDS_SLOT", field, `${rule} limits concurrent tasks, and slots have no cost`);
+    }
+    return found;
+  }
+}
+
+function zero(): number {
+  return 0;
+}
+
+function nothingReserved(): HeadgateError {
+  return new HeadgateError(
+    "HG_NOT_RESERVED",
+    "reservation",
+    "was denied, so nothing is reserved: check `allowed` first",
+  );
 }

@@ -20,9 +20,13 @@ class WholeStore implements Store {
   readonly journal = {
     isClosed: false,
     add: async () => {},
+    isOrdered: true,
     extend: async () => [],
-    remove: async () => {},
+    end: async () => {},
+    restore: async () => {},
+    find: async () => undefined,
     overdue: async () => [],
+    list: async () => [],
   };
   readonly nodes = { of: () => "a", all: () => ["a"] };
   readonly calls: string[] = [];

@@ -24,6 +24,24 @@ export interface Operation<Name extends string = string> {
    * differ from the rule's. It counts on the same counter, and decides for this call only.
    */
   readonly limit?: Limit;
+  /** With `settle`: what was taken before, and is now replaced by `cost`. */
+  readonly reserved?: Reserved;
+  /** Whose slots these are, under a releasable limit: needed to take, extend and release them. */
+  readonly slot?: SlotHolder;
+}
+
+/** Units that were taken on an estimate. */
+export interface Reserved {
+  readonly cost: number;
+  /** When they stop to count by the store's clock, in microseconds. From then on, nothing is refunded. */
+  readonly until: number;
+}
+
+/** The reservation that holds slots. */
+export interface SlotHolder {
+  readonly id: string;
+  /** How long its lease lasts from the operation on by the store's clock, in microseconds. */
+  readonly forUs: number;
 }
 
 export function counterOf({ counter, name }: Rule): string {
@@ -37,12 +55,28 @@ export function limitOf({ limit, rule }: Operation): Limit {
 /**
  * What a store does with operations:
  * - `take`: charges all of them or, if one is denied, none.
+ * - `charge`: decides each operation as `take` would if it were alone, and charges it even if it is denied.
  * - `peek`: decides without charging.
  * - `penalize`: charges even if the units are not available.
  * - `refund`: returns units, at most as many as are used.
  * - `reset`: forgets what was used.
+ * - `settle`: replaces the units in `reserved` by `cost`: refunds the difference while they count, or charges it even if
+ *   it is not available.
+ *
+ * Under a releasable limit, `charge`, `penalize`, `refund` and `settle` fail with HG_NEEDS_SLOT, and there are two more actions:
+ * - `take` of slots that the reservation already holds is allowed and changes nothing.
+ * - `extend`: lets the lease of each operation's slots end later, never earlier. Slots that the store has lost, or whose
+ *   lease has ended, are taken again if there is room; otherwise the answer is a denial, and the slots are lost. The
+ *   operations are independent of each other.
+ * - `release`: frees the slots. Until their lease would have ended, and for `forUs` from now on, the same reservation
+ *   cannot take or extend them again, so that a late or repeated message has no effect.
  */
-export type Action = "take" | "peek" | "penalize" | "refund" | "reset";
+export type Action = "take" | "charge" | "peek" | "penalize" | "refund" | "reset" | "settle" | "extend" | "release";
+
+/** The cost that the answer to an operation refers to: corrections are answered as a peek of cost 1 is. */
+export function askedCost(action: Action, { cost }: Operation): number {
+  return action === "take" || action === "charge" || action === "peek" || action === "extend" ? cost : 1;
+}
 
 /** What decided: the store, quota leased from it, a local cache, or the fallback while the store fails. */
 export type Source = "store" | "lease" | "cache" | "fallback";
@@ -60,8 +94,15 @@ export interface Answer {
   readonly remaining: number;
   /** Time until the same operation would be allowed: 0 if it is, Infinity if it can never be. */
   readonly retryAfter: number;
+  /**
+   * Set if `retryAfter` is an upper bound: the time until the lease of a slot ends that will probably be released
+   * before.
+   */
+  readonly retryIsUpperBound?: true;
   /** Time until the full quota is available again. */
   readonly resetAfter: number;
+  /** Under a releasable limit: units in use after the operation. */
+  readonly inUse?: number;
   readonly source: Source;
   /** Whether the store could not be asked, so that the answer may be inaccurate. */
   readonly degraded: boolean;
@@ -100,6 +141,11 @@ export interface ApplyOptions {
    * HG_STORE_TIMEOUT.
    */
   readonly voidFrom?: number;
+  /**
+   * How long the caller waits, in microseconds, if that is shorter than the deadline of `resilient`. Then the fallback
+   * answers, and the request is void. That the caller could not wait longer is no failure of the store.
+   */
+  readonly answerWithin?: number;
   /** Only the store itself may answer. If it cannot, the call fails instead of using a fallback. */
   readonly storeOnly?: boolean;
 }

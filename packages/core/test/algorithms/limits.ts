@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
-import { algorithmNames } from "../../src/algorithms/lookup.ts";
+import { rateAlgorithms } from "../../src/algorithms/lookup.ts";
 import { type AlgorithmName, algorithms } from "../../src/algorithms/registry.ts";
+import { CALENDAR_UNITS, calendarOf } from "../../src/limits/calendar.ts";
 import type { Anchor, Limit } from "../../src/limits/limit.ts";
 import { makeLimit } from "../../src/limits/limit.ts";
 import { limitFromSpec } from "../../src/limits/spec.ts";
@@ -115,6 +116,30 @@ export function windowLimits(algorithm: AlgorithmName, anchor?: Anchor, rates = 
   return rates.map((rate) => makeLimit({ algorithm, ...rate, anchor }));
 }
 
+/** Zones with odd offsets, changes at midnight and just after it, and one that has skipped a day. */
+const ODD_ZONES = [
+  "UTC",
+  "Europe/Berlin",
+  "America/Sao_Paulo",
+  "America/Havana",
+  "America/St_Johns",
+  "Asia/Kathmandu",
+  "Africa/Cairo",
+  "Australia/Lord_Howe",
+  "Pacific/Apia",
+  "Pacific/Chatham",
+];
+
+/** Fixed windows that follow a calendar. */
+export function calendarLimits(rates = anyRates): fc.Arbitrary<Limit> {
+  const calendars = fc
+    .tuple(fc.constantFrom(...CALENDAR_UNITS), fc.constantFrom(...ODD_ZONES), fc.constantFrom(1, 1, 15, 28, 29, 30, 31))
+    .map(([unit, zone, day]) => calendarOf(unit, zone, unit === "month" ? day : 1));
+  return fc
+    .tuple(rates, calendars)
+    .map(([{ limit, window }, calendar]) => makeLimit({ algorithm: "fixed_window", limit, window, calendar }));
+}
+
 /** Bucketed windows; a width need not divide its window. */
 export function bucketedLimits(rates = anyRates): fc.Arbitrary<Limit> {
   const shares = fc.oneof(fc.constantFrom(0.1, 0.01, 1), fc.double({ min: 0.01, max: 1, noNaN: true }));
@@ -162,6 +187,7 @@ const modes: Partial<Record<AlgorithmName, readonly Variant[]>> = {
   fixed_window: [
     variant("fixed_window", " by the clock", (rates) => windowLimits("fixed_window", "clock", rates)),
     variant("fixed_window", " by request", (rates) => windowLimits("fixed_window", "request", rates)),
+    variant("fixed_window", " by the calendar", calendarLimits),
   ],
   bucketed_window: [
     { ...variant("bucketed_window", "", bucketedLimits), modest: eitherBuckets },
@@ -176,5 +202,5 @@ function plain(algorithm: AlgorithmName): Variant {
   );
 }
 
-/** Every algorithm in every mode. */
-export const variants: readonly Variant[] = algorithmNames.flatMap((name) => modes[name] ?? [plain(name)]);
+/** Every algorithm whose units come back with time, in every mode. */
+export const variants: readonly Variant[] = rateAlgorithms.flatMap(({ name }) => modes[name] ?? [plain(name)]);

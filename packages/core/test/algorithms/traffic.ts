@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import type { Limit } from "../../src/limits/limit.ts";
+import { windowEnd } from "../../src/limits/window-end.ts";
 import type { Answer, Row } from "./row.ts";
 
 /** Where the clock goes before a request. */
@@ -105,6 +106,7 @@ function moved(now: number, move: Move, limit: Limit, told: { retry: number; res
   if (move.to === "tick") return now + move.ticks;
   if (move.to === "by") return now + Math.floor(move.share * limit.window);
   if (move.to !== "edge") return told[move.to] + move.beside;
+  if (limit.calendar !== undefined) return windowEnd(limit, now) + move.beside;
   const width = limit.bucketWidth > 1 ? limit.bucketWidth : limit.window;
   return (Math.floor(now / width) + 1) * width + move.beside;
 }

@@ -3,6 +3,7 @@ import { root, sourceFiles } from "headgate-testkit/repository";
 import { describe, expect, it } from "vitest";
 import { warningCodes } from "../../src/errors.ts";
 import {
+  concurrency,
   errorCodes,
   gcra,
   HeadgateError,
@@ -27,7 +28,12 @@ describe("docs/guide/errors.md", () => {
 
 describe("an error", () => {
   // Errors of stores, of the database and of the service are tested there.
-  type Other = StoreError["code"] | `HG_DATABASE_${string}` | "HG_BAD_REQUEST" | "HG_KEYS_APART";
+  type Other =
+    | StoreError["code"]
+    | `HG_DATABASE_${string}`
+    | "HG_BAD_REQUEST"
+    | "HG_KEYS_APART"
+    | "HG_RESERVATION_LOST";
   type Mistake = Exclude<HeadgateError["code"], Other>;
   const mistakes: Record<Mistake, () => unknown> = {
     HG_BAD_RATE: () => tokenBucket("100 per minute"),
@@ -40,12 +46,20 @@ describe("an error", () => {
     HG_BAD_CHECKS: () => rateLimiter({ api: gcra("1/s") }).checkAllSync([]),
     HG_UNKNOWN_RULE: () => rateLimiter({ api: gcra("1/s") }).checkSync("apy" as "api", "k"),
     HG_NOT_A_QUEUE: () => rateLimiter({ api: gcra("1/s") }).schedule("api" as never, "k", () => 1),
+    HG_NEEDS_SLOT: () => rateLimiter({ jobs: concurrency(1) }).checkSync("jobs", "k"),
     HG_NOT_RESERVED: async () => {
       const limited = rateLimit(rateLimiter({ api: gcra("1/s") }), { rules: "api", peer: () => "1.2.3.4" });
       await limited(async (_request, { settle }) => {
         await settle(5);
         return new Response();
       })(new Request("http://localhost/"));
+    },
+    HG_NOT_CONCURRENT: () => rateLimiter({ api: gcra("1/s") }).run("api", "k", () => 1),
+    HG_UNKNOWN_RESERVATION: () => rateLimiter({ api: gcra("1/s") }).reservation("unknown"),
+    HG_RESERVATION_SETTLED: async () => {
+      const reservation = await rateLimiter({ api: gcra("9/s") }).reserve([{ rule: "api", key: "k", cost: 5 }]);
+      await reservation.settle({ api: 3 });
+      await reservation.settle({ api: 4 });
     },
     HG_IDEMPOTENCY_CONFLICT: () => {
       const limiter = rateLimiter({ api: gcra("1/s") });

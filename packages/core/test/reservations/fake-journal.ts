@@ -7,7 +7,7 @@ import {
   type ReservationJournal,
   type Store,
 } from "../../src/index.ts";
-import type { JournalEntry } from "../../src/reservations/journal.ts";
+import type { EntryState, Extension, FoundEntry, JournalEntry } from "../../src/reservations/journal.ts";
 import type { ManualClock } from "../../src/testing/index.ts";
 
 /** A journal as a shared store keeps it. */
@@ -17,40 +17,64 @@ export class Journal implements ReservationJournal {
   failure: Error | undefined;
   readonly calls: string[] = [];
   private readonly clock: ManualClock;
-  private readonly holds = new Map<string, { text: string; end: number }>();
+  readonly isOrdered = true;
+  private readonly entries = new Map<string, { text: string; deadline: number }>();
+  private readonly ended = new Map<string, string>();
 
   constructor(clock: ManualClock) {
     this.clock = clock;
   }
 
   get size(): number {
-    return this.holds.size;
+    return this.entries.size;
   }
 
   async add({ id, text }: JournalEntry, forMs: number): Promise<void> {
     this.called("add");
-    this.holds.set(id, { text, end: this.clock.now() + forMs * 1000 });
+    this.entries.set(id, { text, deadline: this.clock.now() + forMs * 1000 });
   }
 
-  async extend(ids: readonly string[], forMs: number): Promise<readonly string[]> {
+  async restore(entry: JournalEntry, forMs: number): Promise<void> {
+    if (!this.ended.has(entry.id)) await this.add(entry, forMs);
+  }
+
+  async extend(extensions: readonly Extension[]): Promise<readonly EntryState[]> {
     this.called("extend");
-    return ids.filter((id) => {
-      const hold = this.holds.get(id);
-      if (hold !== undefined) hold.end = this.clock.now() + forMs * 1000;
-      return hold !== undefined;
+    return extensions.map(({ id, forMs, text }) => {
+      const entry = this.entries.get(id);
+      if (entry === undefined) return this.ended.has(id) ? "ended" : "missing";
+      entry.deadline = Math.max(entry.deadline, this.clock.now() + forMs * 1000);
+      entry.text = text ?? entry.text;
+      return "open";
     });
   }
 
-  async remove(ids: readonly string[]): Promise<void> {
-    this.called("remove");
-    for (const id of ids) this.holds.delete(id);
+  async end(entries: readonly { readonly id: string; readonly text?: string | undefined }[]): Promise<void> {
+    this.called("end");
+    for (const { id, text } of entries) {
+      this.entries.delete(id);
+      if (text !== undefined) this.ended.set(id, text);
+    }
   }
 
-  async overdue(most: number): Promise<readonly JournalEntry[]> {
-    this.called("overdue");
+  async find(id: string): Promise<FoundEntry | undefined> {
+    this.called("find");
+    const [entry, text] = [this.entries.get(id), this.ended.get(id)];
+    if (entry !== undefined) return { id, ...entry, isEnded: false };
+    return text === undefined ? undefined : { id, text, deadline: 0, isEnded: true };
+  }
+
+  async overdue(most: number): Promise<readonly FoundEntry[]> {
     const now = this.clock.now();
-    const overdue = [...this.holds].filter(([, { end }]) => end <= now).map(([id, { text }]) => ({ id, text }));
-    return overdue.slice(0, most);
+    return (await this.list(Number.POSITIVE_INFINITY, "overdue"))
+      .filter(({ deadline }) => deadline <= now)
+      .slice(0, most);
+  }
+
+  async list(most: number, called = "list"): Promise<readonly FoundEntry[]> {
+    this.called(called);
+    const all = [...this.entries].map(([id, entry]) => ({ id, ...entry, isEnded: false }));
+    return all.sort((a, b) => a.deadline - b.deadline).slice(0, most);
   }
 
   private called(name: string): void {

@@ -1,12 +1,12 @@
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { rmSync } from "node:fs";
-import { get } from "node:http";
+import { createServer, get } from "node:http";
+import type { AddressInfo } from "node:net";
 import { promisify } from "node:util";
-import { spawnChild } from "headgate-testkit/child-process";
-import { eventually } from "headgate-testkit/eventually";
 import { startRedis } from "headgate-testkit/redis-server";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { installed, type Runtime, runtimes } from "./runtimes.ts";
+import { installed, type Runtime, runtimes, Served } from "./runtimes.ts";
 
 /** What the site tells about itself. */
 interface State {
@@ -35,25 +35,16 @@ for (const runtime of runtimes) {
 function runtimeSuite(runtime: Runtime, program: string): void {
   const folder = installed();
   let url = "";
-  let stop = () => {};
+  let served: Served | undefined;
 
   beforeAll(async () => {
-    let output = "";
-    const hear = (text: string): void => {
-      output += text;
-    };
-    const child = spawnChild(program, await runtime.prepare(folder), { hear });
-    stop = () => void child.kill("SIGKILL");
-    await eventually(`${runtime.name} listens`, async () => {
-      if (child.exitCode !== null) throw new Error(`${runtime.name} has ended:\n${output}`);
-      const [, port] = /^(?:listening on |.*"port":)(\d+)/m.exec(output) ?? [];
-      url = `http://127.0.0.1:${port}`;
-      return port !== undefined;
-    });
+    served = new Served(program, await runtime.prepare(folder));
+    await served.listening();
+    url = served.url;
   });
 
-  afterAll(() => {
-    stop();
+  afterAll(async () => {
+    await served?.kill();
     rmSync(folder, { recursive: true, force: true });
   });
 
@@ -103,13 +94,32 @@ function runtimeSuite(runtime: Runtime, program: string): void {
     expect(statuses).toEqual([200, 200, 429, runtime.name === "Cloudflare Workers" ? 200 : 429]);
   });
 
+  it("waits as another server asks, with headgate/client", async () => {
+    const times: number[] = [];
+    const upstream = createServer((_, response) => {
+      times.push(performance.now());
+      response.writeHead(times.length === 1 ? 429 : 200, { "Retry-After": "1" }).end();
+    });
+    upstream.listen(0, "127.0.0.1");
+    onTestFinished(() => void upstream.close());
+    await once(upstream, "listening");
+    const { port } = upstream.address() as AddressInfo;
+    const response = await ask(`/client?url=http://127.0.0.1:${port}/`, {});
+    expect(await response.json()).toEqual({ status: 200, retries: [{ status: 429, waitMs: expect.any(Number) }] });
+    expect(times[1] - times[0]).toBeGreaterThanOrEqual(990);
+  });
+
   const { redis } = runtime;
   if (redis !== undefined) {
     it("shares limits through Redis", async () => {
       const server = await startRedis();
       onTestFinished(() => server.stop());
       const { stdout } = await promisify(execFile)(program, [...redis(folder), server.url]);
-      expect(JSON.parse(stdout)).toEqual({ reserved: RESERVED, settled: 2, source: "store" });
+      expect(JSON.parse(stdout)).toEqual({
+        reservation: { reserved: RESERVED, settled: 2, source: "store" },
+        clients: { ioredis: 10, redis: 10, iovalkey: 10 },
+        wrappers: { resilient: 10, leased: 10, cached: 10, split: 10 },
+      });
     });
   }
 

@@ -1,8 +1,11 @@
+import { once } from "node:events";
 import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { build } from "esbuild";
+import { spawnChild } from "headgate-testkit/child-process";
+import { eventually } from "headgate-testkit/eventually";
 import { root } from "headgate-testkit/repository";
 
 /** A JavaScript runtime other than Node, which comes as a package of npm. */
@@ -58,7 +61,7 @@ const deno: Runtime = {
   redis: (folder) => [...DENO_RUN, copied(folder, redisScript)],
 };
 
-const workers: Runtime = {
+export const workers: Runtime = {
   name: "Cloudflare Workers",
   program: programOf(require.resolve("workerd/package.json"), "bin/workerd", {
     "linux-x64": "@cloudflare/workerd-linux-64",
@@ -68,30 +71,33 @@ const workers: Runtime = {
   }),
   leavesBy: "reset",
   cancelsHandlers: true,
-  async prepare(folder) {
-    // As Wrangler does it.
-    await build({
-      entryPoints: [copied(folder, new URL("worker.mjs", import.meta.url))],
-      outfile: join(folder, "bundle.js"),
-      bundle: true,
-      format: "esm",
-      conditions: ["workerd", "worker"],
-      logLevel: "error",
-    });
-    const config = join(folder, "config.capnp");
-    writeFileSync(config, CONFIG);
-    return ["serve", config, "--control-fd=1"];
-  },
+  prepare: (folder) => workerdCall(folder, new URL("worker.mjs", import.meta.url), CONFIG),
   // A connection serves only the request in which it was opened.
   redis: undefined,
 };
+
+/** Bundles a Worker as Wrangler does. The answer is how to call workerd with it and a configuration. */
+export async function workerdCall(folder: string, worker: URL, configuration: string): Promise<readonly string[]> {
+  await build({
+    entryPoints: [copied(folder, worker)],
+    outfile: join(folder, "bundle.js"),
+    bundle: true,
+    format: "esm",
+    conditions: ["workerd", "worker"],
+    external: ["cloudflare:workers"],
+    logLevel: "error",
+  });
+  const config = join(folder, "config.capnp");
+  writeFileSync(config, configuration);
+  return ["serve", config, "--control-fd=1"];
+}
 
 export const runtimes: readonly Runtime[] = [bun, deno, workers];
 
 const CONFIG = `
 using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
-  services = [(name = "site", worker = .site)],
+  services = [(name = "site", worker = .site), (name = "internet", network = (allow = ["private"]))],
   sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "site")],
 );
 const site :Workerd.Worker = (
@@ -101,17 +107,47 @@ const site :Workerd.Worker = (
 );
 `;
 
-/** A temporary folder in which the built library is installed, with Hono and ioredis. */
+/** A temporary folder in which the built library is installed, with Hono and the clients of Redis. */
 export function installed(): string {
   const folder = mkdtempSync(join(tmpdir(), "headgate-runtime-"));
   const library = join(folder, "node_modules/headgate");
   mkdirSync(library, { recursive: true });
   cpSync(join(root, "packages/core/package.json"), join(library, "package.json"));
   cpSync(join(root, "packages/core/dist/esm"), join(library, "dist/esm"), { recursive: true });
-  for (const peer of ["hono", "ioredis"]) {
+  for (const peer of ["hono", "ioredis", "iovalkey", "redis"]) {
     symlinkSync(join(root, "node_modules", peer), join(folder, "node_modules", peer));
   }
   return folder;
+}
+
+/** A program of a runtime that serves something. */
+export class Served {
+  /** Where it listens, once `listening` has resolved. */
+  url = "";
+  private output = "";
+  private readonly child: ReturnType<typeof spawnChild>;
+
+  constructor(program: string, call: readonly string[]) {
+    const hear = (text: string): void => {
+      this.output += text;
+    };
+    this.child = spawnChild(program, call, { hear });
+  }
+
+  async listening(): Promise<void> {
+    await eventually("the runtime listens", async () => {
+      if (this.child.exitCode !== null) throw new Error(`the runtime has ended:\n${this.output}`);
+      const [, port] = /^(?:listening on |.*"port":)(\d+)/m.exec(this.output) ?? [];
+      this.url = `http://127.0.0.1:${port}`;
+      return port !== undefined;
+    });
+  }
+
+  /** Kills it: nothing is written any more. */
+  async kill(): Promise<void> {
+    const ended = once(this.child, "exit");
+    if (this.child.exitCode === null && this.child.kill("SIGKILL")) await ended;
+  }
 }
 
 /** Puts a script, and the site that it may serve, into a folder. */

@@ -1,5 +1,6 @@
 // The site that each runtime serves in the tests, with the built package as a program would use it.
 import { rateLimiter, tokenBucket } from "headgate";
+import { pacedFetch } from "headgate/client";
 import { rateLimit as honoRateLimit } from "headgate/hono";
 import { rateLimit } from "headgate/web";
 import { Hono } from "hono";
@@ -58,6 +59,12 @@ export async function serve(request, platform) {
     await sleep(200);
     decidedUntil = asked;
     return new Response(null);
+  }
+  if (pathname === "/client") {
+    const retries = [];
+    const paced = pacedFetch({ onRetry: ({ status, waitMs }) => retries.push({ status, waitMs }) });
+    const response = await paced(searchParams.get("url"));
+    return Response.json({ status: response.status, retries });
   }
   const handler = handlers[pathname];
   return handler === undefined ? app.fetch(request, platform) : handler(request, platform);

@@ -3,6 +3,7 @@ import { Redis } from "ioredis";
 import { afterAll, beforeAll } from "vitest";
 import { RedisStore, redisOptions } from "../../src/redis.ts";
 import { ManualClock } from "../../src/testing/index.ts";
+import { slotConformance } from "./slot-conformance.ts";
 import { storeConformance } from "./store-conformance.ts";
 
 let server: RedisServer;
@@ -19,15 +20,17 @@ afterAll(async () => {
   await server?.stop();
 });
 
-storeConformance("RedisStore by its own clock", async () => {
-  stores += 1;
-  const store = new RedisStore(client, { prefix: `own${stores}` });
-  await store.ready();
-  return { store };
-});
+for (const conformance of [storeConformance, slotConformance]) {
+  conformance("RedisStore by its own clock", async () => {
+    stores += 1;
+    const store = new RedisStore(client, { prefix: `own${stores}`, timeoutMs: 30_000 });
+    await store.ready();
+    return { store };
+  });
 
-storeConformance("RedisStore", () => {
-  stores += 1;
-  const clock = new ManualClock(1_700_000_000_123.457);
-  return { store: new RedisStore(client, { prefix: `manual${stores}`, clock }), clock };
-});
+  conformance("RedisStore", () => {
+    stores += 1;
+    const clock = new ManualClock(1_700_000_000_123.457);
+    return { store: new RedisStore(client, { prefix: `manual${stores}`, clock, timeoutMs: 30_000 }), clock };
+  });
+}

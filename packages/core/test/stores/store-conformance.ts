@@ -1,6 +1,7 @@
 import { describe } from "vitest";
 import { actions } from "./conformance/actions.ts";
 import { atomicity } from "./conformance/atomicity.ts";
+import { calendars } from "./conformance/calendars.ts";
 import { changedLimits } from "./conformance/changed-limits.ts";
 import type { MakeStore } from "./conformance/context.ts";
 import { idempotency } from "./conformance/idempotency.ts";
@@ -20,6 +21,7 @@ export function storeConformance(name: string, makeStore: MakeStore): void {
     ownLimits(makeStore);
     numbers(makeStore);
     timing(makeStore);
+    calendars(makeStore);
     idempotency(makeStore);
     voidRequests(makeStore);
   });

@@ -1,7 +1,10 @@
+import { CALENDAR_UNITS } from "../../limits/calendar.ts";
 import { ANCHORS, type Anchor, type Limit, makeLimit } from "../../limits/limit.ts";
 import type { Rate } from "../../limits/rate.ts";
 import type { AlgorithmDefinition } from "../algorithm.ts";
 import { buildLimit, type Fields } from "../stated-limit.ts";
+import { calendarAlgorithm } from "./calendar-window.ts";
+import { statedCalendar } from "./stated-calendar.ts";
 
 const name = "fixed_window";
 
@@ -9,6 +12,19 @@ const fields = {
   anchor: {
     type: ANCHORS,
     about: "Whether windows start at multiples of their length or at the first request. Default: clock",
+  },
+  calendar: {
+    type: CALENDAR_UNITS,
+    about: "Windows that follow the local calendar, instead of a window of fixed length. Weeks start on Monday",
+    replacesWindow: true,
+  },
+  time_zone: {
+    type: "text",
+    about: "The IANA time zone of the calendar, such as Europe/Berlin. Default: UTC",
+  },
+  anchor_day: {
+    type: "day",
+    about: "The day on which months of the calendar start, or the last day of a shorter month. Default: 1",
   },
 } as const satisfies Fields;
 
@@ -19,6 +35,13 @@ export interface FixedWindowOptions {
    * window with the first admitted request.
    */
   readonly anchor?: Anchor | undefined;
+  /**
+   * The IANA time zone, such as `"Europe/Berlin"`, whose days, weeks, months or years are the windows. Without it,
+   * months and years follow UTC, and `/d` and `/w` are windows of a fixed length.
+   */
+  readonly timeZone?: string | undefined;
+  /** The day on which months start, from 1 to 31; in shorter months, the last day. Default 1. */
+  readonly anchorDay?: number | undefined;
 }
 
 /**
@@ -33,8 +56,12 @@ export const definition: AlgorithmDefinition<typeof name, { leasable: true; alig
   fields,
   traits: { leasable: true, alignedWindow: true },
   build: fixedWindow,
-  limitFrom: ({ limit, window, value, named }) =>
-    makeLimit({ algorithm: name, limit, window, anchor: value("anchor") }, named),
+  limitFrom: (stated) => {
+    const { limit, window, value, named } = stated;
+    const calendar = statedCalendar(stated);
+    return makeLimit({ algorithm: name, limit, window, anchor: value("anchor"), calendar }, named);
+  },
+  calendar: calendarAlgorithm,
 
   blank: [Number.NEGATIVE_INFINITY, 0],
   luaFields: ["window", "limit", "anchor"],
@@ -74,7 +101,7 @@ export const definition: AlgorithmDefinition<typeof name, { leasable: true; alig
 
 /**
  * A fixed window: counts units in consecutive windows. Cheap, but admits up to twice the limit around a window
- * boundary.
+ * boundary. Rates per `month` and `year` follow the calendar, as rates per `d` and `w` do with a time zone.
  */
 export function fixedWindow(rate: Rate, options: FixedWindowOptions = {}): Limit<typeof name> {
   return buildLimit(definition, rate, options);

@@ -60,10 +60,10 @@ describe("what we write, our parser reads back", patience, () => {
           const retryAfterMs = verdict.allowed || !finite ? undefined : seconds(verdict.retryAfterMs);
           expect(told.retryAfterMs).toBe(retryAfterMs);
           expect(told.policies.map(({ name, quota, windowMs }) => [name, quota, windowMs])).toEqual(
-            Object.entries(rules).map(([rule, { limit, window }]) => [
+            Object.entries(rules).map(([rule, { limit }], i) => [
               new Policy(rule, rules[rule]).name,
               units(limit),
-              seconds(window / 1000),
+              seconds(verdict.decisions[i].windowMs),
             ]),
           );
           expect(told.limits.map(({ remaining }) => remaining)).toEqual(

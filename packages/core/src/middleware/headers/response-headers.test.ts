@@ -1,7 +1,7 @@
 import { refusal } from "headgate-testkit/refusal";
 import { describe, expect, it } from "vitest";
 import { someDecision } from "../../../test/middleware/some-decision.ts";
-import { fixedWindow, gcra, type Limit, limitFromSpec, tokenBucket } from "../../index.ts";
+import { concurrency, fixedWindow, gcra, type Limit, limitFromSpec, tokenBucket } from "../../index.ts";
 import type { Decision } from "../../limiter/decision.ts";
 import { Verdict } from "../../limiter/verdict.ts";
 import { testLimiter } from "../../testing/index.ts";
@@ -53,6 +53,37 @@ describe("the newest draft", () => {
       'RateLimit-Policy: "hour";q=1000;w=3600, "day";q=5000;w=86400',
       'RateLimit: "hour";r=900;t=1800, "day";r=100;t=36000',
     ]);
+  });
+
+  it.each([
+    ["2026-02-10T12:00Z", 28 * 86_400],
+    ["2026-03-10T12:00Z", 31 * 86_400 - 3_600],
+    ["2026-11-10T12:00Z", 30 * 86_400],
+  ])("states the length of the calendar month that a decision at %s is in", (time, window) => {
+    const budget = fixedWindow("100/month", { timeZone: "Europe/Berlin" });
+    const decision = someDecision({ remaining: 7, resetAfterMs: 5_000, timeMs: Date.parse(time), limit: budget });
+    const rules = { budget };
+    expect(lines("draft", rules, decision)).toEqual([
+      `RateLimit-Policy: "budget";q=100;w=${window}`,
+      'RateLimit: "budget";r=7;t=5',
+    ]);
+    expect(lines("draft-7", rules, decision)[0]).toBe(`RateLimit-Policy: 100;w=${window}`);
+    expect(decision.windowMs).toBe(window * 1_000);
+  });
+
+  it("names the unit of slots, which have no window, and no time at which they are free", () => {
+    const rules = { jobs: concurrency(8), api: fixedWindow("100/m") };
+    const decisions = [quota(8, 3, 60_000), quota(100, 99, 50_000)];
+    expect(lines("draft", rules, new Verdict(decisions))).toEqual([
+      'RateLimit-Policy: "jobs";q=8;qu="concurrent-requests", "api";q=100;w=60',
+      'RateLimit: "jobs";r=3, "api";r=99;t=50',
+    ]);
+    expect(lines("draft", { jobs: concurrency(8) }, denied(8, 0, 12_000))).toEqual([
+      'RateLimit-Policy: "jobs";q=8;qu="concurrent-requests"',
+      'RateLimit: "jobs";r=0;t=12',
+      "Retry-After: 12",
+    ]);
+    expect(lines("draft-7", { jobs: concurrency(8) }, quota(8, 3, 0))[0]).toBe("RateLimit-Policy: 8");
   });
 
   it("escapes names, and encodes what no header can carry", () => {

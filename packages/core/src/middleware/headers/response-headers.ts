@@ -25,21 +25,26 @@ type Writer = (deciding: Decision, decisions: readonly Decision[] | undefined) =
 /** Each format creates a writer for the policies, once for all responses. */
 const FORMS: Readonly<Record<HeaderForm, (policies: readonly Policy[]) => Writer>> = {
   draft(policies) {
-    const stated = listField("RateLimit-Policy", policies.map(({ item }) => item).join(", "));
-    return (deciding, decisions) => [stated, listField("RateLimit", quotaItems(policies, deciding, decisions))];
+    const stated = statement(policies, (timeMs) =>
+      listField("RateLimit-Policy", policies.map((policy) => policy.itemAt(timeMs)).join(", ")),
+    );
+    return (deciding, decisions) => [
+      stated(deciding),
+      listField("RateLimit", quotaItems(policies, deciding, decisions)),
+    ];
   },
 
   "draft-7"(policies) {
     const stated = quotas(policies);
     return (deciding) => {
       const { limit, remaining, reset } = numbersOf(deciding, retryAfterSeconds(deciding));
-      return [stated, { name: "RateLimit", value: `limit=${limit}, remaining=${remaining}, reset=${reset}` }];
+      return [stated(deciding), { name: "RateLimit", value: `limit=${limit}, remaining=${remaining}, reset=${reset}` }];
     };
   },
 
   "draft-6"(policies) {
     const stated = quotas(policies);
-    return (deciding) => [stated, ...three("RateLimit", numbersOf(deciding, retryAfterSeconds(deciding)))];
+    return (deciding) => [stated(deciding), ...three("RateLimit", numbersOf(deciding, retryAfterSeconds(deciding)))];
   },
 
   "legacy-seconds": () => (deciding) => three("X-RateLimit", numbersOf(deciding, retryAfterSeconds(deciding))),
@@ -137,12 +142,26 @@ function quotaItems(
   return decisions.map((decision, i) => quotaItem(policies[i], decision, retryAfter)).join(", ");
 }
 
-function quotaItem({ remainingStart }: Policy, decision: Decision, retryAfter: number | undefined): string {
-  return `${remainingStart}${units(decision.remaining)};t=${resetSeconds(decision, retryAfter)}`;
+function quotaItem({ remainingStart, isSlots }: Policy, decision: Decision, retryAfter: number | undefined): string {
+  const remaining = `${remainingStart}${units(decision.remaining)}`;
+  // Nobody knows when slots will be released.
+  return isSlots && decision.allowed ? remaining : `${remaining};t=${resetSeconds(decision, retryAfter)}`;
 }
 
-function quotas(policies: readonly Policy[]): HeaderField {
-  return { name: "RateLimit-Policy", value: policies.map(({ quotaItem }) => quotaItem).join(", ") };
+type Statement = (deciding: Decision) => HeaderField;
+
+function quotas(policies: readonly Policy[]): Statement {
+  return statement(policies, (timeMs) => ({
+    name: "RateLimit-Policy",
+    value: policies.map((policy) => policy.quotaItemAt(timeMs)).join(", "),
+  }));
+}
+
+/** What `fieldAt` makes of the policies: once for all responses, unless windows differ in length. */
+function statement(policies: readonly Policy[], fieldAt: (timeMs: number) => HeaderField): Statement {
+  if (!policies.every(({ isConstant }) => isConstant)) return ({ timeMs }) => fieldAt(timeMs);
+  const field = fieldAt(0);
+  return () => field;
 }
 
 interface Numbers {

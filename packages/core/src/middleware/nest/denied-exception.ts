@@ -1,6 +1,6 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from "@nestjs/common";
 import type { Denied } from "../admission.ts";
-import { PROBLEM_TYPE } from "../headers/problem.ts";
+import { PROBLEM_TYPE } from "../headers/problem-details.ts";
 import { end, type NestResponse, rawOf } from "./nest-http.ts";
 
 /**

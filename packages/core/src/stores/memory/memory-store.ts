@@ -1,10 +1,13 @@
 import { Outcome } from "../../algorithms/algorithm.ts";
+import { slotAlgorithmOf, traitsOf } from "../../algorithms/lookup.ts";
 import { type Clock, requireClock } from "../../clock/clock.ts";
 import { SystemClock } from "../../clock/system-clock.ts";
 import { HeadgateError, StoreError } from "../../errors.ts";
+import { needsSlot } from "../../limiter/needs-slot.ts";
 import { type Limit, sameLimit } from "../../limits/limit.ts";
 import { type Requirements, readOptions, trueOrFalse, wholeNumber } from "../../options.ts";
-import { fingerprint, IDEMPOTENCY_WINDOW } from "../idempotency.ts";
+import { fingerprint, IDEMPOTENCY_WINDOW } from "../idempotency-fingerprint.ts";
+import { requireSlots } from "../slot-operations.ts";
 import {
   type Action,
   type Answer,
@@ -15,10 +18,11 @@ import {
   type Rule,
   type Store,
 } from "../store.ts";
-import { transact } from "../transact.ts";
+import { type Row, transact } from "../transact.ts";
 import { IdempotencyRecords } from "./idempotency-records.ts";
 import { KeyHash } from "./key-hash.ts";
 import { RuleRows } from "./rule-rows.ts";
+import { SlotRows } from "./slot-rows.ts";
 
 const DEFAULT_MAX_KEYS = 4_000_000;
 const DEFAULT_MAX_IDEMPOTENCY_KEYS = 250_000;
@@ -57,8 +61,10 @@ export class MemoryStore implements Store {
   private readonly maxKeys: number;
   private readonly sweep: boolean;
   private readonly hash = new KeyHash();
-  /** By counter; a counter has separate rows for each algorithm. */
+  /** By counter; a counter has separate rows for each algorithm and calendar. */
   private readonly rows = new Map<string, RuleRows[]>();
+  /** Under releasable limits, by counter. */
+  private readonly slots = new Map<string, SlotRows>();
   /** The limits of opened rules, by counter. */
   private readonly limits = new Map<string, Limit>();
   private readonly answered: IdempotencyRecords;
@@ -77,8 +83,13 @@ export class MemoryStore implements Store {
 
   /** For each rule, the number of keys, and the number of checks that found no room and used the shared quota. */
   get stats(): Record<string, { readonly keys: number; readonly overflowed: number }> {
+    const counters = new Set([...this.rows.keys(), ...this.slots.keys()]);
     return Object.fromEntries(
-      [...this.rows].map(([counter, all]) => [counter, { keys: sum(all, "keys"), overflowed: sum(all, "overflowed") }]),
+      Array.from(counters, (counter) => {
+        const slots = this.slots.get(counter);
+        const all = [...(this.rows.get(counter) ?? []), ...(slots === undefined ? [] : [slots])];
+        return [counter, { keys: sum(all, "keys"), overflowed: sum(all, "overflowed") }];
+      }),
     );
   }
 
@@ -112,13 +123,17 @@ export class MemoryStore implements Store {
     const counter = counterOf(rule);
     this.limits.set(counter, rule.limit);
     this.version += 1;
-    const rows = this.rowsOf(rule, rule.limit);
-    if (rule.counter === undefined) this.rows.set(counter, [rows]);
+    const isReleasable = traitsOf(rule.limit).releasable === true;
+    const rows = isReleasable ? [] : [this.rowsOf(rule, rule.limit)];
+    if (rule.counter !== undefined) return;
+    this.rows.set(counter, rows);
+    if (!isReleasable) this.slots.delete(counter);
   }
 
   /** Whether anything was counted under a rule. */
   has(rule: Rule): boolean {
-    return this.known(counterOf(rule), rule.limit) !== undefined;
+    const counter = counterOf(rule);
+    return traitsOf(rule.limit).releasable ? this.slots.has(counter) : this.known(counter, rule.limit) !== undefined;
   }
 
   /** The rows of a rule's counter, ready to be used under a limit. */
@@ -133,6 +148,7 @@ export class MemoryStore implements Store {
   /** Forgets what all keys of all rules have used. */
   resetAll(): void {
     for (const counter of this.rows.keys()) this.rows.set(counter, []);
+    this.slots.clear();
     this.version += 1;
   }
 
@@ -140,18 +156,22 @@ export class MemoryStore implements Store {
     const now = this.clock.now();
     if (options !== undefined) return this.applyWith(action, operations, now, options);
     // The most common request by far.
-    if (action === "take" && operations.length === 1) return [this.take(operations[0], now)];
+    if (action === "take" && operations.length === 1 && operations[0].slot === undefined)
+      return [this.take(operations[0], now)];
     return this.decide(action, operations, now);
   }
 
   private known(counter: string, limit: Limit): RuleRows | undefined {
     const all = this.rows.get(counter);
     if (all === undefined) return undefined;
-    for (const rows of all) if (rows.limit.algorithm === limit.algorithm) return rows;
+    for (const rows of all) {
+      if (rows.limit.algorithm === limit.algorithm && rows.limit.calendar === limit.calendar) return rows;
+    }
     return undefined;
   }
 
   private newRows(counter: string, limit: Limit): RuleRows {
+    if (traitsOf(limit).releasable) throw needsSlot(counter);
     const rows = new RuleRows(limit, this.hash, { maxKeys: this.maxKeys, sweep: this.sweep });
     this.rows.set(counter, [...(this.rows.get(counter) ?? []), rows]);
     return rows;
@@ -183,20 +203,34 @@ export class MemoryStore implements Store {
   }
 
   private decide(action: Action, operations: readonly Operation[], now: number): readonly Answer[] {
-    const locate = (operation: Operation): RuleRows => {
-      const rows = this.rowsOf(operation.rule, limitOf(operation));
+    for (const operation of operations) requireSlots(action, operation);
+    const locate = (operation: Operation): Row => {
+      const rows = this.rowsFor(operation);
       rows.locate(operation.key, now);
       return rows;
     };
-    const arrive = (operation: Operation): RuleRows => {
-      const rows = this.rowsOf(operation.rule, limitOf(operation));
+    const arrive = (operation: Operation): Row => {
+      const rows = this.rowsFor(operation);
       rows.arrive(operation.key, now);
       return rows;
     };
     return transact(action, operations, now, locate, arrive);
   }
+
+  private rowsFor(operation: Operation): RuleRows | SlotRows {
+    const { rule } = operation;
+    const limit = limitOf(operation);
+    const algorithm = slotAlgorithmOf(limit);
+    if (algorithm === undefined) return this.rowsOf(rule, limit);
+    const counter = counterOf(rule);
+    const known = this.slots.get(counter);
+    if (known !== undefined) return known;
+    const rows = new SlotRows(algorithm, { maxKeys: this.maxKeys, sweep: this.sweep });
+    this.slots.set(counter, rows);
+    return rows;
+  }
 }
 
-function sum(all: readonly RuleRows[], name: "keys" | "overflowed"): number {
+function sum(all: readonly (RuleRows | SlotRows)[], name: "keys" | "overflowed"): number {
   return all.reduce((total, rows) => total + rows[name], 0);
 }

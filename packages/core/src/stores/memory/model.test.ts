@@ -3,10 +3,10 @@ import { describe, expect, it } from "vitest";
 import { Outcome } from "../../algorithms/algorithm.ts";
 import { algorithmOf } from "../../algorithms/lookup.ts";
 import { bucketedWindow, fixedWindow, gcra, slidingWindow, slidingWindowLog } from "../../algorithms/registry.ts";
+import type { CheckAction } from "../../limiter/check-options.ts";
 import type { MemoryLimiter } from "../../limiter/memory-limiter.ts";
 import type { Limit } from "../../limits/limit.ts";
 import { testLimiter } from "../../testing/index.ts";
-import type { Action } from "../store.ts";
 
 const KEYS = 400;
 
@@ -52,7 +52,7 @@ const steps = fc.array(
 );
 
 /** An action on keys in a row; time that passes, in microseconds; or many milliseconds with one request in each. */
-type Step = Action | "pass" | "idle";
+type Step = CheckAction | "pass" | "idle";
 
 describe.each<[string, Limit]>([
   ["gcra", gcra("5/2s")],
@@ -66,7 +66,7 @@ describe.each<[string, Limit]>([
       fc.property(steps, (sequence) => {
         const { limiter, clock } = testLimiter({ api: limit }, { startMs: 1_700_000_000_000 });
         const rows = new Rows(limit);
-        const same = (action: Action, number: number, cost: number): void => {
+        const same = (action: CheckAction, number: number, cost: number): void => {
           const key = `key ${number}`;
           const told = ask(limiter, action, key, cost);
           const model = rows.ask(action, key, cost, clock.now());
@@ -111,7 +111,7 @@ function agree(a: Told, b: Told): boolean {
   );
 }
 
-function ask(limiter: MemoryLimiter<{ api: Limit }>, action: Action, key: string, cost: number): Told {
+function ask(limiter: MemoryLimiter<{ api: Limit }>, action: CheckAction, key: string, cost: number): Told {
   switch (action) {
     case "take":
       return limiter.checkSync("api", key, { cost });
@@ -144,7 +144,7 @@ class Rows {
     return [...this.rows.keys()].filter((key) => this.evaluate(key, now, 0).resetAfter > 0).length;
   }
 
-  ask(action: Action, key: string, cost: number, now: number): Told {
+  ask(action: CheckAction, key: string, cost: number, now: number): Told {
     const algorithm = algorithmOf(this.limit);
     const asked = action === "take" || action === "peek" ? this.evaluate(key, now, cost) : undefined;
     if (action === "reset") this.rows.delete(key);

@@ -139,6 +139,10 @@ export class RuleRows implements Row {
     this.fixed = false;
   }
 
+  evaluate(limit: Limit, cost: number, time: number, out: Outcome): void {
+    this.algorithm.evaluate(limit, this.cells, this.at, time, cost, out);
+  }
+
   /** Charges the current row with the result in `out`, creating it if the key has none. */
   charge(limit: Limit, cost: number, now: number, out: Outcome): void {
     if (!this.known) this.open(now);

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { algorithmOf } from "../../algorithms/lookup.ts";
 import {
-  algorithms,
   bucketedWindow,
   fixedWindow,
   gcra,
@@ -117,7 +117,7 @@ describe("one check", () => {
   it.each(kinds)("looks at a few rows only, however many keys there are (%s)", (_name, limit) => {
     const { limiter, clock } = testLimiter({ api: limit });
     // Each row that is looked at, to be swept or moved, is asked when it will be blank.
-    const looks = vi.spyOn(algorithms[limit.algorithm], "blankFrom");
+    const looks = vi.spyOn(algorithmOf(limit), "blankFrom");
     let most = 0;
     const check = (key: string): void => {
       looks.mockClear();
@@ -141,7 +141,7 @@ describe("a small table", () => {
     const { limiter, clock } = testLimiter({ api: gcra("10/d") });
     for (let i = 0; i < 99; i += 1) limiter.checkSync("api", `limited ${i}`);
     work(limiter, clock, 100);
-    const looks = vi.spyOn(algorithms.gcra, "blankFrom");
+    const looks = vi.spyOn(algorithmOf(gcra("1/s")), "blankFrom");
     work(limiter, clock, 1_000);
     expect(looks.mock.calls.length / 100).toBeGreaterThan(15);
     expect(looks.mock.calls.length / 100).toBeLessThan(35);

@@ -1,9 +1,7 @@
 -- The reply of a call: packed doubles. The time, and for each request a status (0 decided, 1 void, 2 conflict, 3
--- failed,
--- 4 repeated). A repeated request is followed by the time of its decision. Decided and repeated requests are followed
--- by
--- allowed, remaining, retry_after and reset_after of each operation. If any request failed, the reply is a list of this
--- and the error messages.
+-- failed, 4 repeated, 5 outside of the windows that came with a limit). A repeated request is followed by the time of
+-- its decision. Decided and repeated requests are followed by allowed, remaining, retry_after and reset_after of each
+-- operation, and in_use if it is about slots. If any request failed, the reply is a list of this and the error messages.
 local function answers(out, filled, problems)
   local packed
   -- In slices, because Lua limits the number of arguments of a function.

@@ -1,67 +1,132 @@
--- The journal of reservations.
+-- The journal of reservations, in one of 64 parts by the reservation's id.
 --
--- KEYS   when each reservation expires, a sorted set; their texts, a hash
--- ARGV   the action; the time in microseconds, or "" for the server's clock; and
---        add: duration in milliseconds, an id, its text
---        extend: duration in milliseconds, and ids; returns those that still exist
---        remove: ids
---        overdue: maximum number; returns pairs of id and text
-local ends, texts = KEYS[1], KEYS[2]
--- How long the journal outlives its last reservation, in milliseconds. What is not released by then never is.
-local KEPT = 3600000
+-- KEYS   of each part that is used: when each reservation expires, a sorted set; their texts, a hash. And of each id
+--        that is looked up or whose text is kept: that text, when it has ended.
+-- ARGV   commands, packed, numbers as doubles, names with a zero behind them, ids and texts with their length before
+--        them; each with its name, the number of the part's first key, and
+--        add: duration in milliseconds, id, text
+--        restore: the same, and the number of the id's key
+--        extend: duration in milliseconds, id, text or "" if it stays, number of the id's key
+--        finish: id, text to keep or "", for how many milliseconds, number of the id's key
+--        find: id, number of the id's key
+--        list: latest deadline in microseconds or 0 for now, maximum number
+--        the time in microseconds; without it, or if it is empty, Redis's own counts
+-- Returns a value for each command:
+--        extend: 1, or 0 if the reservation has ended, or -1 if it is unknown
+--        find: {}, or {1 or 0 if it has ended, text, deadline}
+--        list: ids, texts and deadlines in turn
+--- @include "time"
+local packed = ARGV[1]
+local unpack_from = struct.unpack
+-- How long a part outlives the last addition to it, in milliseconds: longer than any reservation, and than it may be
+-- cleaned up. A clock that is given may stand still.
+local KEPT = clock_is_given and 86400000 or 7200000
+-- Lua has room for about 8000 arguments.
+local MOST = 2000
 
-local now = tonumber(ARGV[2])
-if not now then
-  local time = redis.call("TIME")
-  now = time[1] * 1000000 + time[2]
+local at_byte, replies = 1, {}
+-- Additions and removals that follow each other are carried out together.
+local adding, removing = {}, {}
+
+local function flush()
+  for part, some in pairs(adding) do
+    redis.call("ZADD", KEYS[part], unpack(some.ends))
+    redis.call("HSET", KEYS[part + 1], unpack(some.texts))
+    redis.call("PEXPIRE", KEYS[part], KEPT)
+    redis.call("PEXPIRE", KEYS[part + 1], KEPT)
+  end
+  for part, ids in pairs(removing) do
+    redis.call("ZREM", KEYS[part], unpack(ids))
+    redis.call("HDEL", KEYS[part + 1], unpack(ids))
+  end
+  adding, removing = {}, {}
 end
 
-local function hold(id, ms)
-  redis.call("ZADD", ends, string.format("%.17g", now + ms * 1000), id)
+local function deadline_of(ms)
+  return string.format("%.17g", now + ms * 1000)
 end
 
-local function keep(ms)
-  for _, key in ipairs(KEYS) do redis.call("PEXPIRE", key, string.format("%.0f", ms + KEPT)) end
+local function add(part, ms, id, text)
+  if next(removing) then flush() end
+  local some = adding[part]
+  if not some then
+    some = { ends = {}, texts = {} }
+    adding[part] = some
+  end
+  local n = #some.ends
+  some.ends[n + 1], some.ends[n + 2] = deadline_of(ms), id
+  some.texts[n + 1], some.texts[n + 2] = id, text
+  if n > MOST then flush() end
+  return 0
 end
 
 local act = {}
 
-function act.add()
-  local ms = tonumber(ARGV[3])
-  hold(ARGV[4], ms)
-  redis.call("HSET", texts, ARGV[4], ARGV[5])
-  keep(ms)
-  return {}
+function act.add(part)
+  local ms, id, text
+  ms, id, text, at_byte = unpack_from("<ddc0dc0", packed, at_byte)
+  return add(part, ms, id, text)
 end
 
-function act.extend()
-  local ms, there = tonumber(ARGV[3]), {}
-  for i = 4, #ARGV do
-    if redis.call("ZSCORE", ends, ARGV[i]) then
-      hold(ARGV[i], ms)
-      there[#there + 1] = ARGV[i]
-    end
-  end
-  keep(ms)
-  return there
+function act.restore(part)
+  local ms, id, text, ended
+  ms, id, text, ended, at_byte = unpack_from("<ddc0dc0d", packed, at_byte)
+  if redis.call("EXISTS", KEYS[ended]) == 1 then return 0 end
+  return add(part, ms, id, text)
 end
 
-function act.remove()
-  for i = 3, #ARGV do
-    redis.call("ZREM", ends, ARGV[i])
-    redis.call("HDEL", texts, ARGV[i])
-  end
-  return {}
+function act.extend(part)
+  local ms, id, text, ended
+  ms, id, text, ended, at_byte = unpack_from("<ddc0dc0d", packed, at_byte)
+  flush()
+  local deadline = redis.call("ZSCORE", KEYS[part], id)
+  if not deadline then return redis.call("EXISTS", KEYS[ended]) - 1 end
+  if now + ms * 1000 > tonumber(deadline) then redis.call("ZADD", KEYS[part], deadline_of(ms), id) end
+  if text ~= "" then redis.call("HSET", KEYS[part + 1], id, text) end
+  redis.call("PEXPIRE", KEYS[part], KEPT)
+  redis.call("PEXPIRE", KEYS[part + 1], KEPT)
+  return 1
 end
 
-function act.overdue()
-  local found = {}
-  local ids = redis.call("ZRANGEBYSCORE", ends, "-inf", string.format("%.17g", now), "LIMIT", 0, ARGV[3])
-  for _, id in ipairs(ids) do
-    found[#found + 1] = id
-    found[#found + 1] = redis.call("HGET", texts, id) or ""
+function act.finish(part)
+  local id, text, ms, ended
+  id, text, ms, ended, at_byte = unpack_from("<dc0dc0dd", packed, at_byte)
+  if next(adding) then flush() end
+  local ids = removing[part] or {}
+  removing[part] = ids
+  ids[#ids + 1] = id
+  if text ~= "" then redis.call("SET", KEYS[ended], text, "PX", math.ceil(ms)) end
+  if #ids > MOST then flush() end
+  return 0
+end
+
+function act.find(part)
+  local id, ended
+  id, ended, at_byte = unpack_from("<dc0d", packed, at_byte)
+  flush()
+  local text, deadline = redis.call("HGET", KEYS[part + 1], id), redis.call("ZSCORE", KEYS[part], id)
+  if text and deadline then return { 1, text, deadline } end
+  text = redis.call("GET", KEYS[ended])
+  return text and { 0, text, "0" } or {}
+end
+
+function act.list(part)
+  local latest, most, found = 0, 0, {}
+  latest, most, at_byte = unpack_from("<dd", packed, at_byte)
+  flush()
+  local to = string.format("%.17g", latest > 0 and latest or now)
+  local ids = redis.call("ZRANGEBYSCORE", KEYS[part], "-inf", to, "WITHSCORES", "LIMIT", 0, most)
+  for i = 1, #ids, 2 do
+    local n = #found
+    found[n + 1], found[n + 2], found[n + 3] = ids[i], redis.call("HGET", KEYS[part + 1], ids[i]) or "", ids[i + 1]
   end
   return found
 end
 
-return act[ARGV[1]]()
+while at_byte <= #packed do
+  local command, part
+  command, part, at_byte = unpack_from("<sd", packed, at_byte)
+  replies[#replies + 1] = act[command](part)
+end
+flush()
+return replies

@@ -36,6 +36,14 @@ export function escaped(text: string): string {
   });
 }
 
+/** Printable ASCII, which needs no encoding in the arguments of a script. */
+const PRINTABLE = /^[\x20-\x7e]{0,128}$/;
+
+/** A reservation that holds slots, as a member of a sorted set. */
+export function holderName(id: string): string {
+  return PRINTABLE.test(id) ? `:${id}` : `#${digest(id)}`;
+}
+
 /** Hashes the UTF-16 units, so that texts that are equal in UTF-8 stay different. 43 characters. */
 export function digest(text: string): string {
   return createHash("sha256").update(text, "utf16le").digest("base64url");

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Limit } from "../../limits/limit.ts";
 import { lua } from "../../lua.generated.ts";
 
 export interface Script {
@@ -9,7 +10,10 @@ export interface Script {
 const INCLUDE = /^ *--- @include "([\w-]+)"\n/gm;
 
 /** What the Lua version of an algorithm may define for the scripts that include it. */
-const EXPORTS = ["FORMAT", "BYTES", "GROWTH", "read_limit", "blank", "evaluate", "charge", "refund", "outgrown"];
+const EXPORTS = [
+  ...["FORMAT", "BYTES", "GROWTH", "read_limit", "covers", "blank", "evaluate", "charge", "refund", "outgrown"],
+  ...["LEASES", "take_slots", "extend_slots", "release_slots"],
+];
 
 /** The texts by the names of their files. */
 const texts = new Map(
@@ -20,7 +24,7 @@ const texts = new Map(
  * A file with all that it includes. For coarse limits, `coarse-<name>` is included instead of `<name>` if it exists.
  */
 function linked(name: string, isCoarse = false, others: ReadonlyMap<string, string> = new Map()): string {
-  const text = texts.get(name) ?? others.get(name);
+  const text = others.get(name) ?? texts.get(name);
   if (text === undefined) throw new Error(`there is no ${name}.lua`);
   return text.replace(INCLUDE, (_, included: string) => {
     const coarse = `coarse-${included}`;
@@ -68,8 +72,11 @@ export class Twin {
   constructor(algorithm: string, isCoarse: boolean) {
     this.name = isCoarse ? `coarse-${algorithm}` : algorithm;
     this.text = linked(algorithm, isCoarse);
+    // Only a calendar has windows that may be unknown.
+    const others = new Map([["algorithm", this.text]]);
+    if (!this.defines("covers")) others.set("window-check", "");
     this.take = this.defines("FORMAT")
-      ? script(shaken(inlined(linked("take", isCoarse, new Map([["algorithm", this.text]])), this.text)))
+      ? script(shaken(inlined(linked("take", isCoarse, others), this.text)))
       : undefined;
   }
 
@@ -86,17 +93,18 @@ export class Twin {
 
 const twins = new Map<string, Twin>();
 for (const file of Object.keys(lua)) {
-  const name = /^algorithms\/([\w-]+)\/\1\.lua$/.exec(file)?.[1];
+  const name = /^algorithms\/([\w-]+)\/(\1(?:-calendar)?)\.lua$/.exec(file)?.[2];
   if (name === undefined) continue;
   const [fine, coarse] = [new Twin(name, false), new Twin(name, true)];
   twins.set(fine.name, fine);
   if (coarse.text !== fine.text) twins.set(coarse.name, coarse);
 }
 
-/** The twin of an algorithm. */
-export function twinOf(algorithm: string, isCoarse: boolean): Twin {
+/** The twin that decides under a limit. */
+export function twinOf({ algorithm, calendar, coarse }: Limit): Twin {
   const name = algorithm.replaceAll("_", "-");
-  const twin = (isCoarse ? twins.get(`coarse-${name}`) : undefined) ?? twins.get(name);
+  const own = calendar === undefined ? coarse && twins.get(`coarse-${name}`) : twins.get(`${name}-calendar`);
+  const twin = own || twins.get(name);
   if (twin === undefined) throw new Error(`there is no ${name}.lua`);
   return twin;
 }
@@ -117,4 +125,4 @@ export const REQUESTS = script(
 );
 
 /** Maintains the journal of reservations. */
-export const HOLDS: Script = script(linked("journal"));
+export const JOURNAL: Script = script(linked("journal"));

@@ -17,6 +17,15 @@ export class PackedWriter {
     this.length += value.length + 1;
   }
 
+  /** Any text, with its length in bytes before it. */
+  sized(value: string): void {
+    const length = Buffer.byteLength(value);
+    this.number(length);
+    this.ensure(length);
+    this.room.write(value, this.length);
+    this.length += length;
+  }
+
   bytes(value: Uint8Array): void {
     this.ensure(value.length);
     this.room.set(value, this.length);

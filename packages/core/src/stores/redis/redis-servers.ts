@@ -4,9 +4,9 @@ import { adapted } from "./clients/adapt.ts";
 import { IoredisByUrl } from "./clients/ioredis-by-url.ts";
 import type { RedisClient, RedisConnection } from "./clients/redis-client.ts";
 import { slotOf } from "./cluster-slots.ts";
-import { parseRedisAddress, type RedisAddress } from "./redis-address.ts";
 import { isReadOnly } from "./redis-errors.ts";
 import { RedisNode } from "./redis-node.ts";
+import { parseRedisAddress, type RedisAddress } from "./redis-url.ts";
 import { warnOfEviction, warnOfSettings } from "./redis-warnings.ts";
 
 /** The name of a single server. */
@@ -14,6 +14,9 @@ const ONLY_NODE = "";
 
 /** How long to wait for what a server says of itself. */
 const LOOK_MS = 1_000;
+
+/** How long a single server that turned out to be a cluster node may take to answer calls in flight. */
+const GRACE_MS = 1_000;
 
 /** Which client to call, and how many keys to declare. */
 export interface Route {
@@ -131,15 +134,15 @@ export class RedisServers {
     this.#open();
     this.#onCluster(this.#client);
     // After the replies to calls in flight.
-    void former.close?.();
+    void former.close?.(GRACE_MS);
     return true;
   }
 
-  /** Closes the connections that were opened here. */
-  async close(): Promise<void> {
+  /** Closes the connections that were opened here; see `RedisClient.close`. */
+  async close(graceMs: number): Promise<void> {
     if (this.#address === undefined) return;
     this.#isClosed = true;
-    await this.#client.close?.();
+    await this.#client.close?.(graceMs);
   }
 
   #open(): void {

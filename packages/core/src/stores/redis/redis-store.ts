@@ -1,22 +1,22 @@
 import { type Clock, requireClock } from "../../clock/clock.ts";
 import { HeadgateError, StoreError, shown } from "../../errors.ts";
 import { LONGEST_TIMER_MS, must, type Requirements, readOptions, wholeNumber } from "../../options.ts";
-import type { ReservationJournal } from "../../reservations/journal.ts";
 import { Deadlines, type Timed } from "../deadlines.ts";
 import { localClock, localTime, type ServerClock } from "../server-clock.ts";
+import { requireSlots } from "../slot-operations.ts";
 import type { Action, Answer, ApplyOptions, Operation, Rule, Store, StoreNodes } from "../store.ts";
 import { Batcher } from "./batcher.ts";
 import type { AnyRedisClient } from "./clients/adapt.ts";
 import type { RedisArgument, RedisClient, RedisConnection } from "./clients/redis-client.ts";
 import { tagOf } from "./key-names.ts";
-import { HOLDS, type Script } from "./lua-script.ts";
+import { JOURNAL, type Script } from "./lua-script.ts";
 import { isClusterDown, isElsewhere, isOfCluster, isRedirection, isScriptMissing, storeError } from "./redis-errors.ts";
-import { RedisJournal } from "./redis-journal.ts";
+import { type JournalServers, RedisJournal } from "./redis-journal.ts";
 import type { RedisNode } from "./redis-node.ts";
 import { RedisNotifications } from "./redis-notifications.ts";
 import { RedisServers } from "./redis-servers.ts";
-import { ScriptReply } from "./script-reply.ts";
-import { NO_TIMES, Planner, planOf, type Request, type Times } from "./script-request.ts";
+import { OUTSIDE_WINDOWS, ScriptReply } from "./script-reply.ts";
+import { Planner, planOf, type Request, type Times } from "./script-request.ts";
 
 /** Options of `RedisStore`. */
 export interface RedisStoreOptions {
@@ -29,6 +29,9 @@ export interface RedisStoreOptions {
   /** For tests: use this clock instead of the server's. */
   readonly clock?: Clock | undefined;
 }
+
+/** How many slots are extended in one call, which keeps Redis busy for 10 to 20 ms. */
+const MOST_EXTENDED = 1_000;
 
 /** How long to wait before a cluster that is down is asked again. */
 const RETRY_MS = 50;
@@ -46,7 +49,7 @@ const REQUIREMENTS: Requirements<RedisStoreOptions> = {
  */
 export class RedisStore implements Store {
   readonly clock: Clock;
-  readonly journal: ReservationJournal;
+  readonly journal: RedisJournal;
   readonly notifications: RedisNotifications;
   readonly nodes: StoreNodes;
   private readonly servers: RedisServers;
@@ -72,16 +75,11 @@ export class RedisStore implements Store {
     this.deadlines = new Deadlines(localClock, timeoutMs * 1_000);
     this.planner = new Planner(prefix);
     this.notifications = new RedisNotifications(this.servers.client, prefix);
-    this.journal = new RedisJournal(
-      prefix,
-      (keys, args) => this.timely(() => run(this.servers.client, HOLDS, keys, args)),
-      () => this.ownClock?.now() ?? "",
-      () => this.servers.isClosed,
-    );
+    this.journal = new RedisJournal(prefix, this.journalServers());
     this.outbox = new Batcher(
       maxBatch,
       ({ keys: [key] }) => this.servers.nodeOf(key),
-      (requests, node, ended) => this.send(requests, node, ended),
+      (requests, node, ended) => this.sendBatch(requests, node, ended),
     );
   }
 
@@ -90,11 +88,41 @@ export class RedisStore implements Store {
   }
 
   apply(action: Action, operations: readonly Operation[], options?: ApplyOptions): Promise<readonly Answer[]> {
+    if (action === "extend") return this.extend(operations, options);
     const apart = this.servers.isCluster ? keysApart(operations) : undefined;
     if (apart !== undefined) throw apart;
     return new Promise((resolve, reject) => {
       this.outbox.add(this.planner.request(action, operations, this.byLocalTime(options), resolve, reject));
     });
+  }
+
+  /**
+   * Each slot on its own, because their keys may be on different servers; those for one server are sent together. It is
+   * harmless to extend a slot twice, so there is nothing to remember.
+   */
+  private extend(
+    operations: readonly Operation[],
+    { idempotencyKey: _, ...options }: ApplyOptions = {},
+  ): Promise<readonly Answer[]> {
+    for (const operation of operations) requireSlots("extend", operation);
+    const due = localTime() + this.timeoutMs * 1_000;
+    const local = this.byLocalTime(options);
+    const requests: Request[] = [];
+    const extended = operations.map(
+      (operation) =>
+        new Promise<readonly Answer[]>((resolve, reject) => {
+          requests.push(this.planner.request("extend", [operation], local, resolve, reject));
+        }),
+    );
+    for (let from = 0; from < requests.length; from += MOST_EXTENDED) {
+      this.deal(requests.slice(from, from + MOST_EXTENDED), due);
+    }
+    return Promise.all(extended).then((answers) => answers.flat());
+  }
+
+  /** Sends a command of another kind, such as the heartbeats of `split`, with the deadline of the store. */
+  send(command: readonly RedisArgument[], key?: string): Promise<unknown> {
+    return this.timely(() => this.servers.client.send(command, key));
   }
 
   /** Connects and loads the scripts, so that the first checks do not have to. */
@@ -108,9 +136,26 @@ export class RedisStore implements Store {
     await Promise.all(masters.map(([name, connection]) => this.timely(() => this.prepare(name, connection))));
   }
 
+  private journalServers(): JournalServers {
+    const { servers } = this;
+    return {
+      run: (keys, args) => this.timely(() => run(servers.client, JOURNAL, keys, args)),
+      now: () => this.ownClock?.now() ?? "",
+      get isCluster() {
+        return servers.isCluster;
+      },
+      get isClosed() {
+        return servers.isClosed;
+      },
+      get isConnected() {
+        return servers.connecting === undefined;
+      },
+    };
+  }
+
   private async prepare(name: string, connection: RedisConnection): Promise<void> {
     const sent = localTime();
-    const { script, packed } = planOf([], NO_TIMES);
+    const { script, packed } = planOf([], noTimes(this.clock));
     const reply = new ScriptReply(await run(connection, script, [], [packed]));
     this.servers.node(name).clock.learn(reply.time, sent, localTime());
     // If loading is not permitted, the script is sent with the first call.
@@ -121,8 +166,9 @@ export class RedisStore implements Store {
   /** Sends pending requests and closes the connections that the store opened. */
   async close(): Promise<void> {
     this.outbox.flush();
+    this.journal.flush();
     this.notifications.close();
-    await this.servers.close();
+    await this.servers.close(this.timeoutMs);
   }
 
   /** Converts times of the store's clock to local time, because the nodes of a cluster have different clocks. */
@@ -135,25 +181,33 @@ export class RedisStore implements Store {
 
   /** When a call becomes void. Before a node's first reply, its time is unknown. */
   private times(clock: ServerClock, due: number): Times {
-    if (this.ownClock !== undefined) return { now: this.ownClock.now(), voidFrom: 0, ahead: 0 };
-    if (!clock.isKnown) return NO_TIMES;
+    if (this.ownClock !== undefined) {
+      const now = this.ownClock.now();
+      return { now, voidFrom: 0, ahead: 0, clock: { now: () => now } };
+    }
+    if (!clock.isKnown) return noTimes(clock);
     const ahead = clock.mostAhead;
-    return { now: "", voidFrom: Math.ceil(due) + ahead, ahead };
+    return { now: "", voidFrom: Math.ceil(due) + ahead, ahead, clock };
   }
 
   /**
    * `due`: a request that is sent again has no more time than at first. `hasMoved`: its node is not known any more.
-   * `ended` is called when the call is over.
+   * `ended` is called when the call is over. `time`: the server's time, if it has just said it.
    */
-  private send(
+  private sendBatch(
     requests: readonly Request[],
     node: string,
     ended: () => void = nothing,
     due = localTime() + this.timeoutMs * 1_000,
     hasMoved = false,
+    time?: number,
   ): void {
+    // Reservations are in the journal before their quota is taken.
+    this.journal.flush();
     const at = this.servers.node(node);
-    const call = new Call(requests, at, this.times(at.clock, due), due, this.timeoutMs, hasMoved, ended);
+    const estimated = this.times(at.clock, due);
+    const times = time === undefined ? estimated : { ...estimated, clock: { now: () => time } };
+    const call = new Call(requests, at, times, due, this.timeoutMs, hasMoved, ended);
     this.deadlines.add(call);
     const { connecting } = this.servers;
     if (connecting === undefined) this.call(call);
@@ -190,7 +244,7 @@ export class RedisStore implements Store {
       if (others === undefined) byNode.set(node, [request]);
       else others.push(request);
     }
-    for (const [node, group] of byNode) this.send(group, node, undefined, due);
+    for (const [node, group] of byNode) this.sendBatch(group, node, undefined, due);
   }
 
   private isVoid({ voidFrom }: Request): boolean {
@@ -260,14 +314,19 @@ export class RedisStore implements Store {
     });
   }
 
-  private settle({ requests, node, due }: Call, reply: ScriptReply): void {
+  private settle({ requests, node, due, hasMoved }: Call, reply: ScriptReply): void {
+    const outside: Request[] = [];
     for (const request of requests) {
       const answers = reply.next(request);
-      if (!(answers instanceof Error)) request.resolve(answers);
+      if (answers === OUTSIDE_WINDOWS) outside.push(request);
+      else if (!(answers instanceof Error)) request.resolve(answers);
       else if (requests.length > 1 && isElsewhere(answers)) this.sendAgain(request, node.name, due);
       else if (isClusterDown(answers)) this.retry([request], answers, due);
       else request.reject(answers);
     }
+    if (outside.length === 0) return;
+    if (localTime() < due) this.sendBatch(outside, node.name, undefined, due, hasMoved, reply.time);
+    else for (const { reject } of outside) reject(tooLate());
   }
 
   private fail(call: Call, error: unknown): void {
@@ -294,7 +353,7 @@ export class RedisStore implements Store {
   }
 
   private sendAgain(request: Request, node: string, due: number): void {
-    if (localTime() < due) this.send([request], node, undefined, due, true);
+    if (localTime() < due) this.sendBatch([request], node, undefined, due, true);
     else request.reject(tooLate());
   }
 
@@ -324,6 +383,11 @@ function closed(): StoreError {
 }
 
 function nothing(): void {}
+
+/** Before a server's first reply, only the local clock is known. */
+function noTimes(clock: Clock): Times {
+  return { now: "", voidFrom: 0, ahead: Number.NaN, clock };
+}
 
 /** A batch in flight. */
 class Call implements Timed {

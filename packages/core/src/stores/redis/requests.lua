@@ -8,25 +8,22 @@
 --          how many limits there are, and of each: its twin's name, and what that reads
 --          how many runs there are (requests of the same shape that follow each other), and of each: action, how
 --          many requests, the time from which on they are void or 0, how many operations, of each the number of its
---          limit and its cost, a fingerprint or "", and for how many microseconds that is remembered
+--          limit and its cost (to settle: what is charged in addition, or refunded if it is negative, and until when),
+--          a fingerprint or "", for how many microseconds that is remembered, and for each request and each of its
+--          operations on slots: the reservation that holds them or "", and the microseconds of its lease
 --        the time in microseconds; without it, or if it is empty, Redis's own counts
 --- @include "time"
 --- @include "keep"
 --- @include "rows"
 --- @include "answers"
 
-local DECIDED, VOID, CONFLICT, FAILED, REPEATED = 0, 1, 2, 3, 4
+local DECIDED, VOID, CONFLICT, FAILED, REPEATED, OUTSIDE = 0, 1, 2, 3, 4, 5
 local FINGERPRINT = 43
--- Where in a record its expiry and the time of the decision start. The answers, 32 bytes each, are at the end.
+-- Where in a record its expiry and the time of the decision start. The answers are at the end.
 local UNTIL, TIME = FINGERPRINT + 1, FINGERPRINT + 9
 
--- Version 0.1 did not store the time of the decision.
-local function has_time(record)
-  return (#record - FINGERPRINT) % 32 == 16
-end
-
 local function is_record(value)
-  return #value > FINGERPRINT + 16 and (has_time(value) or (#value - FINGERPRINT) % 32 == 8)
+  return #value > FINGERPRINT + 16 and (#value - FINGERPRINT) % 8 == 0
 end
 
 local packed = ARGV[1]
@@ -34,7 +31,9 @@ local packed = ARGV[1]
 local out, filled, problems = { now }, 1, nil
 local known_limits = {}
 -- The operations of the current request, and what was evaluated for each. Reused for each request.
-local limits, costs, at = {}, {}, {}
+local limits, costs, at, ids, for_us = {}, {}, {}, {}, {}
+-- To settle: until when each operation may be refunded.
+local untils = {}
 local allowed, remaining, retry_after, reset_after, time, level, carry = {}, {}, {}, {}, {}, {}, {}
 
 local function push(value)
@@ -60,14 +59,16 @@ end
 
 local function charge(i)
   local twin, row = twin_of(i), at[i]
+  if twin.LEASES then return twin.take_slots(row.cells, time[i], costs[i], carry[i]) end
   if row.stored and twin.GROWTH and twin.outgrown(row.cells, allowed[i], carry[i]) then
     rows.grow(twin.GROWTH, row)
   end
   twin.charge(row.cells, time[i], level[i], carry[i])
 end
 
--- A row is kept until the quota is full again.
+-- A row is kept until the quota is full again. Leases are written as they change.
 local function write(i)
+  if limits[i].twin.LEASES then return end
   rows.write(limits[i], at[i], reset_after[i])
 end
 
@@ -77,6 +78,7 @@ local function answer(i, passes, wait)
   out[filled + 3] = wait
   out[filled + 4] = reset_after[i]
   filled = filled + 4
+  if limits[i].twin.LEASES then push(level[i]) end
 end
 
 -- Reports whether a cost would be admitted, and what is left, without charging.
@@ -84,7 +86,7 @@ local function tell(i, cost)
   evaluate(i, cost)
   local passes, wait = allowed[i], retry_after[i]
   evaluate(i, 0)
-  rows.prolong(limits[i], at[i], reset_after[i])
+  if not limits[i].twin.LEASES then rows.prolong(limits[i], at[i], reset_after[i]) end
   answer(i, passes, wait)
 end
 
@@ -114,24 +116,58 @@ function actions.peek(count)
   for i = 1, count do tell(i, costs[i]) end
 end
 
-function actions.penalize(count)
+function actions.charge(count)
   for i = 1, count do
-    if costs[i] > 0 then
+    if costs[i] == 0 then
+      tell(i, 0)
+    else
       evaluate(i, costs[i])
+      local passes, wait = allowed[i], 0
       charge(i)
+      if not passes then
+        evaluate(i, costs[i])
+        wait = retry_after[i]
+      end
       evaluate(i, 0)
       write(i)
+      answer(i, passes, wait)
     end
+  end
+end
+
+local function penalize(i, cost)
+  evaluate(i, cost)
+  charge(i)
+  evaluate(i, 0)
+  write(i)
+end
+
+local function refund(i, cost)
+  twin_of(i).refund(at[i].cells, now, cost)
+  evaluate(i, 0)
+  write(i)
+end
+
+function actions.penalize(count)
+  for i = 1, count do
+    if costs[i] > 0 then penalize(i, costs[i]) end
     tell(i, 1)
   end
 end
 
 function actions.refund(count)
   for i = 1, count do
-    if at[i].stored then
-      twin_of(i).refund(at[i].cells, now, costs[i])
-      evaluate(i, 0)
-      write(i)
+    if at[i].stored then refund(i, costs[i]) end
+    tell(i, 1)
+  end
+end
+
+function actions.settle(count)
+  for i = 1, count do
+    if costs[i] > 0 then
+      penalize(i, costs[i])
+    elseif costs[i] < 0 and at[i].stored and now < untils[i] then
+      refund(i, -costs[i])
     end
     tell(i, 1)
   end
@@ -139,9 +175,25 @@ end
 
 function actions.reset(count)
   for i = 1, count do
-    local row = at[i]
-    rows.remove(limits[i].twin, row)
-    row.stored, row.cells = false, limits[i].twin.blank({})
+    local row, twin = at[i], limits[i].twin
+    rows.remove(twin, row)
+    row.stored, row.cells = false, twin.LEASES and leases.none(row.name) or twin.blank({})
+    tell(i, 1)
+  end
+end
+
+function actions.extend(count)
+  for i = 1, count do
+    local passes, wait = twin_of(i).extend_slots(at[i].cells, now, costs[i])
+    evaluate(i, 0)
+    answer(i, passes, wait)
+  end
+end
+
+function actions.release(count)
+  for i = 1, count do
+    twin_of(i).release_slots(at[i].cells, now)
+    at[i].cells:forget_holder()
     tell(i, 1)
   end
 end
@@ -162,11 +214,15 @@ end
 -- `once`: more will be written after it.
 local function decide(action, keys, operations, once)
   local count, from = #operations / 2, filled + 1
-  rows.undo = (once or count > 1) and {}
+  rows.undo = (once or count > 1 or known_limits[operations[1]].twin.LEASES) and {}
   for i = 1, count do
     limits[i], costs[i] = known_limits[operations[2 * i - 1]], operations[2 * i]
+    if limits[i].is_outside then
+      push(OUTSIDE)
+      return false
+    end
     at[i] = at[i] or { cells = {} }
-    local problem = rows.read(limits[i].twin, keys[i], at[i])
+    local problem = rows.read(limits[i].twin, keys[i], at[i], ids[i], for_us[i])
     if problem then
       fail(from, problem)
       return false
@@ -183,6 +239,9 @@ local function decide_once(action, keys, operations, fingerprint, remembered)
   local record = keys[#operations / 2 + 1]
   local known = redis.pcall("GET", record)
   local from, numbers = filled + 1, 2 * #operations
+  for i = 1, #operations, 2 do
+    if known_limits[operations[i]].twin.LEASES then numbers = numbers + 1 end
+  end
   if known and (type(known) == "table" or not is_record(known)) then
     report(problem_with(record, known))
   elseif not known or unpack_from("<d", known, UNTIL) <= now then
@@ -195,7 +254,9 @@ local function decide_once(action, keys, operations, fingerprint, remembered)
     push(CONFLICT)
   else
     push(REPEATED)
-    push(has_time(known) and unpack_from("<d", known, TIME) or unpack_from("<d", known, UNTIL) - remembered)
+    -- Version 0.1 did not store the time of the decision.
+    local has_time = #known == FINGERPRINT + 16 + 8 * numbers
+    push(has_time and unpack_from("<d", known, TIME) or unpack_from("<d", known, UNTIL) - remembered)
     for i = numbers, 1, -1 do push((unpack_from("<d", known, #known + 1 - 8 * i))) end
   end
 end
@@ -207,6 +268,8 @@ for i = 1, count do
   local limit = { twin = use(name), at = at_byte, window = unpack_from("<d", packed, at_byte) }
   at_byte = limit.twin.read_limit(packed, at_byte)
   limit.twin.limit = limit
+  -- The client expected another time: it sends the windows around this one.
+  limit.is_outside = limit.twin.covers and not limit.twin.covers(now)
   known_limits[i] = limit
 end
 
@@ -219,6 +282,7 @@ for _ = 1, runs do
   local operations, keys = {}, {}
   for i = 1, 2 * count, 2 do
     operations[i], operations[i + 1], at_byte = unpack_from("<dd", packed, at_byte)
+    if action == "settle" then untils[(i + 1) / 2], at_byte = unpack_from("<d", packed, at_byte) end
   end
   local fingerprint, remembered
   fingerprint, remembered, at_byte = unpack_from("<sd", packed, at_byte)
@@ -227,6 +291,11 @@ for _ = 1, runs do
     for i = 1, fingerprint == "" and count or count + 1 do
       keys[i] = declared > 0 and KEYS[next_key] or ARGV[2 + next_key]
       next_key = next_key + 1
+    end
+    for i = 1, count do
+      if known_limits[operations[2 * i - 1]].twin.LEASES then
+        ids[i], for_us[i], at_byte = unpack_from("<sd", packed, at_byte)
+      end
     end
     if is_void then
       push(VOID)

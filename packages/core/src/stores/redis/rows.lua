@@ -42,9 +42,13 @@ local function is_growing(growth, name, first)
   return bytes == 8 * (1 + growth.header + growth.width * unpack_from("<d", first, 8 * growth.capacity + 1))
 end
 
--- Reads the row of a key into a reused table, blank if there is none; or returns the problem.
-function rows.read(twin, name, row)
+--- @include "leases"
+
+-- Reads the row of a key into a reused table, blank if there is none; or returns the problem. Leases are read as one
+-- reservation sees them.
+function rows.read(twin, name, row, id, for_us)
   row.name, row.stored, row.kept = name, false, -math.huge
+  if twin.LEASES then return leases.read(name, row, id, for_us) end
   local value
   if twin.FORMAT then
     value = redis.pcall("GET", name)
@@ -114,6 +118,7 @@ end
 
 function rows.remove(twin, row)
   if not row.stored then return end
+  if twin.LEASES then return leases.remove(row) end
   local former = rows.undo and (twin.FORMAT and row.value or call("GETRANGE", row.name, 0, -1))
   call("DEL", row.name)
   take_back("SET", row.name, former, "PX", math.max(1, math.ceil((row.kept - now) / 1000) + 1000))

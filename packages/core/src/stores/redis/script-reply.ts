@@ -1,4 +1,5 @@
 import { HeadgateError, StoreError } from "../../errors.ts";
+import { slotAnswer } from "../slot-operations.ts";
 import type { Answer } from "../store.ts";
 import { refusal } from "./redis-errors.ts";
 import type { Request } from "./script-request.ts";
@@ -7,6 +8,10 @@ const DECIDED = 0;
 const VOID = 1;
 const CONFLICT = 2;
 const REPEATED = 4;
+const OUTSIDE = 5;
+
+/** The server's time is in none of the windows that were sent with a limit. Nothing was charged. */
+export const OUTSIDE_WINDOWS = Symbol("outside windows");
 
 /** The reply of frame.lua, read from front to back. */
 export class ScriptReply {
@@ -31,10 +36,11 @@ export class ScriptReply {
   }
 
   /** The answers to the next request, or why there are none. */
-  next(request: Request): readonly Answer[] | Error {
+  next(request: Request): readonly Answer[] | typeof OUTSIDE_WINDOWS | Error {
     const status = this.number();
-    if (status === DECIDED) return this.answers(this.time, request.operations.length);
-    if (status === REPEATED) return this.answers(this.number(), request.operations.length);
+    if (status === DECIDED) return this.answers(this.time, request.limits);
+    if (status === REPEATED) return this.answers(this.number(), request.limits);
+    if (status === OUTSIDE) return OUTSIDE_WINDOWS;
     if (status === VOID)
       return new StoreError("HG_STORE_TIMEOUT", "Redis received this request too late and charged nothing");
     if (status === CONFLICT) {
@@ -47,10 +53,10 @@ export class ScriptReply {
     return refusal(this.problems.shift() ?? "the script failed", "key");
   }
 
-  private answers(time: number, count: number): Answer[] {
-    const answers = new Array<Answer>(count);
-    for (let i = 0; i < count; i += 1) {
-      answers[i] = {
+  private answers(time: number, limits: Request["limits"]): Answer[] {
+    const answers = new Array<Answer>(limits.length);
+    for (let i = 0; i < limits.length; i += 1) {
+      const answer: Answer = {
         time,
         allowed: this.number() === 1,
         remaining: this.number(),
@@ -59,6 +65,7 @@ export class ScriptReply {
         source: "store",
         degraded: false,
       };
+      answers[i] = limits[i].isReleasable ? slotAnswer(answer, this.number()) : answer;
     }
     return answers;
   }

@@ -1,15 +1,31 @@
-import { algorithmOf } from "../../algorithms/lookup.ts";
+import { algorithmOf, rowsNameOf, slotAlgorithmOf } from "../../algorithms/lookup.ts";
+import type { Clock } from "../../clock/clock.ts";
+import type { Calendar } from "../../limits/calendar.ts";
 import type { Limit } from "../../limits/limit.ts";
-import { fingerprint, IDEMPOTENCY_WINDOW } from "../idempotency.ts";
-import { type Action, type Answer, type ApplyOptions, counterOf, type Operation, type Rule } from "../store.ts";
-import { digest, escaped, tagOf } from "./key-names.ts";
+import { fingerprint, IDEMPOTENCY_WINDOW } from "../idempotency-fingerprint.ts";
+import { requireSlots } from "../slot-operations.ts";
+import {
+  type Action,
+  type Answer,
+  type ApplyOptions,
+  counterOf,
+  type Operation,
+  type Reserved,
+  type Rule,
+} from "../store.ts";
+import { digest, escaped, holderName, tagOf } from "./key-names.ts";
 import { REQUESTS, type Script, type Twin, twinOf } from "./lua-script.ts";
 import { PackedWriter } from "./packed-writer.ts";
 
 /** A limit as the scripts read it. */
 interface PlannedLimit {
   readonly twin: Twin;
+  /** What does not change with time. */
   readonly packed: Buffer;
+  /** The calendar whose windows around the present time follow it. */
+  readonly calendar: Calendar | undefined;
+  /** Whether its units are slots. */
+  readonly isReleasable: boolean;
 }
 
 /** A rule for the script: the suffix of its keys, and its limit. */
@@ -58,6 +74,7 @@ export class Planner {
       const { rule, key, limit } = operations[i];
       const known = this.known(rule);
       limits[i] = limit === undefined ? known.limit : this.planned(limit);
+      if (limits[i].isReleasable || action === "extend" || action === "release") requireSlots(action, operations[i]);
       keys[i] = this.head + tagOf(key) + known.suffix;
     }
     const idempotencyKey = options?.idempotencyKey;
@@ -90,7 +107,7 @@ export class Planner {
   private known(rule: Rule): PlannedRule {
     const known = this.rules.get(rule);
     if (known !== undefined) return known;
-    const suffix = `}:${escaped(counterOf(rule))}:${rule.limit.algorithm}`;
+    const suffix = `}:${escaped(counterOf(rule))}:${rowsNameOf(rule.limit)}`;
     const made = { suffix, limit: this.planned(rule.limit) };
     this.rules.set(rule, made);
     return made;
@@ -99,7 +116,8 @@ export class Planner {
   private planned(limit: Limit): PlannedLimit {
     const known = this.limits.get(limit);
     if (known !== undefined) return known;
-    const made = { twin: twinOf(limit.algorithm, limit.coarse), packed: packedLimit(limit) };
+    const isReleasable = slotAlgorithmOf(limit) !== undefined;
+    const made = { twin: twinOf(limit), packed: packedLimit(limit), calendar: limit.calendar, isReleasable };
     this.limits.set(limit, made);
     if (made.twin.take !== undefined) this.used.add(made.twin.take);
     return made;
@@ -114,9 +132,9 @@ export interface Times {
   readonly voidFrom: number;
   /** How far the server's clock is ahead of the one used in requests; NaN if unknown. */
   readonly ahead: number;
+  /** Roughly the server's time: the windows of a calendar around it are sent. */
+  readonly clock: Pick<Clock, "now">;
 }
-
-export const NO_TIMES: Times = { now: "", voidFrom: 0, ahead: Number.NaN };
 
 /** A script, and its arguments but for the keys. */
 export interface Plan {
@@ -142,7 +160,7 @@ function packedTake(requests: readonly Request[], times: Times): Buffer {
   const [request] = requests;
   const [one, other] = [times.voidFrom, voidFromOf(request, times)];
   const voidFrom = one > 0 && other > 0 ? Math.min(one, other) : Math.max(one, other);
-  const { packed } = request.limits[0];
+  const packed = packedNow(request.limits[0], times);
   const bytes = Buffer.allocUnsafe(17 + packed.length);
   bytes.writeDoubleLE(voidFrom, 0);
   bytes.writeDoubleLE(request.operations[0].cost, 8);
@@ -170,22 +188,37 @@ function packedRequests(requests: readonly Request[], times: Times): Buffer {
     runs.number(request.operations.length);
     for (let i = 0; i < request.limits.length; i += 1) {
       runs.number(placeOf(request.limits[i], limits));
-      runs.number(request.operations[i].cost);
+      const { cost, reserved = NOTHING } = request.operations[i];
+      runs.number(request.action === "settle" ? cost - reserved.cost : cost);
+      if (request.action === "settle") runs.number(reserved.until);
     }
     runs.text(request.fingerprint);
     runs.number(request.rememberFor);
+    if (request.limits.some(({ isReleasable }) => isReleasable)) {
+      for (let i = from; i < to; i += 1) writeHolders(requests[i], runs);
+    }
     from = to;
   }
   const all = new PackedWriter();
   all.number(times.voidFrom);
   all.number(limits.length);
-  for (const { twin, packed } of limits) {
-    all.text(twin.name);
-    all.bytes(packed);
+  for (const limit of limits) {
+    all.text(limit.twin.name);
+    all.bytes(packedNow(limit, times));
   }
   all.number(count);
   all.bytes(runs.packed);
   return all.packed;
+}
+
+/** Who holds the slots of a request. */
+function writeHolders({ operations, limits }: Request, writer: PackedWriter): void {
+  for (let i = 0; i < operations.length; i += 1) {
+    if (!limits[i].isReleasable) continue;
+    const { slot } = operations[i];
+    writer.text(slot === undefined ? "" : holderName(slot.id));
+    writer.number(slot?.forUs ?? 0);
+  }
 }
 
 /** When a request becomes void by the server's clock; 0 if never, or if unknown. */
@@ -193,9 +226,11 @@ function voidFromOf({ voidFrom }: Request, { ahead }: Times): number {
   return voidFrom > 0 && !Number.isNaN(ahead) ? Math.max(1, voidFrom + ahead) : 0;
 }
 
+const NOTHING: Reserved = { cost: 0, until: 0 };
+
 function sameShape(a: Request, b: Request): boolean {
   if (a.action !== b.action || a.voidFrom !== b.voidFrom || a.limits.length !== b.limits.length) return false;
-  if (a.fingerprint !== "" || b.fingerprint !== "") return false;
+  if (a.fingerprint !== "" || b.fingerprint !== "" || a.action === "settle") return false;
   for (let i = 0; i < a.limits.length; i += 1) {
     if (a.limits[i] !== b.limits[i] || a.operations[i].cost !== b.operations[i].cost) return false;
   }
@@ -208,10 +243,19 @@ function placeOf(limit: PlannedLimit, limits: PlannedLimit[]): number {
   return known < 0 ? limits.push(limit) : known + 1;
 }
 
-/** What the twin's `read_limit` reads. */
+/** What the twin's `read_limit` reads. Windows of a calendar are those around the time of the call. */
+function packedNow({ packed, calendar }: PlannedLimit, { clock }: Times): Buffer {
+  if (calendar === undefined) return packed;
+  const writer = new PackedWriter();
+  writer.bytes(packed);
+  for (const boundary of calendar.boundariesAround(clock.now())) writer.number(boundary);
+  return writer.packed;
+}
+
+/** The fields of a limit that the twin's `read_limit` reads. */
 function packedLimit(limit: Limit): Buffer {
   const writer = new PackedWriter();
-  for (const field of algorithmOf(limit).luaFields) {
+  for (const field of (slotAlgorithmOf(limit) ?? algorithmOf(limit)).luaFields) {
     const value = limit[field];
     if (typeof value === "number") writer.number(value);
     else writer.text(String(value));

@@ -9,7 +9,7 @@
 --- @include "algorithm"
 local try, pack, unpack_from = redis.pcall, struct.pack, struct.unpack
 
-local DECIDED, VOID, FAILED = 0, 1, 3
+local DECIDED, VOID, FAILED, OUTSIDE = 0, 1, 3, 5
 
 local packed = ARGV[1]
 local void_from, cost, repeats, at = unpack_from("<ddb", packed)
@@ -20,13 +20,15 @@ local names, declared = KEYS, #KEYS
 local from, to = 1, declared
 if declared == 0 then names, from, to = ARGV, 3, #ARGV end
 
-local is_void = void_from > 0 and now >= void_from
+-- The status of all requests, if they are not even looked at.
+local status = void_from > 0 and now >= void_from and VOID
+--- @include "window-check"
 local cells = { 0, 0, 0 }
 -- Of a batch: what is answered, and the rows that were read before any was written.
 local out, filled, problems, values
-if from < to or is_void then
+if from < to or status then
   out, filled = { now }, 1
-  if declared > 0 and repeats == 0 and not is_void then
+  if declared > 0 and repeats == 0 and not status then
     values = try("MGET", unpack(names))
     -- A user who may not read many keys at once may still be allowed to read one.
     if values.err then values = nil end
@@ -38,12 +40,12 @@ for i = from, to do
   local stored, kept, problem
   if values then
     stored = values[i]
-  elseif not is_void then
+  elseif not status then
     stored = try("GET", name)
   end
-  if is_void then
+  if status then
     filled = filled + 1
-    out[filled] = VOID
+    out[filled] = status
   elseif not stored then
     kept = -math.huge
     blank(cells)

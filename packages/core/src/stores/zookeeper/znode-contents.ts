@@ -1,8 +1,12 @@
 import type { Stat } from "node-zookeeper-client";
+import type { LeaseSnapshot } from "../../algorithms/concurrency/lease-set.ts";
 import type { Limit } from "../../limits/limit.ts";
-import { IDEMPOTENCY_WINDOW } from "../idempotency.ts";
+import { IDEMPOTENCY_WINDOW } from "../idempotency-fingerprint.ts";
+import { slotAnswer } from "../slot-operations.ts";
 import type { Answer } from "../store.ts";
 import type { LeaderClock } from "./leader-clock.ts";
+import { leasesIn } from "./znode-leases.ts";
+import { jsonText } from "./znode-text.ts";
 import { unusableZnode } from "./zookeeper-errors.ts";
 
 /** The answers to a request with an idempotency key. */
@@ -14,9 +18,10 @@ export interface Answered {
   readonly until: number;
 }
 
-/** Contents of a znode: nothing yet, a row of numbers, or the answers to a request. */
+/** Contents of a znode: nothing yet, a row of numbers, the leases of slots, or the answers to a request. */
 export interface Contents {
   readonly row?: Float64Array;
+  readonly leases?: LeaseSnapshot | undefined;
   readonly answered?: Answered;
   /** The path of its tombstone, if it is to be deleted. A process that uses the znode again removes it. */
   readonly tombstone?: string;
@@ -45,7 +50,7 @@ export function rowText(
 ): Buffer {
   return jsonText({
     limit: limit.limit,
-    window: limit.window / 1_000_000,
+    window: limit.calendar === undefined ? limit.window / 1_000_000 : String(limit.calendar),
     used: limit.burst - remaining,
     remaining,
     at: new Date(now / 1_000).toISOString(),
@@ -59,11 +64,12 @@ export function answeredText({ request, answers, until }: Answered, voidFrom: nu
   return jsonText({
     request,
     time_us: answers[0]?.time,
-    answers: answers.map(({ allowed, remaining, retryAfter, resetAfter }) => ({
+    answers: answers.map(({ allowed, remaining, retryAfter, resetAfter, inUse }) => ({
       allowed,
       remaining,
       retry_after_us: written(retryAfter),
       reset_after_us: resetAfter,
+      ...(inUse !== undefined && { in_use: inUse }),
     })),
     expires_us: until,
     ...(Number.isFinite(voidFrom) && { void_from_us: voidFrom }),
@@ -80,10 +86,15 @@ export function contentsOf(path: string, data: Buffer | undefined, stat: Stat, t
   // The client treats version 0 as a wildcard, so valid contents never have it.
   if (text === undefined || stat.version === 0)
     throw unusableZnode(path, "was not written by Headgate: use another root for the store");
-  const { tombstone, expires_us, void_from_us, request, time_us, answers, row, undo } = text;
+  const { tombstone, expires_us, void_from_us, request, time_us, answers, row, leases, undo } = text;
   if (typeof tombstone === "string") return { tombstone, expires: Number.NEGATIVE_INFINITY };
   if (typeof expires_us !== "number") throw unusableZnode(path, "has no expiry time");
   const isVoid = typeof void_from_us === "number" && time.isVoid(stat, void_from_us);
+  if (leases !== undefined) {
+    const snapshot = leasesIn(leases);
+    if (snapshot === undefined) throw unusableZnode(path, "does not contain what the store wrote");
+    return { leases: isVoid ? leasesIn(undo) : snapshot, expires: expires_us };
+  }
   if (typeof request !== "string") {
     const numbers = numbersIn(path, row);
     return { row: isVoid ? undone(numbers, numbersIn(path, undo)) : numbers, expires: expires_us };
@@ -97,9 +108,18 @@ export function contentsOf(path: string, data: Buffer | undefined, stat: Stat, t
 }
 
 function answerIn(path: string, time: number, each: unknown): Answer {
-  const { allowed, remaining, retry_after_us, reset_after_us } = isRecord(each) ? each : {};
+  const { allowed, remaining, retry_after_us, reset_after_us, in_use } = isRecord(each) ? each : {};
   const [left, retryAfter, resetAfter] = numbersIn(path, [remaining, retry_after_us, reset_after_us]);
-  return { time, allowed: allowed === true, remaining: left, retryAfter, resetAfter, source: "store", degraded: false };
+  const answer: Answer = {
+    time,
+    allowed: allowed === true,
+    remaining: left,
+    retryAfter,
+    resetAfter,
+    source: "store",
+    degraded: false,
+  };
+  return typeof in_use === "number" ? slotAnswer(answer, in_use) : answer;
 }
 
 /** The length of the previous row, and the positions and values in which it differed. */
@@ -149,8 +169,4 @@ export function parsed(data: Buffer | undefined): Record<string, unknown> | unde
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function jsonText(value: object): Buffer {
-  return Buffer.from(JSON.stringify(value));
 }

@@ -47,9 +47,9 @@ export class Places {
     this.sweep = `${root}/sweep`;
   }
 
-  /** The path for a key under a rule. Each algorithm has its own, so that changing the algorithm starts over. */
-  row(rule: string, algorithm: string, key: string): string {
-    return `${this.limits}/${nameOf(rule)}/${algorithm}/${nameOf(key)}`;
+  /** The path for a key under a rule; `rows` is the algorithm, with its calendar if it has one. */
+  row(rule: string, rows: string, key: string): string {
+    return `${this.limits}/${nameOf(rule)}/${nameOf(rows)}/${nameOf(key)}`;
   }
 
   /** The path for a request with an idempotency key. Idempotency keys are separate for each identity. */

@@ -1,9 +1,11 @@
+import { rowsNameOf } from "../../algorithms/lookup.ts";
 import type { Clock } from "../../clock/clock.ts";
 import { Deadlines } from "../deadlines.ts";
-import { fingerprint, IDEMPOTENCY_WINDOW } from "../idempotency.ts";
+import { fingerprint, IDEMPOTENCY_WINDOW } from "../idempotency-fingerprint.ts";
 import type { Notifications } from "../notifications.ts";
 import { digest } from "../redis/key-names.ts";
 import { localClock, localTime } from "../server-clock.ts";
+import { requireSlots } from "../slot-operations.ts";
 import {
   type Action,
   type Answer,
@@ -95,12 +97,20 @@ export class ZooKeeperStore implements Store {
   apply(action: Action, operations: readonly Operation[], options: ApplyOptions = {}): Promise<readonly Answer[]> {
     if (this.closing !== undefined) return Promise.reject(closed());
     if (operations.length === 0) return Promise.resolve([]);
+    for (const operation of operations) requireSlots(action, operation);
+    if (action === "extend" && operations.length > 1) return this.extendEach(operations, options);
     return new Promise((resolve, reject) => {
       const due = localTime() + this.#settings.timeoutMs * 1_000;
       const request = new PendingRequest(this.spec(action, operations, options), due, this.ended, resolve, reject);
       this.deadlines.add(request);
       this.lanes.add(request);
     });
+  }
+
+  /** Each slot on its own: those of one key share a write, and those of different keys do not wait for each other. */
+  private async extendEach(operations: readonly Operation[], options: ApplyOptions): Promise<readonly Answer[]> {
+    const answers = await Promise.all(operations.map((operation) => this.apply("extend", [operation], options)));
+    return answers.flat();
   }
 
   /** Connects, creates the root and reads the time, so that the first checks do not have to. */
@@ -126,7 +136,7 @@ export class ZooKeeperStore implements Store {
 
   /** The path of the znode of a key, for example for zkCli. */
   pathOf(rule: Rule, key: string): string {
-    return this.places.row(counterOf(rule), rule.limit.algorithm, key);
+    return this.places.row(counterOf(rule), rowsNameOf(rule.limit), key);
   }
 
   /** Answers pending requests and ends the session. */

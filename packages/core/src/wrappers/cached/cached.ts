@@ -3,6 +3,7 @@ import { SystemClock } from "../../clock/system-clock.ts";
 import { StoreError } from "../../errors.ts";
 import { sameLimit } from "../../limits/limit.ts";
 import { MemoryStore } from "../../stores/memory/memory-store.ts";
+import { hasSlots } from "../../stores/slot-operations.ts";
 import {
   type Action,
   type Answer,
@@ -111,6 +112,8 @@ export class CachedStore extends StoreWrapper {
     operations: readonly Operation[],
     options?: ApplyOptions,
   ): readonly Answer[] | Promise<readonly Answer[]> {
+    if (operations.some(hasSlots)) return this.passOn(action, operations, options);
+    if (action === "charge" && options?.idempotencyKey === undefined) return this.chargeEach(operations, options);
     // Only the store remembers idempotency keys.
     if (action !== "take" || options?.idempotencyKey !== undefined) return this.handOn(action, operations, options);
     const now = this.clock.now();
@@ -126,6 +129,36 @@ export class CachedStore extends StoreWrapper {
   override async close(): Promise<void> {
     await this.writeBehind.end();
     await super.close();
+  }
+
+  private async chargeEach(
+    operations: readonly Operation[],
+    options: ApplyOptions | undefined,
+  ): Promise<readonly Answer[]> {
+    return Promise.all(
+      operations.map(async (operation) => {
+        const [answer] = await this.apply("take", [operation], options);
+        return answer.allowed || operation.cost === 0 ? answer : this.chargeDenied(operation, answer);
+      }),
+    );
+  }
+
+  /** Charges an operation that was denied, here at once and in the store with the next write. */
+  private chargeDenied(operation: Operation, denial: Answer): Answer {
+    const { key, cost } = operation;
+    const limit = limitOf(operation);
+    const local = this.local(operation.rule);
+    const now = this.clock.now();
+    this.own.apply("penalize", [operation]);
+    local.quotas.spend(key, limit, cost);
+    this.writeBehind.add(local, operation, now);
+    const { retryAfter, resetAfter } = local.evaluate(limit, key, cost, now);
+    return {
+      ...denial,
+      remaining: 0,
+      retryAfter: Math.max(denial.retryAfter, retryAfter),
+      resetAfter: Math.max(denial.resetAfter, resetAfter),
+    };
   }
 
   /** Decides locally. `isWritten`: whether admitted requests are written to the store. */
@@ -251,6 +284,20 @@ export class CachedStore extends StoreWrapper {
     return this.take(operations, options, this.clock.now());
   }
 
+  /** Lets the store decide a request for slots, which are never cached, after the pending writes of its other limits. */
+  private async passOn(
+    action: Action,
+    operations: readonly Operation[],
+    options: ApplyOptions | undefined,
+  ): Promise<readonly Answer[]> {
+    const others = operations.filter((operation) => !hasSlots(operation));
+    await Promise.all(others.map(({ rule, key }) => this.writeBehind.settle(this.local(rule), key)));
+    const answers = await this.store.apply(action, operations, options);
+    const isNew = action === "take" && options?.idempotencyKey === undefined;
+    if (isNew && answers.every(({ allowed }) => allowed)) for (const operation of others) this.charge(operation);
+    return answers;
+  }
+
   /** Passes a call to the store after the pending writes. */
   private async handOn(
     action: Action,
@@ -270,7 +317,7 @@ export class CachedStore extends StoreWrapper {
       for (const delta of forgotten) if (delta !== undefined) this.writeBehind.putBack(delta);
       throw error;
     }
-    if (action === "penalize" || action === "refund") this.own.apply(action, operations);
+    if (action === "penalize" || action === "refund" || action === "settle") this.own.apply(action, operations);
     for (const [i, operation] of operations.entries()) {
       if (action === "reset") this.forget(operation, locals[i]);
       this.learn({ ...operation, cost: action === "peek" ? operation.cost : 1 }, answers[i]);

@@ -93,3 +93,21 @@ describe("a leased store, from window to window", () => {
     expect(await node.takeMany(rule, 50)).toBe(50);
   });
 });
+
+describe("a leased store, from month to month", () => {
+  it("spends nothing of a month that is past, however long it was", async () => {
+    const budget = { name: "api", limit: fixedWindow("100/month", { timeZone: "Europe/Berlin" }) };
+    const pool = new WatchedStore(new ManualClock(Date.parse("2026-03-01T12:00Z")));
+    const node = new LeasedNode({ base: 50, idleMs: 2_000_000_000 }, pool);
+    await node.take(budget);
+    expect(node.store.leaseOf("api", KEY)).toMatchObject({ held: 50 });
+    // A lease ends a little early, because clocks drift.
+    pool.clock.set(Date.parse("2026-03-31T20:00Z"));
+    expect(node.store.leaseOf("api", KEY)).toMatchObject({ held: 50 });
+    pool.clock.set(Date.parse("2026-03-31T22:00Z"));
+    expect(node.store.leaseOf("api", KEY)).toMatchObject({ held: 0 });
+    await node.take(budget);
+    expect(pool.left(budget, KEY)).toBe(49);
+    expect(node.store.stats).toMatchObject({ burnt: 50 });
+  });
+});

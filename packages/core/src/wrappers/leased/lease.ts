@@ -127,6 +127,14 @@ export class Lease {
     return true;
   }
 
+  /** Pays as much of a cost as is held. Returns how much. */
+  payUpTo(cost: number, now: number): number {
+    if (now >= this.deadline) this.expire();
+    const paid = Math.min(cost, this.held);
+    this.pay(paid);
+    return paid;
+  }
+
   /** Returns units that were set aside in an epoch, because another limit denied the request. */
   restore(cost: number, epoch: number): void {
     const { counts } = this.host;

@@ -1,3 +1,4 @@
+import { traitsOf } from "../../algorithms/lookup.ts";
 import type { Limit } from "../../limits/limit.ts";
 import { counterOf, type Rule } from "../../stores/store.ts";
 import { HotKeys } from "./hot-keys.ts";
@@ -33,9 +34,9 @@ export class LeasedCounters {
     this.tempo = tempo;
   }
 
-  /** Whether quota of a rule is leased at all. */
-  has({ name }: Rule): boolean {
-    return this.settings.rules?.has(name) ?? true;
+  /** Whether quota of a rule is leased at all. The slots of a concurrency limit stay with the store. */
+  has({ name, limit }: Rule): boolean {
+    return this.settings.rules?.has(name) ?? !traitsOf(limit).releasable;
   }
 
   of(rule: Rule): LeasedCounter | undefined {

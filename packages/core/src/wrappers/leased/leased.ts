@@ -1,7 +1,7 @@
 import type { Clock } from "../../clock/clock.ts";
 import { SystemClock } from "../../clock/system-clock.ts";
 import { StoreError } from "../../errors.ts";
-import { type Limit, sameLimit } from "../../limits/limit.ts";
+import { differingShape, type Limit, sameLimit } from "../../limits/limit.ts";
 import {
   type Action,
   type Answer,
@@ -81,10 +81,12 @@ export class LeasedStore extends StoreWrapper {
 
   override apply(action: Action, operations: readonly Operation[], options?: ApplyOptions): Answers | Promise<Answers> {
     if (this.isClosed) throw new StoreError("HG_STORE_UNREACHABLE", "this store is closed: create a new one");
+    if (action === "charge") return this.chargeEach(operations, options);
     if (action !== "take") return this.correct(action, operations, options);
     // Only the store remembers idempotency keys.
     if (options?.idempotencyKey !== undefined) return this.straight("take", operations, options);
-    if (operations.length > 1) return this.takeTogether(operations, options);
+    // The pool of a lease may take longer to answer than this caller can wait.
+    if (operations.length > 1 || options?.answerWithin !== undefined) return this.takeTogether(operations, options);
     const [operation] = operations;
     const { cost } = operation;
     const now = this.time.now();
@@ -150,7 +152,8 @@ export class LeasedStore extends StoreWrapper {
   /** Ends a lease because the limit has changed. What it holds is given back if it counts under the new limit. */
   private retire(counter: LeasedCounter, key: string, lease: Lease, limit: Limit): void {
     this.letGo(counter, key);
-    if (sameWindows(lease.limit, limit)) void lease.end();
+    // Otherwise, what is left of a window of one limit would be mistaken for quota of the other.
+    if (differingShape(lease.limit, limit) === undefined) void lease.end();
     else lease.drop();
   }
 
@@ -229,15 +232,32 @@ export class LeasedStore extends StoreWrapper {
     });
   }
 
+  private async chargeEach(operations: readonly Operation[], options: ApplyOptions | undefined): Promise<Answers> {
+    if (options?.idempotencyKey !== undefined) return this.straight("charge", operations, options);
+    const answers = await Promise.all(operations.map((operation) => this.charge(operation, options)));
+    return answers.flat();
+  }
+
+  /** Charges an operation even if it is denied. The lease then pays what it holds, and the pool the rest. */
+  private async charge(operation: Operation, options: ApplyOptions | undefined): Promise<Answers> {
+    const { cost } = operation;
+    const lease = this.leaseFor(operation, this.time.now());
+    if (lease === undefined) return this.straight("charge", [operation], options);
+    const taken = cost > lease.pool.limit.burst ? [] : await this.apply("take", [operation], options);
+    if (taken.length > 0 && taken[0].allowed) return taken;
+    const paid = lease.payUpTo(cost, this.time.now());
+    return this.straight("charge", [{ ...operation, cost: cost - paid }], options);
+  }
+
   private async correct(
-    action: Exclude<Action, "take">,
+    action: Exclude<Action, "take" | "charge">,
     operations: readonly Operation[],
     options: ApplyOptions | undefined,
   ): Promise<Answers> {
     if (action === "reset") this.each(operations, (lease) => lease.drop());
     const answers = await this.straight(action, operations, options);
     const now = this.time.now();
-    if (action === "refund" || action === "reset") {
+    if (action === "refund" || action === "settle" || action === "reset") {
       this.each(operations, (lease, { rule, key }) => {
         lease.emptyPool.markFilled(now);
         if (action === "reset") this.poolNotifications.reset(counterOf(rule), key);
@@ -287,11 +307,6 @@ export class LeasedStore extends StoreWrapper {
     if (isIdle) void lease.giveBack(0, now);
     else if (isRelief) void lease.giveBack(lease.enough, now);
   }
-}
-
-/** Otherwise, what is left of a window of one limit would be mistaken for quota of the other. */
-function sameWindows(one: Limit, other: Limit): boolean {
-  return one.window === other.window && one.anchor === other.anchor;
 }
 
 function alone(answer: Answer): Answers {

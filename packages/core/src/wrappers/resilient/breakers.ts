@@ -22,6 +22,20 @@ export class Breakers {
     return this.known.get(node) ?? this.add(node);
   }
 
+  /** The positions of operations that go to the same server. */
+  groups(operations: readonly Operation[]): readonly (readonly number[])[] {
+    const { nodes } = this;
+    if (nodes === undefined || operations.length < 2) return [[...operations.keys()]];
+    const byNode = new Map<string, number[]>();
+    for (const [i, { key }] of operations.entries()) {
+      const node = nodes.of(key);
+      const others = byNode.get(node);
+      if (others === undefined) byNode.set(node, [i]);
+      else others.push(i);
+    }
+    return [...byNode.values()];
+  }
+
   /** Servers that are considered down. */
   get openNodes(): readonly string[] {
     return this.open().map(([node]) => node);

@@ -1,8 +1,9 @@
 import { traitsOf } from "../../algorithms/lookup.ts";
 import type { Clock } from "../../clock/clock.ts";
-import type { Limit } from "../../limits/limit.ts";
+import { type Limit, withSlots } from "../../limits/limit.ts";
 import { MemoryStore } from "../../stores/memory/memory-store.ts";
-import { type Action, type Answer, type ApplyOptions, limitOf, type Operation } from "../../stores/store.ts";
+import { hasSlots } from "../../stores/slot-operations.ts";
+import { type Action, type Answer, type ApplyOptions, askedCost, limitOf, type Operation } from "../../stores/store.ts";
 import { type ActiveDenial, KnownKeys, type Report } from "./known-keys.ts";
 import { leftOfShare, queueRoom, shareOf } from "./node-share.ts";
 import type { Policy } from "./on-error.ts";
@@ -14,7 +15,7 @@ export class Fallback {
   private readonly known: KnownKeys;
   /** Keyed by the limit itself: a rule that changes has another. */
   private readonly shares = new WeakMap<Limit, Limit>();
-  private memory: MemoryStore | undefined;
+  private ownMemory: MemoryStore | undefined;
   /** The time that the shares use, if it is not the present. */
   private past: number | undefined;
 
@@ -50,16 +51,22 @@ export class Fallback {
       if (answer === undefined || answer.degraded) continue;
       // Denials learned while the reset was in flight end with it, too.
       if (action === "reset") this.known.forget(operations[i]);
+      const isHeld = action === "take" ? answers.every(({ allowed }) => allowed) : answer.allowed;
+      if (hasSlots(operations[i])) this.learnSlots(action, operations[i], isHeld);
       const age = mayBeOld && storeNow !== undefined ? Math.max(0, storeNow - answer.time) : 0;
-      this.known.learn(operations[i], requestedCost(action, operations[i]), aged(answer, age), at, mayBeOld);
+      this.known.learn(operations[i], askedCost(action, operations[i]), aged(answer, age), at, mayBeOld);
     }
   }
 
   /** `patience`: microseconds until the store may be asked again. */
   answer(policy: Policy, action: Action, operations: readonly Operation[], patience: number): readonly Answer[] {
     const now = this.clock.now();
-    const denials = operations.map((operation) => this.known.denial(operation, requestedCost(action, operation), now));
+    const denials = operations.map((operation) =>
+      // Slots that are held already stay in use: that the store had none left says nothing about them.
+      action === "extend" ? undefined : this.known.denial(operation, askedCost(action, operation), now),
+    );
     if (policy === "local") return this.local(action, operations, denials, patience);
+    if (action === "release") this.memory.apply(action, operations);
     return operations.map((operation, i) => {
       const never = canFit(action, operation) ? undefined : Number.POSITIVE_INFINITY;
       const denial = denials[i];
@@ -82,7 +89,20 @@ export class Fallback {
   /** Resets local counts even while the store works, because it may fail again within the window. */
   forget(operations: readonly Operation[]): void {
     for (const operation of operations) this.known.forget(operation);
-    this.memory?.apply("reset", operations.map(this.shared));
+    this.ownMemory?.apply("reset", operations.map(this.shared));
+  }
+
+  private get memory(): MemoryStore {
+    this.ownMemory ??= new MemoryStore({ clock: { now: () => this.past ?? this.clock.now(), sleep: neverSlept } });
+    return this.ownMemory;
+  }
+
+  /** Follows which slots this process holds, whether or not they fit into its share, because they count in it. */
+  private learnSlots(action: Action, operation: Operation, isHeld: boolean): void {
+    if (action === "release") this.memory.apply("release", [operation]);
+    if (!isHeld || (action !== "take" && action !== "extend")) return;
+    const limit = withSlots(limitOf(operation), Number.MAX_SAFE_INTEGER);
+    this.memory.apply("extend", [{ ...operation, limit }]);
   }
 
   private local(
@@ -91,11 +111,11 @@ export class Fallback {
     denials: readonly (ActiveDenial | undefined)[],
     patience: number,
   ): readonly Answer[] {
-    this.memory ??= new MemoryStore({ clock: { now: () => this.past ?? this.clock.now(), sleep: neverSlept } });
-    for (const operation of operations) this.startShare(operation, this.memory);
+    const { memory } = this;
+    for (const operation of operations) if (!hasSlots(operation)) this.startShare(operation, memory);
     // A request denied by one of its limits is charged to none.
     const done = action === "take" && denials.some((denial) => denial !== undefined) ? "peek" : action;
-    const answers = this.memory.apply(done, operations.map(this.shared));
+    const answers = memory.apply(done, operations.map(this.shared));
     return operations.map((operation, i) => {
       const limit = limitOf(operation);
       const { remaining, retryAfter, resetAfter } = answers[i];
@@ -167,12 +187,7 @@ function aged(answer: Answer, age: number): Answer {
   return { ...answer, retryAfter: Math.max(0, retryAfter - age), resetAfter: Math.max(0, resetAfter - age) };
 }
 
-/** The cost an answer refers to: corrections are answered like a peek with cost 1. */
-function requestedCost(action: Action, { cost }: Operation): number {
-  return action === "take" || action === "peek" ? cost : 1;
-}
-
 /** Whether the limit could ever admit it. */
 function canFit(action: Action, operation: Operation): boolean {
-  return requestedCost(action, operation) <= limitOf(operation).burst;
+  return askedCost(action, operation) <= limitOf(operation).burst;
 }

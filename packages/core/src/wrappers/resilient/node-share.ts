@@ -1,19 +1,23 @@
-import { type Limit, LONGEST_WINDOW, makeLimit } from "../../limits/limit.ts";
+import { traitsOf } from "../../algorithms/lookup.ts";
+import { type Limit, LONGEST_WINDOW, makeLimit, withSlots } from "../../limits/limit.ts";
 
 /**
  * The share of each of `nodes` processes that together enforce a limit. A share of less than one unit becomes one unit
- * in a longer window: the rate stays the same, but every process may admit one unit at the same time.
+ * in a longer window, which follows no calendar: the rate stays the same, but every process may admit one unit at the
+ * same time. Slots have no window, so a process may have none.
  */
 export function shareOf(limit: Limit, nodes: number): Limit {
   if (nodes === 1) return limit;
+  if (traitsOf(limit).releasable) return withSlots(limit, part(limit.limit, nodes));
   const { algorithm, anchor, bucketWidth } = limit;
   const units = Math.max(1, part(limit.limit, nodes));
-  const window =
-    limit.limit < nodes ? Math.min(Math.ceil((limit.window / limit.limit) * nodes), LONGEST_WINDOW) : limit.window;
+  const isLonger = limit.limit < nodes;
+  const window = isLonger ? Math.min(Math.ceil((limit.window / limit.limit) * nodes), LONGEST_WINDOW) : limit.window;
+  const calendar = isLonger ? undefined : limit.calendar;
   // Rounding must not produce a burst that takes longer to fill than the longest window.
   const most = Math.floor((LONGEST_WINDOW / window) * units);
   const burst = Math.max(1, Math.min(part(limit.burst, nodes), most));
-  return makeLimit({ algorithm, limit: units, window, burst, anchor, bucketWidth });
+  return makeLimit({ algorithm, limit: units, window, burst, anchor, calendar, bucketWidth });
 }
 
 /**

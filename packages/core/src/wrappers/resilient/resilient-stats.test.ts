@@ -16,6 +16,7 @@ describe("the stats of a resilient store", () => {
       fallbacks: { local: 0, allow: 0, deny: 0 },
       fallbacksByRule: {},
       fallbacksWhileAnswering: 0,
+      callerDeadlines: 0,
       knownKeys: 0,
       breaker: "closed",
       openNodes: [],

@@ -16,6 +16,8 @@ export interface ResilientStats {
   readonly fallbacksByRule: Readonly<Record<string, number>>;
   /** Fallbacks for calls during which the store answered others. If this grows, the deadline may be too short. */
   readonly fallbacksWhileAnswering: number;
+  /** Calls answered by the fallback because the caller could not wait as long as the store may take. */
+  readonly callerDeadlines: number;
   /** Number of keys for which the store's last answer is remembered, at most `maxKeys`. */
   readonly knownKeys: number;
   /** `open` while the store, or one of its servers, is considered down. */
@@ -33,6 +35,7 @@ export class Counters implements ResilientStats {
   // Without a prototype, because any string can be the name of a rule.
   readonly fallbacksByRule: Record<string, number> = Object.create(null);
   fallbacksWhileAnswering = 0;
+  callerDeadlines = 0;
   declare readonly knownKeys: number;
   declare readonly breaker: "closed" | "open";
   declare readonly openNodes: readonly string[];

@@ -29,6 +29,8 @@ export class ResilientStore extends StoreWrapper {
   /** Maximum duration of a call, in microseconds. */
   private readonly deadline: number;
   private readonly deadlines: Deadlines;
+  /** Of calls whose callers wait less than that, by how many milliseconds they wait. */
+  private readonly shorterDeadlines = new Map<number, Deadlines>();
   /** Shared: creating an error for each of ten thousand calls would take longer than the deadline. */
   private readonly timeout: StoreError;
   private readonly breakers: Breakers;
@@ -63,6 +65,10 @@ export class ResilientStore extends StoreWrapper {
   }
 
   override apply(action: Action, operations: readonly Operation[], options?: ApplyOptions): Answers | Promise<Answers> {
+    if (action === "extend") {
+      const groups = this.breakers.groups(operations);
+      if (groups.length > 1) return this.applyEach(action, operations, groups, options);
+    }
     const now = this.time.now();
     this.counters.calls += 1;
     if (action === "reset") this.standIn.forget(operations);
@@ -80,10 +86,34 @@ export class ResilientStore extends StoreWrapper {
     if ("then" in answers) {
       const learn = (answers: Answers): void =>
         this.standIn.learn(action, operations, answers, now, options, this.clock?.now());
-      return this.inTime(answers, now + this.deadline, breaker, era, learn, fallBack);
+      const within = wholeMs(options?.answerWithin ?? Number.POSITIVE_INFINITY);
+      return within < this.deadline
+        ? this.inCallersTime(answers, now, within, breaker, era, learn, fallBack)
+        : this.inTime(answers, now + this.deadline, breaker, era, learn, fallBack);
     }
     this.standIn.learn(action, operations, answers, now, options, this.clock?.now());
     breaker.succeeded(era);
+    return answers;
+  }
+
+  /** Operations that are independent of each other: a server that is down does not affect those of the others. */
+  private async applyEach(
+    action: Action,
+    operations: readonly Operation[],
+    groups: readonly (readonly number[])[],
+    options: ApplyOptions | undefined,
+  ): Promise<Answers> {
+    const answers = new Array<Answer>(operations.length);
+    await Promise.all(
+      groups.map(async (group) => {
+        const some = await this.apply(
+          action,
+          group.map((i) => operations[i]),
+          options,
+        );
+        for (const [at, i] of group.entries()) answers[i] = some[at];
+      }),
+    );
     return answers;
   }
 
@@ -92,8 +122,84 @@ export class ResilientStore extends StoreWrapper {
     try {
       await super.close();
     } finally {
+      for (const deadlines of this.shorterDeadlines.values()) deadlines.end();
       this.deadlines.end();
     }
+  }
+
+  /**
+   * Like `inTime` for a caller that waits less than the store may take. The store is still expected to answer within
+   * its own deadline: only that counts as a failure.
+   */
+  private inCallersTime(
+    answers: Promise<Answers>,
+    now: number,
+    within: number,
+    breaker: Breaker,
+    era: number,
+    learn: (answers: Answers) => void,
+    fallBack: () => Answers,
+  ): Promise<Answers> {
+    const { deadlines, counters } = this;
+    const shorter = this.deadlinesOf(within);
+    return new Promise((resolve, reject) => {
+      let isAnswered = false;
+      const answerAnyway = (): void => {
+        isAnswered = true;
+        try {
+          resolve(fallBack());
+        } catch (mistake) {
+          reject(mistake);
+        }
+      };
+      const fail = (error: unknown): void => {
+        try {
+          this.countFailure(error, breaker, era);
+          if (!isAnswered) answerAnyway();
+        } catch (mistake) {
+          reject(mistake);
+        }
+      };
+      const expire = (): void => {
+        counters.callerDeadlines += 1;
+        answerAnyway();
+      };
+      const caller: Timed = { due: now + within, before: undefined, after: undefined, expire };
+      const store: Timed = {
+        due: now + this.deadline,
+        before: undefined,
+        after: undefined,
+        expire: () => fail(this.timeout),
+      };
+      shorter.add(caller);
+      deadlines.add(store);
+      answers.then(
+        (value) => {
+          breaker.heard += 1;
+          learn(value);
+          shorter.delete(caller);
+          if (!deadlines.delete(store)) return;
+          breaker.succeeded(era);
+          resolve(value);
+        },
+        (error: unknown) => {
+          shorter.delete(caller);
+          if (!deadlines.delete(store)) return;
+          // The store has answered that the request came too late, as it should.
+          if (isAnswered && failureOf(error) === "HG_STORE_TIMEOUT") breaker.heard += 1;
+          else fail(error);
+        },
+      );
+    });
+  }
+
+  private deadlinesOf(within: number): Deadlines {
+    let deadlines = this.shorterDeadlines.get(within);
+    if (deadlines === undefined) {
+      deadlines = new Deadlines(this.time, within);
+      this.shorterDeadlines.set(within, deadlines);
+    }
+    return deadlines;
   }
 
   /** Returns the store's answers, or those of the fallback at the deadline. Late answers are only learned from. */
@@ -140,7 +246,8 @@ export class ResilientStore extends StoreWrapper {
    */
   private voidAtDeadline(options: ApplyOptions | undefined): ApplyOptions | undefined {
     if (this.clock === undefined) return options;
-    const voidFrom = Math.ceil((this.clock.now() + this.deadline) / 1000) * 1000;
+    const within = Math.min(this.deadline, wholeMs(options?.answerWithin ?? this.deadline));
+    const voidFrom = Math.ceil((this.clock.now() + within) / 1000) * 1000;
     if (options !== undefined) {
       return { ...options, voidFrom: Math.min(voidFrom, options.voidFrom ?? Number.POSITIVE_INFINITY) };
     }
@@ -178,6 +285,11 @@ export class ResilientStore extends StoreWrapper {
     this.counters.fellBack(policy, operations);
     return this.standIn.answer(policy, action, operations, breaker.patience);
   }
+}
+
+/** Whole milliseconds, at least one: there are not many of them, and calls with the same share a timer. */
+function wholeMs(us: number): number {
+  return Math.max(1, Math.floor(us / 1000)) * 1000;
 }
 
 /** A listener that throws must not stop the traffic. */

@@ -1,15 +1,10 @@
 import type { Clock } from "../../clock/clock.ts";
 import { HeadgateError, StoreError } from "../../errors.ts";
 import { lua } from "../../lua.generated.ts";
+import type { RedisClient } from "../../stores/redis/clients/redis-client.ts";
 import { tagOf } from "../../stores/redis/key-names.ts";
 import { storeError } from "../../stores/redis/redis-errors.ts";
 import type { Place } from "./replica-share.ts";
-
-/** The client that `split` needs: an ioredis `Redis` or `Cluster`. */
-export interface SplitClient {
-  eval(script: string, numberOfKeys: number, ...args: (string | number)[]): Promise<unknown>;
-  hdel(key: string, field: string): Promise<unknown>;
-}
 
 /** How many heartbeats a replica without a place sends per lease. */
 const BEATS_WITHOUT_PLACE = 12;
@@ -39,7 +34,7 @@ export class Membership {
   lapses = 0;
   /** When the latest answered heartbeat was sent. */
   lastBeat: number | undefined;
-  readonly #client: SplitClient;
+  readonly #client: Pick<RedisClient, "send">;
   readonly #key: string;
   readonly #member: string;
   readonly #beatMs: number;
@@ -54,7 +49,7 @@ export class Membership {
   #failure: HeadgateError | undefined;
   #waiting: Waiting[] = [];
 
-  constructor(client: SplitClient, { group, id, beatMs, leaseMs, clock }: MembershipOptions) {
+  constructor(client: Pick<RedisClient, "send">, { group, id, beatMs, leaseMs, clock }: MembershipOptions) {
     this.clock = clock;
     this.#client = client;
     this.#key = `rl:{${tagOf(`split:${group}`)}}`;
@@ -104,7 +99,7 @@ export class Membership {
     // Even if this fails, the place is free after one lease.
     const done = new AbortController();
     const patience = this.clock.sleep(this.#leaseMs, done.signal).catch(() => {});
-    await Promise.race([this.#client.hdel(this.#key, `replica:${this.#member}`).catch(() => {}), patience]);
+    await Promise.race([this.#send("HDEL", this.#key, `replica:${this.#member}`).catch(() => {}), patience]);
     done.abort();
   }
 
@@ -133,8 +128,7 @@ export class Membership {
     const reported = this.place();
     const { rank, of } = reported ?? { rank: 0, of: 0 };
     const script = lua["wrappers/split/beat.lua"];
-    const answered = await this.#client
-      .eval(script, 1, this.#key, this.#member, number, this.#leaseMs, rank, of)
+    const answered = await this.#send("EVAL", script, 1, this.#key, this.#member, number, this.#leaseMs, rank, of)
       .then(readAnswer)
       .catch(storeError);
     // The reply to an abandoned heartbeat is void: the next one has reported the current place.
@@ -143,6 +137,10 @@ export class Membership {
     if (answered instanceof StoreError) this.#failure = answered;
     // If the reported place has expired since, Redis may have assigned it to another replica before it got the report.
     else if (this.place() === reported) this.#accept(answered, sent);
+  }
+
+  #send(...command: readonly (string | number)[]): Promise<unknown> {
+    return this.#client.send(command.map(String), this.#key);
   }
 
   #accept({ place, replicas, leaseMs }: BeatAnswer, sent: number): void {
@@ -176,7 +174,7 @@ interface BeatAnswer {
 }
 
 function readAnswer(reply: unknown): BeatAnswer {
-  // A client may be configured to return numbers as strings.
+  // A client may be configured to return numbers as strings or Buffers.
   const numbers = Array.isArray(reply) ? reply.map(Number) : [];
   if (numbers.length !== 4 || !numbers.every(Number.isSafeInteger)) {
     throw new StoreError("HG_STORE_REFUSED", "the server sent an unexpected reply to a heartbeat");

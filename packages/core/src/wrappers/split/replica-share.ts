@@ -12,7 +12,7 @@ export interface Place {
  */
 export function shareOf(limit: Limit, place: Place): Limit {
   if (place.of === 1) return limit;
-  const { algorithm, anchor, bucketWidth } = limit;
+  const { algorithm, anchor, calendar, bucketWidth } = limit;
   const units = unitsAt(place, Math.floor(limit.limit));
   const burst = unitsAt(place, Math.floor(limit.burst));
   const window = wholeWindow(limit);
@@ -22,6 +22,7 @@ export function shareOf(limit: Limit, place: Place): Limit {
     window,
     burst: Math.max(1, Math.min(burst, Math.floor((units * LONGEST_WINDOW) / window))),
     anchor,
+    calendar,
     bucketWidth,
   });
   // An empty share still drains one unit per window, so slowly that earlier use is still known if the share returns.

@@ -7,7 +7,7 @@ import { type Split, split } from "./split.ts";
 const DAY_MS = 86_400_000;
 
 // A group of one enforces the limits as they are. Redis has no part in that: this one always answers the same.
-const alone = { eval: async () => [0, 1, 1, DAY_MS], hdel: async () => 1 };
+const alone = { send: async () => [0, 1, 1, DAY_MS] };
 
 storeConformance("A split among one", async () => {
   const clock = new ManualClock(1_700_000_000_123.457);

@@ -3,18 +3,22 @@ import { type Clock, requireClock } from "../../clock/clock.ts";
 import { SystemClock } from "../../clock/system-clock.ts";
 import { HeadgateError } from "../../errors.ts";
 import type { Limit } from "../../limits/limit.ts";
-import { aName, must, type Requirements, readOptions, wholeMilliseconds, wholeNumber } from "../../options.ts";
+import { aName, type Requirements, readOptions, wholeMilliseconds, wholeNumber } from "../../options.ts";
 import { MemoryStore } from "../../stores/memory/memory-store.ts";
+import { rejectSlots } from "../../stores/no-slots.ts";
+import { type AnyRedisClient, adapted } from "../../stores/redis/clients/adapt.ts";
 import {
   type Action,
   type Answer,
   type ApplyOptions,
+  askedCost,
   limitOf,
   type Operation,
+  type Rule,
   type Store,
 } from "../../stores/store.ts";
 import { queueRoom } from "../resilient/node-share.ts";
-import { Membership, type SplitClient } from "./membership.ts";
+import { Membership } from "./membership.ts";
 import { type Place, shareOf } from "./replica-share.ts";
 
 /** Options of `split`. */
@@ -61,9 +65,10 @@ const REQUIREMENTS: Requirements<SplitOptions> = {
 
 /**
  * A store that enforces this replica's share of each limit in memory, for evenly distributed traffic. The shares follow
- * the number of live replicas and never add up to more than the limit. The client is not closed.
+ * the number of live replicas and never add up to more than the limit. `client` is a `RedisStore` or a Redis client, as
+ * for `RedisStore`, and is not closed.
  */
-export function split(client: SplitClient, options: SplitOptions): Split {
+export function split(client: AnyRedisClient, options: SplitOptions): Split {
   return new Split(client, options);
 }
 
@@ -77,10 +82,10 @@ export class Split implements Store {
   readonly #shares = new WeakMap<Limit, Share>();
   readonly #lease: number;
 
-  constructor(client: SplitClient, options: SplitOptions) {
+  constructor(client: AnyRedisClient, options: SplitOptions) {
     const { group, id = crypto.randomUUID(), beatMs = 150, leaseMs = 600 } = readOptions(options, REQUIREMENTS);
     const { clock = new SystemClock() } = options;
-    requireClient(client, "client");
+    const redis = adapted(client, "client", "a RedisStore");
     aName(group, "group");
     if (leaseMs < FEWEST_BEATS * beatMs) {
       const problem = `must be at least ${FEWEST_BEATS} times beatMs (${beatMs}), got ${leaseMs}: one heartbeat may be late`;
@@ -89,7 +94,7 @@ export class Split implements Store {
     this.clock = clock;
     this.#lease = leaseMs * 1000;
     this.#memory = new MemoryStore({ clock, ...("maxKeys" in options && { maxKeys: options.maxKeys }) });
-    this.#membership = new Membership(client, { group, id, beatMs, leaseMs, clock });
+    this.#membership = new Membership(redis, { group, id, beatMs, leaseMs, clock });
   }
 
   get stats(): SplitStats {
@@ -103,6 +108,10 @@ export class Split implements Store {
       lastBeatMs: lastBeat === undefined ? undefined : lastBeat / 1000,
       lapses,
     };
+  }
+
+  open(rule: Rule): void {
+    rejectSlots(rule, "split", "use a Redis store for it, whose slots all replicas share");
   }
 
   /**
@@ -123,11 +132,10 @@ export class Split implements Store {
     if (place === undefined) throw this.#membership.absence();
     const shared = operations.map((operation) => ({ ...operation, limit: this.#share(operation, place) }));
     const answers = this.#memory.apply(action, shared, options);
-    const isAsked = action === "take" || action === "peek";
     return answers.map((answer, i) => {
       const whole = limitOf(operations[i]);
       const remaining = remainingOf(whole, shared[i].limit, answer);
-      const retryAfter = this.#wait(answer, whole, isAsked ? operations[i].cost : 1);
+      const retryAfter = this.#wait(answer, whole, askedCost(action, operations[i]));
       return { ...answer, remaining, retryAfter, source: "lease" };
     });
   }
@@ -167,8 +175,3 @@ function inForce(whole: Limit, place: Place | undefined): { limit: number; burst
   const { limit, burst } = shareOf(whole, place);
   return { limit, burst };
 }
-
-const requireClient = must("a Redis or a Cluster of ioredis", (client) => {
-  if (typeof client !== "object" || client === null) return false;
-  return "eval" in client && typeof client.eval === "function" && "hdel" in client && typeof client.hdel === "function";
-});

@@ -23,7 +23,7 @@ const silent: ErrorRequestHandler = (_error, _request, response, _next) => {
 
 function middleware({ limiter, asked, onDenied }: TestGate<Request>): RequestHandler {
   if (onDenied === undefined) return rateLimit(limiter, asked);
-  const options = typeof asked === "object" && "rules" in asked ? asked : { rules: asked };
+  const options = typeof asked === "string" || "length" in asked ? { rules: asked } : asked;
   return rateLimit(limiter, {
     ...options,
     onDenied(refused, _request, response) {

@@ -17,7 +17,7 @@ import { frameworkSuite } from "./suite.ts";
 
 function hook({ limiter, asked, onDenied }: TestGate<FastifyRequest>): RateLimitHook {
   if (onDenied === undefined) return rateLimit(limiter, asked);
-  const options = typeof asked === "object" && "rules" in asked ? asked : { rules: asked };
+  const options = typeof asked === "string" || "length" in asked ? { rules: asked } : asked;
   return rateLimit(limiter, {
     ...options,
     onDenied(refused, _request, reply) {

@@ -19,7 +19,7 @@ function responseOf({ status, body }: Reply): Response {
 
 function middleware({ limiter, asked, onDenied }: TestGate<Context>): MiddlewareHandler {
   if (onDenied === undefined) return rateLimit(limiter, asked);
-  const options = typeof asked === "object" && "rules" in asked ? asked : { rules: asked };
+  const options = typeof asked === "string" || "length" in asked ? { rules: asked } : asked;
   return rateLimit(limiter, { ...options, onDenied: (refused) => responseOf(onDenied(refused)) });
 }
 

@@ -11,7 +11,7 @@ import { frameworkSuite } from "./suite.ts";
 
 function middleware({ limiter, asked, onDenied }: TestGate<Context>): Middleware {
   if (onDenied === undefined) return rateLimit(limiter, asked);
-  const options = typeof asked === "object" && "rules" in asked ? asked : { rules: asked };
+  const options = typeof asked === "string" || "length" in asked ? { rules: asked } : asked;
   return rateLimit(limiter, {
     ...options,
     onDenied(refused, ctx) {

@@ -8,7 +8,7 @@ import { frameworkSuite } from "./suite.ts";
 
 function decoration({ asked, onDenied }: TestGate<Request>): MethodDecorator {
   if (asked === null) return RateLimit("api", asked);
-  const { rules, ...options } = typeof asked === "object" && "rules" in asked ? asked : { rules: asked };
+  const { rules, ...options } = typeof asked === "string" || "length" in asked ? { rules: asked } : asked;
   if (onDenied === undefined) return RateLimit(rules, options);
   return RateLimit(rules, {
     ...options,

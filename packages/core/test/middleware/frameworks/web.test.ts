@@ -18,7 +18,7 @@ function responseOf({ status, body }: Reply): Response {
 
 function limitOf({ limiter, asked, onDenied }: TestGate<Request>) {
   if (onDenied === undefined) return rateLimit(limiter, asked);
-  const options = typeof asked === "object" && "rules" in asked ? asked : { rules: asked };
+  const options = typeof asked === "string" || "length" in asked ? { rules: asked } : asked;
   return rateLimit(limiter, { ...options, onDenied: (refused) => responseOf(onDenied(refused)) });
 }
 

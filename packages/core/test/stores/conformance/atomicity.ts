@@ -64,6 +64,19 @@ export function atomicity(makeStore: MakeStore): void {
         for (const [i, each] of rules.entries()) expect(await remaining(store, each, "k")).toBe(10 + i);
       }));
 
+    it("is charged to each of them on its own by charge, also where it is denied", () =>
+      withStore(makeStore, async ({ store }) => {
+        const last = rules.length - 1;
+        const answers = await store.apply(
+          "charge",
+          rules.map((each, i) => operation(each, "k", i === last ? 100 : 1)),
+        );
+        expect(answers.map(({ allowed }) => allowed)).toEqual(rules.map((_, i) => i !== last));
+        for (const [i, each] of rules.entries()) {
+          expect(await remaining(store, each, "k")).toBeCloseTo(i === last ? 0 : 9 + i, DIGITS);
+        }
+      }));
+
     it.each(["penalize", "refund", "reset"] as const)("does %s to all of them", (action) =>
       withStore(makeStore, async ({ store }) => {
         await store.apply(

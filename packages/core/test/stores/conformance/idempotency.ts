@@ -41,6 +41,7 @@ export function idempotency(makeStore: MakeStore): void {
     it.each([
       { action: "take", left: 4 },
       { action: "penalize", left: 4 },
+      { action: "charge", left: 4 },
       { action: "refund", left: 6 },
     ] as const)("is one $action, and answered alike each time", ({ action, left }) =>
       withStore(makeStore, async ({ store }) => {
@@ -99,7 +100,7 @@ export function idempotency(makeStore: MakeStore): void {
         for (const each of [ten, other]) expect(await remaining(store, each, "k")).toBe(10);
       }));
 
-    it.each(["take", "penalize"] as const)("is one %s when it is sent many times at once", (action) =>
+    it.each(["take", "charge", "penalize"] as const)("is one %s when it is sent many times at once", (action) =>
       withStore(makeStore, async ({ store }) => {
         const answers = await Promise.all(Array.from({ length: 25 }, () => ask(store, action, ten, "k", 3, once)));
         for (const answer of answers) expect(answer).toEqual(answers[0]);

@@ -1,14 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Action, Answer, Limit } from "../../../src/index.ts";
-import { ask, type MakeStore, rule, withStore } from "./context.ts";
+import { askedCost } from "../../../src/stores/store.ts";
+import { ask, type MakeStore, operation, rule, withStore } from "./context.ts";
 import { longRate, subjects } from "./subjects.ts";
 
 const LARGEST = Number.MAX_SAFE_INTEGER;
 
 const requests = fc.array(
   fc.record({
-    action: fc.constantFrom<Action>("take", "take", "take", "peek", "penalize", "refund", "reset"),
+    action: fc.constantFrom<Action>("take", "take", "take", "charge", "peek", "penalize", "refund", "reset"),
     key: fc.constantFrom("a", "b", "c"),
     cost: fc.oneof(fc.integer({ min: 0, max: 12 }), fc.constantFrom(LARGEST - 1, LARGEST)),
     advance: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 30_000_000 })),
@@ -27,7 +28,7 @@ export function numbers(makeStore: MakeStore): void {
             for (const { action, key, cost, advance } of sequence) {
               await clock?.advance(advance / 1000);
               const answer = await ask(store, action, ten, key, cost);
-              holdsTogether(answer, ten.limit, action === "take" || action === "peek" ? cost : 1);
+              holdsTogether(answer, ten.limit, askedCost(action, operation(ten, key, cost)));
             }
           }),
         ),

@@ -1,11 +1,5 @@
-import {
-  type AlgorithmName,
-  algorithms,
-  bucketedWindow,
-  fixedWindow,
-  type Limit,
-  type Rate,
-} from "../../../src/index.ts";
+import { type RateAlgorithmName, rateAlgorithms } from "../../../src/algorithms/lookup.ts";
+import { bucketedWindow, fixedWindow, type Limit, type Rate } from "../../../src/index.ts";
 
 const SECOND = 1_000_000;
 
@@ -36,7 +30,7 @@ const fadesInTheNextWindow = {
   retryAfterTwelve: 12.5 * SECOND,
 };
 
-const expected: Readonly<Record<AlgorithmName, Omit<Subject, "name" | "make">>> = {
+const expected: Readonly<Record<RateAlgorithmName, Omit<Subject, "name" | "make">>> = {
   token_bucket: drains,
   leaky_bucket: drains,
   gcra: drains,
@@ -47,7 +41,7 @@ const expected: Readonly<Record<AlgorithmName, Omit<Subject, "name" | "make">>> 
 };
 
 export const subjects: readonly Subject[] = [
-  ...Object.values(algorithms).map(({ name, build }) => ({
+  ...rateAlgorithms.map(({ name, build }) => ({
     name,
     make: (rate: Rate): Limit => build(rate),
     ...expected[name],

@@ -12,7 +12,7 @@ export function voidRequests(makeStore: MakeStore): void {
     const ten = rule("ten", gcra(longRate(10)));
     const log = rule("log", slidingWindowLog(longRate(10)));
 
-    it.each(["take", "penalize", "refund", "reset"] as const)("does no %s after that", (action) =>
+    it.each(["take", "charge", "penalize", "refund", "reset"] as const)("does no %s after that", (action) =>
       withStore(makeStore, async ({ store }) => {
         await ask(store, "take", ten, "k", 5);
         await isVoid(store, action, { voidFrom: timeOf(store) - SECOND });

@@ -6,9 +6,11 @@ import { Cluster, Redis } from "ioredis";
 import { Redis as Valkey, Cluster as ValkeyCluster } from "iovalkey";
 import { createClient, createCluster } from "redis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { concurrency, type Operation } from "../../../src/index.ts";
 import { clusterOptions, RedisStore, redisOptions } from "../../../src/redis.ts";
 import { slotOf } from "../../../src/stores/redis/cluster-slots.ts";
 import { ManualClock } from "../../../src/testing/index.ts";
+import { slotConformance } from "../slot-conformance.ts";
 import { storeConformance } from "../store-conformance.ts";
 import { charged, counts, take } from "./faults/calls.ts";
 import { PATIENCE_MS } from "./redis.ts";
@@ -80,16 +82,18 @@ describe.each(libraries)("a client of $name", (library) => {
     await server?.stop();
   });
 
-  storeConformance(`RedisStore on ${library.name}`, async () => {
-    const store = storeOn(made.client);
-    await store.ready();
-    return { store };
-  });
+  for (const conformance of [storeConformance, slotConformance]) {
+    conformance(`RedisStore on ${library.name}`, async () => {
+      const store = storeOn(made.client);
+      await store.ready();
+      return { store };
+    });
 
-  storeConformance(`RedisStore on ${library.name}, by a clock that is given`, () => {
-    const clock = new ManualClock(1_700_000_000_123.457);
-    return { store: storeOn(made.client, { clock }), clock };
-  });
+    conformance(`RedisStore on ${library.name}, by a clock that is given`, () => {
+      const clock = new ManualClock(1_700_000_000_123.457);
+      return { store: storeOn(made.client, { clock }), clock };
+    });
+  }
 
   it("has requests of one tick decided in one call", async () => {
     const store = storeOn(made.client);
@@ -122,8 +126,8 @@ describe.each(libraries)("a client of $name", (library) => {
   it("keeps the journal of reservations", async () => {
     const { journal } = storeOn(made.client);
     await journal.add({ id: "a", text: "reserved: ✓" }, 0);
-    expect(await journal.overdue(10)).toEqual([{ id: "a", text: "reserved: ✓" }]);
-    await journal.remove(["a"]);
+    expect(await journal.overdue(10)).toMatchObject([{ id: "a", text: "reserved: ✓" }]);
+    await journal.end([{ id: "a" }], 0);
     expect(await journal.overdue(10)).toEqual([]);
   });
 
@@ -185,11 +189,13 @@ describe.each(libraries)("a cluster's client of $name", (library) => {
     await cluster?.stop();
   });
 
-  storeConformance(`RedisStore on a cluster by ${library.name}`, async () => {
-    const store = storeOn(made.client);
-    await store.ready();
-    return { store, acrossKeys: false };
-  });
+  for (const conformance of [storeConformance, slotConformance]) {
+    conformance(`RedisStore on a cluster by ${library.name}`, async () => {
+      const store = storeOn(made.client);
+      await store.ready();
+      return { store, acrossKeys: false };
+    });
+  }
 
   it("asks each master once for the requests of a tick", async () => {
     const store = storeOn(made.client);
@@ -199,6 +205,25 @@ describe.each(libraries)("a cluster's client of $name", (library) => {
     await Promise.all(masters.map((master) => master.ask("CONFIG", "RESETSTAT")));
     const ends = await Promise.all(keys.map((key) => take(store, key)));
     expect(counts(ends)).toEqual({ allowed: 60 });
+    for (const master of masters) {
+      expect(await master.ask("INFO", "commandstats")).toMatch(/cmdstat_evalsha:calls=1,/);
+    }
+  });
+
+  it("asks each master once to extend many slots", async () => {
+    const store = storeOn(made.client);
+    const rule = { name: "tasks", limit: concurrency(2) };
+    const held: Operation[] = Array.from({ length: 300 }, (_, i) => ({
+      rule,
+      key: `user${i}`,
+      cost: 1,
+      slot: { id: `r${i}`, forUs: 60_000_000 },
+    }));
+    await Promise.all(held.map((each) => store.apply("take", [each])));
+    const masters = await cluster.masters();
+    await Promise.all(masters.map((master) => master.ask("CONFIG", "RESETSTAT")));
+    const answers = await store.apply("extend", held);
+    expect(answers.filter(({ allowed, inUse }) => allowed && inUse === 1)).toHaveLength(300);
     for (const master of masters) {
       expect(await master.ask("INFO", "commandstats")).toMatch(/cmdstat_evalsha:calls=1,/);
     }

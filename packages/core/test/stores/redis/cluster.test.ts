@@ -6,6 +6,7 @@ import { bucketedWindow, gcra, rateLimiter } from "../../../src/index.ts";
 import { clusterOptions, RedisStore, type RedisStoreOptions } from "../../../src/redis.ts";
 import { ManualClock } from "../../../src/testing/index.ts";
 import { ask, rule } from "../conformance/context.ts";
+import { slotConformance } from "../slot-conformance.ts";
 import { storeConformance } from "../store-conformance.ts";
 import { callsOf, PATIENCE_MS } from "./redis.ts";
 
@@ -34,16 +35,18 @@ function newStore(options: RedisStoreOptions = {}): RedisStore {
   return new RedisStore(client, { prefix: `test${stores}`, timeoutMs: PATIENCE_MS, ...options });
 }
 
-storeConformance("RedisStore on a cluster, by its own clock", async () => {
-  const store = newStore();
-  await store.ready();
-  return { store, acrossKeys: false };
-});
+for (const conformance of [storeConformance, slotConformance]) {
+  conformance("RedisStore on a cluster, by its own clock", async () => {
+    const store = newStore();
+    await store.ready();
+    return { store, acrossKeys: false };
+  });
 
-storeConformance("RedisStore on a cluster", () => {
-  const clock = new ManualClock(1_700_000_000_123.457);
-  return { store: newStore({ clock }), clock, acrossKeys: false };
-});
+  conformance("RedisStore on a cluster", () => {
+    const clock = new ManualClock(1_700_000_000_123.457);
+    return { store: newStore({ clock }), clock, acrossKeys: false };
+  });
+}
 
 describe("a request on a cluster", () => {
   it("is answered from the first on, while the connections to the nodes are still being made", async () => {

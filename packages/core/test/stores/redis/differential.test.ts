@@ -1,14 +1,15 @@
 import * as fc from "fast-check";
 import { patience, runs } from "headgate-testkit/repeated";
 import { describe, expect, it } from "vitest";
-import { algorithms } from "../../../src/algorithms/registry.ts";
-import type { AlgorithmName, Answer, Limit, Operation, Rule } from "../../../src/index.ts";
+import { rateAlgorithms } from "../../../src/algorithms/lookup.ts";
+import type { Answer, Limit, Operation, Rule } from "../../../src/index.ts";
 import { makeLimit } from "../../../src/limits/limit.ts";
+import { windowEnd } from "../../../src/limits/window-end.ts";
 import { Differential } from "./differential.ts";
 import { useRedis } from "./redis.ts";
 import { type Move, type Part, type Trial, trials } from "./trials.ts";
 
-const names = Object.keys(algorithms) as AlgorithmName[];
+const names = rateAlgorithms.map(({ name }) => name);
 const redis = useRedis();
 
 describe("RedisStore against MemoryStore", patience, () => {
@@ -61,7 +62,8 @@ function moved(now: number, move: Move, limit: Limit, told: { retry: number; res
     windows: ({ by = 0 }) => now + Math.floor(by * limit.window),
     retry: ({ by = 0 }) => told.retry + by,
     reset: ({ by = 0 }) => told.reset + by,
-    edge: ({ by = 0 }) => (Math.floor(now / width) + 1) * width + by,
+    edge: ({ by = 0 }) =>
+      (limit.calendar === undefined ? (Math.floor(now / width) + 1) * width : windowEnd(limit, now)) + by,
   };
   return Math.max(0, Math.min(times[move.to](move), LATEST));
 }

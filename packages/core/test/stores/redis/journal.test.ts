@@ -1,3 +1,4 @@
+import { eventually } from "headgate-testkit/eventually";
 import { type RedisCluster, startCluster } from "headgate-testkit/redis-cluster";
 import { Cluster } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -36,43 +37,71 @@ function onCluster(options: RedisStoreOptions): RedisStore {
 describe.each([
   ["Redis", (options: RedisStoreOptions) => redis.store(options)],
   ["a Redis Cluster", onCluster],
-])("the journal of holds in %s", (_name, newStore) => {
-  it("hands out holds whose time is over, until they are removed", async () => {
+])("the journal of reservations in %s", (_name, newStore) => {
+  it("returns entries whose time is over, until they have ended", async () => {
     const clock = new ManualClock(1_700_000_000_000);
-    const { journal: holds } = newStore({ clock });
-    await holds.add({ id: "a", text: "first ✓ \u0000 \ud83d\ude00" }, 1_000);
-    await holds.add({ id: "b", text: "second" }, 2_000.5);
-    expect(await holds.overdue(10)).toEqual([]);
+    const { journal } = newStore({ clock });
+    const first = { id: "a", text: "first ✓ \u0000 \ud83d\ude00", deadline: 1_700_000_001_000_000, isEnded: false };
+    await journal.add(first, 1_000);
+    await journal.add({ id: "b", text: "second" }, 2_000.5);
+    expect(await journal.overdue(10)).toEqual([]);
     await clock.advance(999.999);
-    expect(await holds.overdue(10)).toEqual([]);
+    expect(await journal.overdue(10)).toEqual([]);
     await clock.advance(0.001);
-    expect(await holds.overdue(10)).toEqual([{ id: "a", text: "first ✓ \u0000 \ud83d\ude00" }]);
+    expect(await journal.overdue(10)).toEqual([first]);
     await clock.advance(1_001);
-    expect(await holds.overdue(1)).toEqual([{ id: "a", text: "first ✓ \u0000 \ud83d\ude00" }]);
-    await holds.remove(["a", "unknown"]);
-    expect(await holds.overdue(10)).toEqual([{ id: "b", text: "second" }]);
-    await holds.remove(["b"]);
-    expect(await holds.overdue(10)).toEqual([]);
+    expect(await journal.overdue(1)).toEqual([first]);
+    await journal.end([{ id: "a" }, { id: "unknown" }], 1_000);
+    expect(await journal.overdue(10)).toMatchObject([{ id: "b", text: "second" }]);
+    await journal.end([{ id: "b" }], 1_000);
+    expect(await journal.overdue(10)).toEqual([]);
   });
 
-  it("puts off the ends of those that are there, and tells which", async () => {
+  it("extends entries, never to an earlier time, and says what became of the others", async () => {
     const clock = new ManualClock(1_700_000_000_000);
-    const { journal: holds } = newStore({ clock });
-    await holds.add({ id: "a", text: "A" }, 1_000);
-    await holds.add({ id: "b", text: "B" }, 1_000);
+    const { journal } = newStore({ clock });
+    await journal.add({ id: "a", text: "A" }, 1_000);
+    await journal.add({ id: "b", text: "B" }, 1_000);
+    await journal.add({ id: "c", text: "C" }, 1_000);
+    await journal.end([{ id: "c", text: "ended" }], 60_000);
     await clock.advance(500);
-    expect(await holds.extend(["gone", "a"], 1_000)).toEqual(["a"]);
+    const extensions = [{ id: "gone" }, { id: "a", text: "changed" }, { id: "c" }].map((each) => ({
+      ...each,
+      forMs: 1_000,
+    }));
+    expect(await journal.extend(extensions)).toEqual(["missing", "open", "ended"]);
+    expect(await journal.extend([{ id: "a", forMs: 1 }])).toEqual(["open"]);
     await clock.advance(500);
-    expect(await holds.overdue(10)).toEqual([{ id: "b", text: "B" }]);
+    expect(await journal.overdue(10)).toMatchObject([{ id: "b", text: "B" }]);
     await clock.advance(500);
-    expect((await holds.overdue(10)).map(({ id }) => id).sort()).toEqual(["a", "b"]);
+    expect(await journal.overdue(10)).toMatchObject([{ id: "b" }, { id: "a", text: "changed" }]);
+  });
+
+  it("finds what is open, and what has ended for as long as it is kept; an entry that has ended is not added again", async () => {
+    const clock = new ManualClock(1_700_000_000_000);
+    const { journal } = newStore({ clock });
+    await journal.add({ id: "a", text: "A" }, 1_000);
+    expect(await journal.find("a")).toEqual({ id: "a", text: "A", deadline: 1_700_000_001_000_000, isEnded: false });
+    await journal.end([{ id: "a", text: "ended" }], 60_000);
+    await journal.restore({ id: "a", text: "A" }, 1_000);
+    expect(await journal.find("a")).toMatchObject({ text: "ended", isEnded: true });
+    expect(await journal.find("{b}:\u0000")).toBeUndefined();
+    await journal.end([{ id: "b", text: "B" }], 1);
+    await eventually("it is forgotten", async () => (await journal.find("b")) === undefined);
+  });
+
+  it("lists entries by their deadlines", async () => {
+    const { journal } = newStore({});
+    const ids = Array.from({ length: 100 }, (_, i) => `id${i}`);
+    await Promise.all(ids.map((id, i) => journal.add({ id, text: "" }, 60_000 - 100 * i)));
+    expect((await journal.list(40)).map(({ id }) => id)).toEqual([...ids].reverse().slice(0, 40));
   });
 
   it("goes by the server's clock", async () => {
-    const { journal: holds } = newStore({});
-    await holds.add({ id: "over", text: "" }, 0);
-    await holds.add({ id: "open", text: "" }, 60_000);
-    expect(await holds.overdue(10)).toEqual([{ id: "over", text: "" }]);
+    const { journal } = newStore({});
+    await journal.add({ id: "over", text: "" }, 0);
+    await journal.add({ id: "open", text: "" }, 60_000);
+    expect(await journal.overdue(10)).toMatchObject([{ id: "over", text: "" }]);
   });
 
   it("releases what was reserved under several limits", async () => {
@@ -88,19 +117,19 @@ describe.each([
     const { limiter } = gateOf(clock);
     expect(await limiter.peek("tokens", "ip:1.2.3.4")).toMatchObject({ remaining: 40 });
     await clock.advance(61_000);
-    while ((await store.journal.overdue(1)).length > 0) await clock.advance(5_000);
+    while ((await store.journal.overdue(1)).length > 0) await clock.advance(3_000);
     expect(await limiter.peek("tokens", "ip:1.2.3.4")).toMatchObject({ remaining: 100 });
     expect(await limiter.peek("calls", "ip:1.2.3.4")).toMatchObject({ remaining: 9 });
   });
 });
 
-describe("the journal of holds", () => {
+describe("the journal of reservations", () => {
   it("is kept under the store's prefix, and not for ever", async () => {
     const prefix = redis.newPrefix();
-    const { journal: holds } = redis.store({ prefix });
-    await holds.add({ id: "a", text: "A" }, 60_000);
+    const { journal } = redis.store({ prefix });
+    await journal.add({ id: "a", text: "A" }, 60_000);
     const keys = (await redis.server.ask("KEYS", `${prefix}:*`)).split("\n").sort();
-    expect(keys).toEqual([`${prefix}:{%holds}:ends`, `${prefix}:{%holds}:texts`]);
+    expect(keys).toEqual([`${prefix}:{%journal10}:ends`, `${prefix}:{%journal10}:texts`]);
     for (const key of keys) expect(Number(await redis.server.ask("PTTL", key))).toBeGreaterThan(60_000);
   });
 
@@ -142,7 +171,7 @@ describe("the journal of holds", () => {
     expect(store.journal.isClosed).toBe(true);
     await expect(store.journal.overdue(1)).rejects.toMatchObject({ code: "HG_STORE_UNREACHABLE" });
     const gone = new RedisStore("redis://127.0.0.1:1");
-    await expect(gone.journal.extend(["a"], 1)).rejects.toMatchObject({ code: "HG_STORE_UNREACHABLE" });
+    await expect(gone.journal.extend([{ id: "a", forMs: 1 }])).rejects.toMatchObject({ code: "HG_STORE_UNREACHABLE" });
     await gone.close();
   });
 });

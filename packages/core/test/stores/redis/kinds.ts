@@ -1,4 +1,4 @@
-import { algorithmNames } from "../../../src/algorithms/lookup.ts";
+import { rateAlgorithms } from "../../../src/algorithms/lookup.ts";
 
 type Kinds = readonly { readonly name: string; readonly spec: (limit: number, window: number) => object }[];
 
@@ -9,8 +9,8 @@ const others: Kinds = [
   { name: "bucketed_window, exact", spec: of("bucketed_window", () => ({ exact: true })) },
 ];
 
-/** Every kind of limit, as files state it. */
-export const kinds: Kinds = [...algorithmNames.map((name) => ({ name, spec: of(name) })), ...others];
+/** Every kind of limit whose units come back with time, as files state it. */
+export const kinds: Kinds = [...rateAlgorithms.map(({ name }) => ({ name, spec: of(name) })), ...others];
 
 /** Ten years in seconds: nothing flows back while a test runs. */
 export const LONG = 3650 * 86_400;

@@ -41,7 +41,12 @@ const NOW = 1_790_000_000_000_000;
 
 /** What a store does, one request at a time. */
 function answerTo(row: Row, { action, cost }: Request): Told {
-  const asked = action === "take" || action === "peek" ? cost : 1;
+  const asked = action === "peek" ? cost : 1;
+  if (action === "charge") {
+    const { allowed } = row.ask(NOW, cost);
+    row.penalize(NOW, cost);
+    return { allowed, remaining: row.ask(NOW, 0).remaining };
+  }
   if (action === "penalize") row.penalize(NOW, cost);
   if (action === "refund") row.refund(NOW, cost);
   if (action === "reset") row.refund(NOW, Number.MAX_SAFE_INTEGER);

@@ -26,7 +26,18 @@ afterAll(() => {
 
 const requests: fc.Arbitrary<Request[]> = fc.array(
   fc.record({
-    action: fc.constantFrom<Action>("take", "take", "take", "take", "peek", "penalize", "refund", "refund", "reset"),
+    action: fc.constantFrom<Action>(
+      "take",
+      "take",
+      "take",
+      "take",
+      "charge",
+      "peek",
+      "penalize",
+      "refund",
+      "refund",
+      "reset",
+    ),
     cost: fc.integer({ min: 0, max: 6 }),
   }),
   { minLength: 5, maxLength: 15, size: "max" },

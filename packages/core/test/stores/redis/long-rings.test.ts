@@ -33,7 +33,7 @@ const phases: fc.Arbitrary<Phase> = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.record({
-      action: fc.constantFrom("take", "take", "take", "penalize"),
+      action: fc.constantFrom("take", "take", "take", "charge", "penalize"),
       times: fc.integer({ min: 50, max: 600 }),
       gap: fc.constantFrom(1, 700, 5_000, 20_000),
       cost: fc.constantFrom(1, 1, 2, 7),

@@ -1,9 +1,9 @@
+import { rateAlgorithms, rowsNameOf } from "../../../src/algorithms/lookup.ts";
 import type { Clock } from "../../../src/clock/clock.ts";
 import {
   type Action,
   type AlgorithmName,
   type Answer,
-  algorithms,
   MemoryStore,
   type Operation,
   type Rule,
@@ -23,12 +23,12 @@ export class Mirror {
   }
 
   nameOf(rule: Rule, key: string): string {
-    return `{${key}}:${rule.name}:${rule.limit.algorithm}`;
+    return `{${key}}:${rule.name}:${rowsNameOf(rule.limit)}`;
   }
 
   apply(action: Action, operations: readonly Operation[]): readonly Answer[] {
     const answers = this.memory.apply(action, operations);
-    const isTaken = action === "take" && answers.every(({ allowed }) => allowed);
+    const isTaken = action === "charge" || (action === "take" && answers.every(({ allowed }) => allowed));
     for (const operation of operations) this.change(isTaken ? "penalize" : action, operation);
     return answers;
   }
@@ -53,7 +53,7 @@ export function cellsIn(value: Buffer): number[] {
 
 /** What counts of a row. Of a ring, that is not what lies beyond its end; queue.ts says where that is. */
 export function live(algorithm: AlgorithmName, cells: readonly number[]): readonly number[] {
-  if (algorithms[algorithm].resize === undefined) return cells;
+  if (rateAlgorithms.find(({ name }) => name === algorithm)?.resize === undefined) return cells;
   const [capacity, , , head, length] = cells;
   const ring = cells.slice(5);
   const pairs = Array.from({ length }, (_, i) => {

@@ -12,7 +12,7 @@ const redis = useRedis();
 
 const requests = fc.array(
   fc.record({
-    action: fc.constantFrom<Action>("take", "take", "take", "peek", "penalize", "refund", "reset"),
+    action: fc.constantFrom<Action>("take", "take", "take", "charge", "peek", "penalize", "refund", "reset"),
     cost: fc.integer({ min: 0, max: 5 }),
     /** Seconds: a limit may get a longer window, or a shorter one. */
     window: fc.constantFrom(10, 10, 10, 1, 3_600),
@@ -38,7 +38,8 @@ describe.each(kinds)("the row of a key: $name", ({ spec }) => {
           // Redis says -2 of a key that it has not, and -1 of one that it keeps for good.
           if (action === "reset") expect(kept).toBe(-2);
           expect(kept).not.toBe(-1);
-          const isCharged = cost > 0 && (action === "penalize" || (action === "take" && allowed));
+          const isCharged =
+            cost > 0 && (action === "penalize" || action === "charge" || (action === "take" && allowed));
           if (!isCharged) continue;
           const { resetAfter } = await ask(store, "peek", rule, "k", 0);
           expect(kept).toBeGreaterThan(resetAfter / 1000 + MARGIN);

@@ -73,7 +73,18 @@ const parts: fc.Arbitrary<Part> = fc.record({
 });
 
 const asks: fc.Arbitrary<Ask> = fc.record({
-  action: fc.constantFrom<Action>("take", "take", "take", "take", "take", "peek", "penalize", "refund", "reset"),
+  action: fc.constantFrom<Action>(
+    "take",
+    "take",
+    "take",
+    "take",
+    "take",
+    "charge",
+    "peek",
+    "penalize",
+    "refund",
+    "reset",
+  ),
   parts: fc.oneof(
     { weight: 3, arbitrary: parts.map((part) => [part]) },
     // A request has each limit once.

@@ -1,9 +1,12 @@
 import fc from "fast-check";
 import type { Stat } from "node-zookeeper-client";
 import { describe, expect, it } from "vitest";
-import { gcra } from "../../../src/index.ts";
+import { Outcome } from "../../../src/algorithms/algorithm.ts";
+import { definition } from "../../../src/algorithms/concurrency/index.ts";
+import { concurrency, gcra } from "../../../src/index.ts";
 import { LeaderClock } from "../../../src/stores/zookeeper/leader-clock.ts";
 import { answeredText, contentsOf, rowText } from "../../../src/stores/zookeeper/znode-contents.ts";
+import { type LeaseContents, LeaseDraft } from "../../../src/stores/zookeeper/znode-leases.ts";
 
 const time = new LeaderClock(undefined);
 const VOID_FROM = 1_700_000_000_000_000;
@@ -42,6 +45,37 @@ describe("what a znode holds", () => {
     after[500] = -1;
     const { undo } = JSON.parse(rowText(after, before, VOID_FROM, VOID_FROM, summary).toString());
     expect(undo).toEqual([1_000, 500, 500.1]);
+  });
+
+  it("is the leases that were written, if they came in time, and else those before", () => {
+    const limit = concurrency(9);
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.string(), fc.integer({ min: 1, max: 3 }), fc.boolean())), (tasks) => {
+        let contents: LeaseContents = { leases: undefined, expires: 0 };
+        for (const [id, cost, ends] of tasks) {
+          const draft = new LeaseDraft(definition, contents);
+          const holder = { id, forUs: 10 };
+          draft.use(limit);
+          if (ends) draft.release(VOID_FROM - 10, holder);
+          else draft.extend(limit, cost, VOID_FROM - 10, new Outcome(), holder);
+          const { text, contents: after, undone } = draft.written(VOID_FROM, VOID_FROM - 10);
+          expect(contentsOf("/a", text, written(VOID_FROM / 1_000 - 1), time)).toEqual(after);
+          expect(contentsOf("/a", text, written(VOID_FROM / 1_000), time)).toEqual(undone);
+          expect(undone.leases).toEqual(contents.leases);
+          contents = after;
+        }
+      }),
+    );
+  });
+
+  it.each([
+    { latest: "1", held: [], released: [] },
+    { latest: 1, held: [["a", 1]], released: [] },
+    { latest: 1, held: [], released: [[1, 2]] },
+    [],
+  ])("is unusable if its leases are %j", (leases) => {
+    const text = Buffer.from(JSON.stringify({ leases, expires_us: VOID_FROM }));
+    expect(() => contentsOf("/a", text, written(1), time)).toThrow(/does not contain what the store wrote/);
   });
 
   it("is the answers that were given, if they came in time, and else none", () => {

@@ -3,7 +3,8 @@ import { cached, fixedWindow } from "headgate";
 import { RedisStore } from "headgate/redis";
 
 const { url, limit, windowMs, flushMs, perMs, forMs } = JSON.parse(process.argv[2]);
-const redis = new RedisStore(url);
+// On a busy machine, a healthy Redis may take longer than the default deadline.
+const redis = new RedisStore(url, { timeoutMs: 30_000 });
 /** When the first was let in of those who have not been written; and of each write, how long that was before its answer. */
 let unwrittenSince;
 const lags = [];

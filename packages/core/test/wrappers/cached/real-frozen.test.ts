@@ -8,6 +8,9 @@ import { ask, operation, rule } from "../../stores/conformance/context.ts";
 const WINDOW_MS = 2_000;
 const LIMIT = 100_000;
 const large = rule("large", fixedWindow({ limit: LIMIT, windowMs: WINDOW_MS }));
+/** For what has to happen within one window, however busy the machine is. */
+const LONG_WINDOW_MS = 60_000;
+const long = rule("long", fixedWindow({ limit: LIMIT, windowMs: LONG_WINDOW_MS }));
 
 let server: RedisServer;
 let redis: RedisStore;
@@ -34,20 +37,20 @@ async function sleep(ms: number): Promise<void> {
 }
 
 /** How far the server's window has got, in milliseconds. */
-function position(): number {
-  return (node.clock.now() / 1000) % WINDOW_MS;
+function position(windowMs = WINDOW_MS): number {
+  return (node.clock.now() / 1000) % windowMs;
 }
 
 /** The number of the server's window. */
-function windowNow(): number {
-  return Math.floor(node.clock.now() / 1000 / WINDOW_MS);
+function windowNow(windowMs = WINDOW_MS): number {
+  return Math.floor(node.clock.now() / 1000 / windowMs);
 }
 
 /** Asks each millisecond or so. Every answer is there at once, without a promise: no request is held up. */
-async function traffic(forMs: number) {
+async function traffic(forMs: number, rule = large) {
   const answers = [];
   for (const end = performance.now() + forMs; performance.now() < end; await sleep(1)) {
-    const answer = node.apply("take", [operation(large, "k")]);
+    const answer = node.apply("take", [operation(rule, "k")]);
     if (!Array.isArray(answer)) throw new Error("had to wait");
     answers.push(answer[0]);
   }
@@ -76,16 +79,17 @@ it("a frozen Redis holds up no request, and charges nothing of a window that has
 
 it("what came while Redis was frozen is written when it goes on within the window, and nothing twice", async () => {
   await connect(200);
-  await sleep(WINDOW_MS - position() + 100);
-  const window = windowNow();
+  const leftMs = LONG_WINDOW_MS - position(LONG_WINDOW_MS);
+  if (leftMs < 20_000) await sleep(leftMs + 100);
+  const window = windowNow(LONG_WINDOW_MS);
   server.pause();
-  const answers = await traffic(600);
+  const answers = await traffic(600, long);
   expect(answers[answers.length - 1]).toMatchObject({ allowed: true, degraded: true });
   server.resume();
   await eventually("all is written", async () => node.stats.pendingUnits === 0);
-  const { remaining } = await ask(redis, "peek", large, "k");
+  const { remaining } = await ask(redis, "peek", long, "k");
   const { unconfirmed, closed } = node.stats.droppedUnits;
-  expect(windowNow()).toBe(window);
+  expect(windowNow(LONG_WINDOW_MS)).toBe(window);
   expect(closed).toBe(0);
   const written = LIMIT - remaining;
   expect(written).toBeLessThanOrEqual(answers.length);

@@ -303,7 +303,7 @@ describe("a replica without a share", () => {
   it("takes no answer that is none of the script's", async () => {
     for (const reply of [null, "OK", [0, 1, 1], [0, 1, 1, "soon"], [0, 0.5, 1, LEASE]]) {
       const { store, link, clock } = await world.join();
-      link.eval = async () => reply;
+      link.send = async () => reply;
       await clock.advance(BEAT);
       expect(failure(() => peek(store)).cause).toMatchObject({ code: "HG_STORE_REFUSED" });
       await store.close();
@@ -365,7 +365,7 @@ describe("close", () => {
   it("takes no first share that comes after it", async () => {
     const { store, link, clock } = await world.join();
     const answers: ((reply: unknown) => void)[] = [];
-    link.eval = () => new Promise((resolve) => answers.push(resolve));
+    link.send = ([name]) => (name === "EVAL" ? new Promise((resolve) => answers.push(resolve)) : Promise.resolve(1));
     await clock.advance(BEAT);
     await store.close();
     answers[0]([0, 1, 1, LEASE]);

@@ -1,6 +1,7 @@
 import type { Redis } from "ioredis";
 import { StoreError } from "../../../src/errors.ts";
 import type { Limit } from "../../../src/limits/limit.ts";
+import type { RedisArgument } from "../../../src/redis.ts";
 import type { Operation } from "../../../src/stores/store.ts";
 import { ManualClock } from "../../../src/testing/index.ts";
 import { type Split, type SplitOptions, split } from "../../../src/wrappers/split/split.ts";
@@ -23,15 +24,12 @@ class Link {
     this.world = world;
   }
 
-  eval(script: string, keys: number, ...args: (string | number)[]): Promise<unknown> {
-    return this.send(() => this.world.redis.eval(script, keys, ...args, this.world.serverMs));
+  send([name, ...args]: readonly RedisArgument[]): Promise<unknown> {
+    const time = name === "EVAL" ? [this.world.serverMs] : [];
+    return this.deliver(() => this.world.redis.call(String(name), ...args, ...time));
   }
 
-  hdel(key: string, field: string): Promise<unknown> {
-    return this.send(() => this.world.redis.hdel(key, field));
-  }
-
-  private send(run: Run): Promise<unknown> {
+  private deliver(run: Run): Promise<unknown> {
     const fault = this.faults.shift();
     if (fault === "request held") return this.hold().then(() => this.world.track(run()));
     if (fault === "request lost") return Promise.reject(new Error("Connection is closed."));

@@ -12,8 +12,8 @@ import type { RedisClient } from "./redis-client.ts";
 /** The clients that a store can be given. */
 export type AnyRedisClient = IoredisLike | NodeRedis | NodeRedisCluster | RedisClient;
 
-/** The client that a store was given, whichever library it is of. */
-export function adapted(client: unknown): RedisClient {
+/** A client of any of these libraries. `also` names what else the caller accepts in this field. */
+export function adapted(client: unknown, field = "server", also = "a URL"): RedisClient {
   if (typeof client === "object" && client !== null) {
     if (isIoredis(client)) return ioredisClient(client);
     if (isNodeRedis(client) || isNodeRedisCluster(client)) return nodeRedisClient(client);
@@ -21,8 +21,8 @@ export function adapted(client: unknown): RedisClient {
   }
   throw new HeadgateError(
     "HG_BAD_OPTION",
-    "server",
-    `must be a URL, a client of ioredis, iovalkey or redis, or a RedisClient, got ${shown(client)}`,
+    field,
+    `must be ${also}, a client of ioredis, iovalkey or redis, or a RedisClient, got ${shown(client)}`,
   );
 }
 

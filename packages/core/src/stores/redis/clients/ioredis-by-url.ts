@@ -1,5 +1,5 @@
 import { StoreError } from "../../../errors.ts";
-import type { RedisAddress } from "../redis-address.ts";
+import type { RedisAddress } from "../redis-url.ts";
 import { ioredisClient } from "./ioredis-client.ts";
 import { connect, tlsOptions } from "./ioredis-options.ts";
 import type { RedisArgument, RedisClient, RedisClusterNodes } from "./redis-client.ts";
@@ -73,9 +73,9 @@ export class IoredisByUrl implements RedisClient {
     };
   }
 
-  async close(): Promise<void> {
+  async close(graceMs: number): Promise<void> {
     await this.#loading;
-    await this.#client?.close?.();
+    await this.#client?.close?.(graceMs);
   }
 
   async #sendLater(command: readonly RedisArgument[], key?: string): Promise<unknown> {

@@ -95,17 +95,15 @@ class IoredisClient implements RedisClient {
     return this.#listening.subscribe(channel, listener);
   }
 
-  async close(): Promise<void> {
+  async close(graceMs: number): Promise<void> {
     const client = this.#client;
     // A server that is frozen answers no QUIT.
-    const patience = setTimeout(() => client.disconnect(), CLOSE_MS);
+    const patience = setTimeout(() => client.disconnect(), graceMs);
     await client.quit().catch(() => {});
     clearTimeout(patience);
     client.disconnect();
   }
 }
-
-const CLOSE_MS = 1_000;
 
 /** The connection that listens, while there is a channel to listen to. */
 class IoredisListener {

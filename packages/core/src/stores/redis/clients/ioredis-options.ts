@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { ConnectionOptions } from "node:tls";
 import type { Cluster, ClusterOptions, Redis, RedisOptions } from "ioredis";
 import { HeadgateError, shown } from "../../../errors.ts";
-import type { RedisAddress } from "../redis-address.ts";
+import type { RedisAddress } from "../redis-url.ts";
 
 /** Short enough to be back within a second, and long enough not to overload a server that is starting. */
 function reconnectAfter(attempts: number): number {

@@ -42,6 +42,6 @@ export interface RedisClient extends RedisConnection {
   readonly unsafeSettings?: readonly string[] | undefined;
   /** Receives the messages of a channel on a connection of its own, until the returned function is called. */
   subscribe?(channel: string, listener: (message: string) => void): () => void;
-  /** Closes the connections. */
-  close?(): Promise<void>;
+  /** Closes the connections when the server has replied to pending commands, and after `graceMs` in any case. */
+  close?(graceMs: number): Promise<void>;
 }

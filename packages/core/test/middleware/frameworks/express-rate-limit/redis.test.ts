@@ -23,7 +23,7 @@ afterAll(async () => {
 
 function redis(): RedisStore {
   stores += 1;
-  return new RedisStore(client, { prefix: `erl${stores}`, clock: dateClock });
+  return new RedisStore(client, { prefix: `erl${stores}`, clock: dateClock, timeoutMs: 30_000 });
 }
 
 const overRedis: Readonly<Record<string, RateLimit>> = {

@@ -6,6 +6,7 @@ import { gcra, rateLimiter, resilient } from "../../../../src/index.ts";
 import { clusterOptions, RedisStore, redisOptions } from "../../../../src/redis.ts";
 import { ask, operation, remaining, rule } from "../../conformance/context.ts";
 import { longRate } from "../../conformance/subjects.ts";
+import { PATIENT } from "./calls.ts";
 
 const ten = rule("ten", gcra(longRate(10)));
 
@@ -33,7 +34,7 @@ function clientWith(options: object): Redis {
 }
 
 function storeAt(url: string): RedisStore {
-  const store = new RedisStore(url);
+  const store = new RedisStore(url, PATIENT);
   stores.push(store);
   return store;
 }

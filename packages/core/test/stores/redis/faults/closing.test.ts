@@ -4,7 +4,7 @@ import { freePort } from "headgate-testkit/free-port";
 import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RedisStore } from "../../../../src/redis.ts";
-import { charged, take } from "./calls.ts";
+import { charged, PATIENT, take } from "./calls.ts";
 
 const run = promisify(execFile);
 
@@ -16,20 +16,20 @@ describe("close()", () => {
   afterAll(() => server?.stop());
 
   it("answers what was asked before it, and refuses what is asked after it", async () => {
-    const store = new RedisStore(server.url);
+    const store = new RedisStore(server.url, PATIENT);
     await take(store, "a");
     const asked = take(store, "a");
     const closed = store.close();
     expect((await asked).as).toBe("allowed");
     await closed;
     expect((await take(store, "a")).as).toBe("HG_STORE_UNREACHABLE");
-    const other = new RedisStore(server.url);
+    const other = new RedisStore(server.url, PATIENT);
     expect(await charged(other, "a")).toBe(2);
     await other.close();
   });
 
   it("may be called twice", async () => {
-    const store = new RedisStore(server.url);
+    const store = new RedisStore(server.url, PATIENT);
     await take(store, "b");
     await Promise.all([store.close(), store.close()]);
     await store.close();
@@ -38,7 +38,7 @@ describe("close()", () => {
   it("leaves no connection on the server", async () => {
     const clients = async () => (await server.ask("CLIENT", "LIST", "TYPE", "normal")).split("\n").length;
     const before = await clients();
-    const store = new RedisStore(server.url);
+    const store = new RedisStore(server.url, PATIENT);
     await take(store, "c");
     expect(await clients()).toBe(before + 1);
     await store.close();

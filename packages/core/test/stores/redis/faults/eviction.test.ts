@@ -2,7 +2,7 @@ import { eventually } from "headgate-testkit/eventually";
 import { type RedisServer, type RedisSettings, startRedis } from "headgate-testkit/redis-server";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { RedisStore } from "../../../../src/redis.ts";
-import { take } from "./calls.ts";
+import { PATIENT, take } from "./calls.ts";
 
 describe("a Redis that may evict counters", () => {
   let warnings: (Error & { code?: string })[];
@@ -22,7 +22,7 @@ describe("a Redis that may evict counters", () => {
   });
 
   async function used(url: string): Promise<void> {
-    store = new RedisStore(url);
+    store = new RedisStore(url, PATIENT);
     expect((await take(store, "a")).as).toBe("allowed");
     // The policy was asked for before this, and answers keep the order of the questions.
     expect((await take(store, "a")).as).toBe("allowed");

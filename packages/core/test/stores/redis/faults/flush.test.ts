@@ -2,14 +2,14 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RedisStore } from "../../../../src/redis.ts";
-import { charged, counts, Traffic, take } from "./calls.ts";
+import { charged, counts, PATIENT, Traffic, take } from "./calls.ts";
 
 describe("a Redis that is flushed in the midst of traffic", () => {
   let server: RedisServer;
   let store: RedisStore;
   beforeAll(async () => {
     server = await startRedis();
-    store = new RedisStore(server.url);
+    store = new RedisStore(server.url, PATIENT);
   });
   afterAll(async () => {
     await store?.close();

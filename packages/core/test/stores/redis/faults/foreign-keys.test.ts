@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fixedWindow, gcra, type Rule, type Store, slidingWindowLog } from "../../../../src/index.ts";
 import { RedisStore } from "../../../../src/redis.ts";
 import { ask, operation, remaining, rule } from "../../conformance/context.ts";
-import { ended } from "./calls.ts";
+import { ended, PATIENT } from "./calls.ts";
 
 /** One whose row is short, one whose row grows, and one that other code reads. */
 const rules = [
@@ -26,7 +26,7 @@ describe("a key that holds what Headgate has not put there", () => {
   let store: RedisStore;
   beforeAll(async () => {
     server = await startRedis();
-    store = new RedisStore(server.url);
+    store = new RedisStore(server.url, PATIENT);
   });
   afterAll(async () => {
     await store?.close();

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { cached, leased, resilient } from "../../../../src/index.ts";
 import { clusterOptions, RedisStore, redisOptions, split } from "../../../../src/redis.ts";
 import { operation } from "../../conformance/context.ts";
-import { counted, counts, take } from "./calls.ts";
+import { counted, counts, PATIENT, take } from "./calls.ts";
 
 const STORES = 40;
 
@@ -31,14 +31,14 @@ describe("many stores on one client", () => {
   it("listen to it together, before and after it is connected, and all of them answer", async () => {
     const client = new Redis(server.url, redisOptions);
     const wrap = [resilient, cached, leased, (store: RedisStore) => store] as const;
-    const stores = Array.from({ length: STORES }, (_, i) => new RedisStore(client, { prefix: `p${i}` }));
+    const stores = Array.from({ length: STORES }, (_, i) => new RedisStore(client, { prefix: `p${i}`, ...PATIENT }));
     const wrapped = stores.map((store, i) => wrap[i % wrap.length](store));
     const splits = Array.from({ length: STORES }, (_, i) => split(client, { group: `g${i}` }));
     const atFirst = listeners(client);
     const asked = wrapped.map((store) => store.apply("take", [operation(counted, "a")]));
     const answers = (await Promise.all(asked)).map(([{ allowed }]) => String(allowed));
     expect(answers).toEqual(Array(STORES).fill("true"));
-    const after = Array.from({ length: STORES }, (_, i) => new RedisStore(client, { prefix: `q${i}` }));
+    const after = Array.from({ length: STORES }, (_, i) => new RedisStore(client, { prefix: `q${i}`, ...PATIENT }));
     expect(counts(await Promise.all(after.map((store) => take(store, "a"))))).toEqual({ allowed: STORES });
     expect(atFirst).toBeLessThan(15);
     expect(listeners(client)).toBeLessThan(15);
@@ -50,7 +50,7 @@ describe("many stores on one client", () => {
   it.each(["a server", "a cluster"])("fail together while %s is gone", async (what) => {
     const port = await freePort();
     const client = what === "a server" ? new Redis({ port, ...redisOptions }) : new Cluster([{ port }], clusterOptions);
-    const stores = Array.from({ length: STORES }, (_, i) => new RedisStore(client, { prefix: `p${i}` }));
+    const stores = Array.from({ length: STORES }, (_, i) => new RedisStore(client, { prefix: `p${i}`, ...PATIENT }));
     expect(counts(await Promise.all(stores.map((store) => take(store, "a"))))).toEqual({
       HG_STORE_UNREACHABLE: STORES,
     });
@@ -60,7 +60,7 @@ describe("many stores on one client", () => {
 
   it("on a client that may charge twice say so once", async () => {
     const client = new Redis(server.url);
-    const stores = Array.from({ length: STORES }, (_, i) => new RedisStore(client, { prefix: `r${i}` }));
+    const stores = Array.from({ length: STORES }, (_, i) => new RedisStore(client, { prefix: `r${i}`, ...PATIENT }));
     await Promise.all(stores.map((store) => take(store, "a")));
     client.disconnect();
     await new Promise((resolve) => setImmediate(resolve));

@@ -2,14 +2,14 @@ import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RedisStore } from "../../../../src/redis.ts";
 import { ask } from "../../conformance/context.ts";
-import { charged, counted, ended, take } from "./calls.ts";
+import { charged, counted, ended, PATIENT, take } from "./calls.ts";
 
 describe("a Redis that has no memory left, and evicts nothing", () => {
   let server: RedisServer;
   let store: RedisStore;
   beforeAll(async () => {
     server = await startRedis({ config: { "maxmemory-policy": "noeviction" } });
-    store = new RedisStore(server.url);
+    store = new RedisStore(server.url, PATIENT);
     await take(store, "a");
     await server.ask("CONFIG", "SET", "maxmemory", "1");
   });

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { HeadgateError, StoreError } from "../../../../src/index.ts";
 import { clusterOptions, RedisStore, redisOptions } from "../../../../src/redis.ts";
 import { operation } from "../../conformance/context.ts";
-import { counted } from "./calls.ts";
+import { counted, PATIENT } from "./calls.ts";
 
 const SECRET = "pl4nted-s3cret";
 
@@ -23,7 +23,7 @@ describe("passwords", () => {
   afterAll(() => server?.stop());
 
   function storeAt(url: string): RedisStore {
-    const store = new RedisStore(url);
+    const store = new RedisStore(url, PATIENT);
     close.push(() => store.close());
     return store;
   }

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { fixedWindow, type Rule } from "../../../../src/index.ts";
 import { RedisStore } from "../../../../src/redis.ts";
 import { ask, remaining } from "../../conformance/context.ts";
-import { charged, counts, type Ended, ended, Traffic, take } from "./calls.ts";
+import { charged, counts, type Ended, ended, PATIENT, Traffic, take } from "./calls.ts";
 
 describe("a Redis that refuses", () => {
   let servers: RedisServer[];
@@ -123,7 +123,7 @@ describe("a Redis that refuses", () => {
   it("one that refuses a user's scripts: refused as such, and says what to allow", async () => {
     const server = await started();
     await server.ask("ACL", "SETUSER", "limiter", "on", ">pw", "~*", "+@all", "-@scripting");
-    const store = new RedisStore(`redis://limiter:pw@127.0.0.1:${server.port}`);
+    const store = new RedisStore(`redis://limiter:pw@127.0.0.1:${server.port}`, PATIENT);
     stores.push(store);
     expect(await take(store, "a")).toMatchObject({
       as: "HG_STORE_REFUSED",
@@ -134,7 +134,7 @@ describe("a Redis that refuses", () => {
   it("one whose user may not touch the keys: refused as such, and says what to allow", async () => {
     const server = await started();
     await server.ask("ACL", "SETUSER", "limiter", "on", ">pw", "~other:*", "+@all");
-    const store = new RedisStore(`redis://limiter:pw@127.0.0.1:${server.port}`);
+    const store = new RedisStore(`redis://limiter:pw@127.0.0.1:${server.port}`, PATIENT);
     stores.push(store);
     expect(await take(store, "a")).toMatchObject({
       as: "HG_STORE_REFUSED",

@@ -38,12 +38,12 @@ describe("processes that hammer one key", () => {
   });
 
   it("find the pool refreshed once by both who ask at the same instant", async () => {
-    const [limit, windowMs] = [100, 250];
+    const [limit, windowMs] = [100, 1_000];
     const nodes = await start({ ...settings(limit, windowMs), options: { base: 10 } }, 2);
-    const traffic = { inFlight: 4, forMs: 8 * windowMs, startAt: nextStart(windowMs) };
+    const traffic = { inFlight: 4, forMs: 4.5 * windowMs, startAt: nextStart(windowMs) };
     const tallies = await Promise.all(nodes.map((node) => node.hammer(traffic)));
     const whole = admittedInWholeWindows(tallies, limit);
-    expect(whole.length).toBeGreaterThanOrEqual(5);
+    expect(whole.length).toBeGreaterThanOrEqual(2);
     // A busy machine may stop a node that holds some until the window is over.
     expect(Math.min(...whole)).toBeGreaterThan(limit / 2);
     expect(Math.max(...whole)).toBe(limit);

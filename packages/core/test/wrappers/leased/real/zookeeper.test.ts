@@ -119,7 +119,11 @@ describe("nodes that share an ensemble", () => {
       5,
     );
     await windowWithRoom(3_600_000, 30_000);
-    const tallies = await Promise.all(nodes.map((node) => node.hammer({ inFlight: 2, forMs: 6_000 })));
+    const tallies: Awaited<ReturnType<(typeof nodes)[number]["hammer"]>>[] = [];
+    // On a busy machine, fifty processes may need longer to use up the limit.
+    for (let round = 0; round < 5 && tallies.reduce((sum, { at }) => sum + at.length, 0) < 300; round += 1) {
+      tallies.push(...(await Promise.all(nodes.map((node) => node.hammer({ inFlight: 2, forMs: 6_000 })))));
+    }
     expect([...expectNoneOver(tallies, 300).values()]).toEqual([300]);
   });
 });

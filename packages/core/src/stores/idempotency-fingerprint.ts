@@ -1,3 +1,4 @@
+import { HeadgateError } from "../errors.ts";
 import { type Action, counterOf, type Operation } from "./store.ts";
 
 /** How long a request is remembered under its idempotency key, in microseconds. */
@@ -8,6 +9,17 @@ export const IDEMPOTENCY_WINDOW = 300_000_000;
  * same request.
  */
 export function fingerprint(action: Action, operations: readonly Operation[], context?: string): string {
-  const asked = operations.map(({ rule, key, cost }) => [counterOf(rule), key, cost]);
+  const asked = operations.map(({ rule, key, cost, slot }) =>
+    slot === undefined ? [counterOf(rule), key, cost] : [counterOf(rule), key, cost, slot.id],
+  );
   return JSON.stringify(context === undefined ? [action, ...asked] : [action, ...asked, context]);
+}
+
+/** For a request whose idempotency key another request has. */
+export function idempotencyConflict(): HeadgateError {
+  return new HeadgateError(
+    "HG_IDEMPOTENCY_CONFLICT",
+    "idempotencyKey",
+    "was used for another request in the last five minutes: create a new one for each request",
+  );
 }

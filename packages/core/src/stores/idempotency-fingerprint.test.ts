@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { gcra } from "../algorithms/registry.ts";
-import { fingerprint } from "./idempotency.ts";
+import { fingerprint } from "./idempotency-fingerprint.ts";
 import type { Action, Operation } from "./store.ts";
 
 const limit = gcra("5/m");

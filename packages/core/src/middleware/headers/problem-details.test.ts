@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { problemOf } from "./problem.ts";
+import { problemOf } from "./problem-details.ts";
 
 describe("the body of a refusal", () => {
   it("is a problem of RFC 9457, of the draft's type, and names the policies", () => {

@@ -1,26 +1,29 @@
+import { HeadgateError } from "../errors.ts";
 import { requireCost } from "../limiter/check-options.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import type { RuleName, Rules } from "../limiter/rules.ts";
-import type { Notices } from "../middleware/notices.ts";
-import type { Rule } from "../stores/store.ts";
+import type { Limit } from "../limits/limit.ts";
+import { chargedUntil } from "../reservations/charged-until.ts";
+import type { Reservation } from "../reservations/reservation.ts";
 import { failureOf } from "../wrappers/resilient/store-failure.ts";
-import { chargedUntil } from "./charged-until.ts";
-import type { Reservation } from "./reservation.ts";
-import type { ReservationKeeper } from "./reservation-keeper.ts";
+import type { Notices } from "./notices.ts";
 
 /** What one request took from one limit. */
 export interface Taken<Name extends string> {
-  readonly rule: Rule<Name>;
+  readonly rule: Name;
+  readonly limit: Limit;
   readonly key: string;
   readonly cost: number;
   /** Whether the cost is an estimate. */
   readonly reserved: boolean;
 }
 
-/** A journalled reservation, and its keeper. */
-export interface KeptReservation {
-  readonly reservation: Reservation;
-  readonly keeper: ReservationKeeper;
+/** What one request has reserved. */
+export interface RequestReservations<Name extends string> {
+  /** Until the costs are settled. */
+  readonly costs?: Reservation<Name> | undefined;
+  /** Until the request has ended. */
+  readonly slots?: Reservation<Name> | undefined;
 }
 
 /** What one request was charged, and how to correct it afterwards. */
@@ -30,7 +33,8 @@ export class Charge<R extends Rules> {
   private readonly entries: readonly Entry<RuleName<R>>[];
   private readonly at: number;
   private readonly now: () => number;
-  private kept: KeptReservation | undefined;
+  private readonly reservation: Reservation<RuleName<R>> | undefined;
+  private readonly slots: Reservation<RuleName<R>> | undefined;
   private settled = false;
 
   /** `at` is the time of the charge by the store's clock, which `now` returns. */
@@ -40,19 +44,25 @@ export class Charge<R extends Rules> {
     at: number,
     now: () => number,
     notices: Notices,
-    kept: KeptReservation | undefined,
+    { costs, slots }: RequestReservations<RuleName<R>> = {},
   ) {
     this.limiter = limiter;
     this.notices = notices;
     this.at = at;
     this.now = now;
-    this.kept = kept;
+    this.reservation = costs;
+    this.slots = slots;
     this.entries = taken.map((each) => ({ ...each }));
   }
 
   /** Whether something was reserved and has not been settled. */
   get open(): boolean {
     return !this.settled && this.entries.some(({ reserved }) => reserved);
+  }
+
+  /** Returns the slots. If the store fails, they are returned when it is back. */
+  async releaseSlots(): Promise<void> {
+    await this.slots?.release();
   }
 
   /** Replaces the reserved cost by the actual one: refunds the difference or charges more. */
@@ -77,41 +87,41 @@ export class Charge<R extends Rules> {
   }
 
   private async correct(costOf: (entry: Entry<RuleName<R>>) => number): Promise<void> {
-    const { kept } = this;
-    const changes: Promise<void>[] = [];
-    const ends: (() => Promise<void>)[] = [];
     // Set before anything is awaited, so that a second correction sees it.
+    const isFirst = !this.settled;
     this.settled = true;
-    this.kept = undefined;
-    for (const [i, entry] of this.entries.entries()) {
-      const before = entry.cost;
-      entry.cost = costOf(entry);
-      const { cost, reserved } = entry;
-      if (kept !== undefined && reserved) ends.push(() => kept.reservation.end(i, cost));
-      else changes.push(this.change(entry, before));
-    }
-    if (kept !== undefined) changes.push(kept.keeper.finish(kept.reservation, () => inTurn(ends)));
+    const before = this.entries.map((entry) => entry.cost);
+    for (const entry of this.entries) entry.cost = costOf(entry);
     try {
-      await Promise.all(changes);
+      if (isFirst && this.reservation !== undefined) await this.settleReservation(this.reservation);
+      else await Promise.all(this.entries.map((entry, i) => this.change(entry, before[i])));
     } catch (error) {
       if (failureOf(error) === undefined) throw error;
+      // A reservation is settled when the store is back.
+      if (isFirst && this.reservation !== undefined) return;
       this.notices.give("HG_REFUND_LOST", "a charge could not be corrected", error);
     }
   }
 
-  private async change({ rule: { name, limit }, key, cost }: Entry<RuleName<R>>, before: number): Promise<void> {
+  private async settleReservation(reservation: Reservation<RuleName<R>>): Promise<void> {
+    const costs = Object.fromEntries(this.entries.map(({ rule, cost }) => [rule, cost]));
+    try {
+      await reservation.settle(costs as Record<RuleName<R>, number>);
+    } catch (error) {
+      // It was released because this process was frozen; the costs were charged again.
+      if (!(error instanceof HeadgateError && error.code === "HG_RESERVATION_LOST")) throw error;
+    }
+  }
+
+  private async change({ rule, limit, key, cost }: Entry<RuleName<R>>, before: number): Promise<void> {
     const { limiter } = this;
-    if (cost > before) await limiter.penalize(name, key, { cost: cost - before });
+    if (cost > before) await limiter.penalize(rule, key, { cost: cost - before });
     if (cost >= before) return;
     // A charge that has expired, or was made by another algorithm, must not be refunded from what others have used
     // since.
-    const counts = this.now() < chargedUntil(limit, this.at) && limiter.limitOf(name).algorithm === limit.algorithm;
-    if (counts) await limiter.refund(name, key, { cost: before - cost });
+    const counts = this.now() < chargedUntil(limit, this.at) && limiter.limitOf(rule).algorithm === limit.algorithm;
+    if (counts) await limiter.refund(rule, key, { cost: before - cost });
   }
-}
-
-async function inTurn(tasks: readonly (() => Promise<void>)[]): Promise<void> {
-  for (const task of tasks) await task();
 }
 
 interface Entry<Name extends string> extends Taken<Name> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { HeadgateError } from "../../errors.ts";
-import { parseRedisAddress, redactRedisUrl } from "./redis-address.ts";
+import { parseRedisAddress, redactRedisUrl } from "./redis-url.ts";
 
 const none = {
   username: undefined,

@@ -1,0 +1,299 @@
+import type { Clock } from "../clock/clock.ts";
+import { SystemClock } from "../clock/system-clock.ts";
+import type { Verdict } from "../limiter/verdict.ts";
+import type { Notices } from "../middleware/notices.ts";
+import type { Store } from "../stores/store.ts";
+import { failureOf } from "../wrappers/resilient/store-failure.ts";
+import { cleanUp } from "./clean-up.ts";
+import { lostReservation, type OpenReservation } from "./open-reservation.ts";
+
+/** Maximum interval between searches for abandoned reservations, in milliseconds, and how many to fetch at a time. */
+const LOOK_EVERY_MS = 3_000;
+const MOST_AT_ONCE = 100;
+/** Maximum interval between extensions in milliseconds, and how many of them fit into the time of a reservation. */
+const EXTEND_EVERY_MS = 10_000;
+const BEATS = 4;
+/** Slots extended in one call. */
+const MOST_SLOTS = 1_000;
+/** How long the journal keeps what has ended, so that other processes can repeat a settlement. */
+const KEPT_MS = 300_000;
+/** How many ended reservations are remembered without a journal. */
+const MOST_RECENT = 10_000;
+/** Entries that could not be removed from the journal and are tried again. */
+const MOST_TO_REMOVE = 10_000;
+
+type Ended = { readonly id: string; readonly text?: string | undefined };
+
+/** Extends the reservations of this process while it lives, and ends those of processes that have died. */
+export class KeepAlive {
+  readonly open = new Map<string, OpenReservation>();
+  /** Reservations that have ended, for stores without a journal. */
+  readonly recent = new Map<string, OpenReservation>();
+  cleanedUp = 0;
+  private readonly store: Store;
+  private readonly clock: Clock;
+  private readonly notices: Notices;
+  private readonly finish: (open: OpenReservation) => Promise<unknown>;
+  /** Reservations whose end the store has not heard of, because it failed. */
+  private readonly undone = new Set<OpenReservation>();
+  private readonly unremoved = new Map<string, Ended>();
+  private lookedAt = Number.NEGATIVE_INFINITY;
+  private isRunning = false;
+  /** The sleep between two rounds, and how long it is in milliseconds. */
+  private nap = new AbortController();
+  private sleepingMs = 0;
+  private isClosed = false;
+
+  constructor(store: Store, clock: Clock, notices: Notices, finish: (open: OpenReservation) => Promise<unknown>) {
+    this.store = store;
+    this.clock = clock;
+    this.notices = notices;
+    this.finish = finish;
+    if (store.journal !== undefined) void this.run();
+  }
+
+  add(open: OpenReservation): void {
+    this.open.set(open.name, open);
+    if (!this.isRunning) void this.run();
+    else if (open.state.forMs / BEATS < this.sleepingMs) this.nap.abort();
+  }
+
+  /** Stops extending a reservation, whose parts are extended instead. */
+  forget(open: OpenReservation): void {
+    this.open.delete(open.name);
+  }
+
+  /** Ends a reservation when the store is back. */
+  addUndone(open: OpenReservation): void {
+    open.isUndone = true;
+    this.undone.add(open);
+    if (!this.isRunning) void this.run();
+  }
+
+  /** Forgets a reservation. `isOurs`: it was ended by this process. */
+  ended(open: OpenReservation, isOurs = true): void {
+    const { state, kind } = open;
+    this.open.delete(open.name);
+    this.undone.delete(open);
+    if (kind.isJournalled && !kind.isDegraded) {
+      this.remove([{ id: state.id, text: isOurs && !kind.isPrivate ? state.write() : undefined }]);
+    } else if (this.store.journal === undefined) {
+      this.recent.set(open.name, open);
+      if (this.recent.size > MOST_RECENT) for (const [oldest] of this.recent) return void this.recent.delete(oldest);
+    }
+  }
+
+  /** Removes entries from the journal, now or later. One that stays does no harm: the process that cleans up finds it ended. */
+  remove(entries: readonly Ended[]): void {
+    const { journal } = this.store;
+    if (journal === undefined) return;
+    void this.quietly(async () => {
+      try {
+        await journal.end(entries, KEPT_MS);
+      } catch (error) {
+        if (this.unremoved.size < MOST_TO_REMOVE) for (const entry of entries) this.unremoved.set(entry.id, entry);
+        throw error;
+      }
+    });
+  }
+
+  close(): void {
+    this.isClosed = true;
+    this.nap.abort();
+  }
+
+  /** Extends reservations to `ms` milliseconds from now, or to their own time. Those that are lost learn it. */
+  async extend(all: readonly OpenReservation[], ms?: number): Promise<void> {
+    const sureAt = this.now();
+    const failed = new Set<OpenReservation>();
+    const fail = (some: readonly OpenReservation[]) => (error: unknown) => {
+      for (const open of some) failed.add(open);
+      throw error;
+    };
+    const journalled = all.filter(({ kind }) => kind.isJournalled && !kind.isDegraded);
+    const slots = all.filter(({ hasSlots, lost }) => hasSlots && lost === undefined);
+    for (const open of all) open.triedAt = sureAt;
+    const results = await Promise.allSettled([
+      this.extendEntries(journalled, ms).catch(fail(journalled)),
+      this.extendSlots(slots, ms).catch(fail(slots)),
+    ]);
+    for (const open of all) if (!failed.has(open)) open.sureAt = sureAt;
+    for (const result of results) if (result.status === "rejected") throw result.reason;
+  }
+
+  private async run(): Promise<void> {
+    this.isRunning = true;
+    try {
+      await this.rounds();
+    } finally {
+      this.isRunning = false;
+    }
+  }
+
+  private async rounds(): Promise<void> {
+    while (!this.isClosed && this.store.journal?.isClosed !== true) {
+      if (this.store.journal === undefined && this.open.size + this.undone.size === 0) break;
+      let pauseMs = LOOK_EVERY_MS;
+      for (const { state } of this.open.values()) pauseMs = Math.min(pauseMs, state.forMs / BEATS);
+      await this.sleep(pauseMs);
+      await this.quietly(() => this.extendDue());
+      await this.endExpired();
+      await this.finishUndone();
+      const unremoved = [...this.unremoved.values()];
+      this.unremoved.clear();
+      if (unremoved.length > 0) this.remove(unremoved);
+      if (this.store.journal !== undefined) await this.quietly(() => this.cleanUpOverdue());
+    }
+  }
+
+  private async extendDue(): Promise<void> {
+    const now = this.now();
+    const due = Array.from(this.open.values()).filter(({ state, triedAt, kind, hasSlots }) => {
+      // Slots of the fallback are extended, too: otherwise it would give them to others.
+      const isExtended = !kind.isUnattended && (hasSlots || !kind.isDegraded);
+      return isExtended && now - triedAt >= Math.min(state.forMs / BEATS, EXTEND_EVERY_MS) * 1000;
+    });
+    try {
+      if (due.length > 0) await this.extend(due);
+    } finally {
+      this.loseExpired();
+    }
+  }
+
+  /** Ends reservations that nobody has extended, in stores without a journal. With one, they are cleaned up. */
+  private async endExpired(): Promise<void> {
+    for (const open of this.open.values()) {
+      const { state, kind, ended } = open;
+      if (!kind.isUnattended || ended !== undefined || this.now() < open.deadline) continue;
+      state.settled = state.costsUnlessSettled;
+      state.isAbandoned = true;
+      open.lose("was not extended in time");
+      // Settling it later fails, and changes nothing.
+      const verdict = this.finish(open).then((): Verdict => {
+        throw lostReservation(state.id, "was not extended in time");
+      });
+      open.ended = { costs: state.settled, verdict };
+      await verdict.catch(() => {});
+      this.cleanedUp += 1;
+    }
+  }
+
+  /** Slots that could not be extended in time may be used by others. */
+  private loseExpired(): void {
+    const now = this.now();
+    for (const open of this.open.values()) {
+      if (open.hasSlots && now >= open.slotsDeadline) {
+        open.lose("could not be extended in time, and others may use its slots");
+      }
+    }
+  }
+
+  private async extendEntries(all: readonly OpenReservation[], ms?: number): Promise<void> {
+    const { journal } = this.store;
+    if (journal === undefined || all.length === 0) return;
+    const texts = all.map(({ state }) => state.write());
+    const states = await journal.extend(
+      all.map(({ state, written }, i) => {
+        return { id: state.id, forMs: ms ?? state.forMs, text: texts[i] === written ? undefined : texts[i] };
+      }),
+    );
+    for (const [i, open] of all.entries()) {
+      const { id, forMs } = open.state;
+      open.written = texts[i];
+      if (states[i] === "missing" && this.now() < open.voidFrom)
+        await journal.restore({ id, text: texts[i] }, ms ?? forMs);
+      else if (states[i] !== "open" && open.ended === undefined) this.lose(open);
+    }
+  }
+
+  private lose(open: OpenReservation): void {
+    open.lose("was ended by another process");
+    this.open.delete(open.name);
+  }
+
+  private async extendSlots(all: readonly OpenReservation[], ms?: number): Promise<void> {
+    const sureAt = this.now();
+    const slots = all.flatMap((open) => {
+      const { id, forMs, quotas } = open.state;
+      return quotas.flatMap((quota) => (quota.isSlots ? { open, operation: quota.taking(id, ms ?? forMs) } : []));
+    });
+    for (let from = 0; from < slots.length; from += MOST_SLOTS) {
+      const some = slots.slice(from, from + MOST_SLOTS);
+      const answers = await this.store.apply(
+        "extend",
+        some.map(({ operation }) => operation),
+      );
+      for (const [i, { open }] of some.entries()) {
+        const { allowed, degraded } = answers[i];
+        if (allowed) open.slotsSureAt = sureAt;
+        // While the store fails, slots that the fallback denies last until they expire.
+        else if (!degraded && open.ended === undefined) open.lose("was not extended in time: others use its slots");
+      }
+    }
+  }
+
+  /** Ends reservations whose end the store has not heard of, because it failed. */
+  private async finishUndone(): Promise<void> {
+    for (const open of this.undone) {
+      if (open.ended === undefined) continue;
+      const verdict = this.finish(open);
+      open.ended.verdict = verdict as typeof open.ended.verdict;
+      const error: unknown = await verdict.then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      if (failureOf(error) !== undefined) return;
+      this.undone.delete(open);
+    }
+  }
+
+  private async cleanUpOverdue(): Promise<void> {
+    const { journal } = this.store;
+    const now = this.clock.now();
+    if (journal === undefined || now - this.lookedAt < LOOK_EVERY_MS * 900) return;
+    this.lookedAt = now;
+    for (;;) {
+      const overdue = await journal.overdue(MOST_AT_ONCE);
+      const over: Ended[] = [];
+      for (const entry of overdue) {
+        const result = await cleanUp(this.store, entry, this.now());
+        if (result === "later") continue;
+        if (result !== "over") this.cleanedUp += 1;
+        over.push({ id: entry.id, text: result === "over" ? undefined : result.write() });
+      }
+      if (over.length > 0) await journal.end(over, KEPT_MS);
+      if (over.length < MOST_AT_ONCE) return;
+    }
+  }
+
+  /** Failures of the journal are reported, but fail no request. */
+  private async quietly(task: () => Promise<void>): Promise<void> {
+    try {
+      await task();
+    } catch (error) {
+      if (!this.isClosed && this.store.journal?.isClosed !== true) {
+        this.notices.give("HG_JOURNAL_FAILED", "the journal of reservations failed", error);
+      }
+    }
+  }
+
+  /** Sleeps until the next round. The timers of SystemClock would keep the process alive. */
+  private async sleep(ms: number): Promise<void> {
+    const nap = new AbortController();
+    this.nap = nap;
+    this.sleepingMs = ms;
+    if (!(this.clock instanceof SystemClock)) return this.clock.sleep(ms, nap.signal).catch(() => {});
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      timer.unref();
+      nap.signal.addEventListener("abort", () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  private now(): number {
+    return this.store.clock?.now() ?? this.clock.now();
+  }
+}

@@ -1,0 +1,164 @@
+import { isCost } from "../limiter/check-options.ts";
+import type { Limit } from "../limits/limit.ts";
+import { limitFromJson } from "../limits/limit-json.ts";
+import type { Operation, Rule } from "../stores/store.ts";
+import { ReservedQuota } from "./reserved-quota.ts";
+
+/** All that a process must know to settle or release a reservation: what the journal records. */
+export class ReservationState<Name extends string = string> {
+  readonly id: string;
+  /** How long it outlives its process, in milliseconds. */
+  readonly forMs: number;
+  /** The longest time that it was extended by. */
+  longestMs: number;
+  readonly quotas: readonly ReservedQuota<Name>[];
+  /** Whether it is known that the quota was taken. */
+  isTaken = false;
+  /** How often it was adjusted. */
+  steps = 0;
+  /** The new costs of an adjustment that may have been carried out. */
+  adjusting: readonly number[] | undefined;
+  /** The costs that it was settled with, whether or not the store knows. */
+  settled: readonly number[] | undefined;
+  /** Whether it was ended by another process because its own did not extend it in time. */
+  isAbandoned = false;
+
+  constructor(id: string, forMs: number, quotas: readonly ReservedQuota<Name>[]) {
+    this.id = id;
+    this.forMs = forMs;
+    this.longestMs = forMs;
+    this.quotas = quotas;
+  }
+
+  get isSpent(): boolean {
+    return this.quotas.some(({ spent }) => spent !== undefined && spent > 0);
+  }
+
+  /** What is reserved. */
+  get checks(): readonly ReservedCheck[] {
+    return this.quotas.map(({ operation: { rule, key }, cost, spent, isSlots }) => {
+      return { rule: rule.name, key, cost, spent, isSlots };
+    });
+  }
+
+  /** The costs if nobody settles it: what was spent, or nothing. */
+  get costsUnlessSettled(): readonly number[] {
+    const { isSpent } = this;
+    return this.settled ?? this.quotas.map((quota) => quota.costUnlessStated(isSpent));
+  }
+
+  /** Takes over what another process has recorded since. */
+  update({ isTaken, steps, adjusting, longestMs, quotas }: ReservationState): void {
+    Object.assign(this, { isTaken, steps, adjusting, longestMs });
+    for (const [i, { cost, sunk, until, spent }] of quotas.entries())
+      Object.assign(this.quotas[i], { cost, sunk, until, spent });
+  }
+
+  write(): string {
+    const { forMs, longestMs, isTaken, steps, adjusting, settled } = this;
+    const isAbandoned = this.isAbandoned || undefined;
+    const quotas = this.quotas.map(({ operation, isFinal, cost, sunk, until, spent }) => {
+      const { rule, key, limit } = operation;
+      const own = JSON.stringify({ key, limit, isFinal, cost, sunk, until, spent });
+      return `{"rule":${ruleText(rule)},${own.slice(1)}`;
+    });
+    const rest = JSON.stringify({ forMs, longestMs, isTaken, steps, adjusting, settled, isAbandoned });
+    return `${rest.slice(0, -1)},"quotas":[${quotas.join()}]}`;
+  }
+
+  /** Parses an entry of the journal. Returns undefined if it cannot be read, for example because another version wrote it. */
+  static read(id: string, text: string): ReservationState | undefined {
+    try {
+      const value: unknown = JSON.parse(text);
+      return isState(value) ? stateOf(id, value) : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+const ruleTexts = new WeakMap<Rule, string>();
+
+/** Rules are written again and again, and their limits are long. */
+function ruleText(rule: Rule): string {
+  const known = ruleTexts.get(rule);
+  if (known !== undefined) return known;
+  const { name, counter, limit } = rule;
+  const text = JSON.stringify({ name, counter, limit });
+  ruleTexts.set(rule, text);
+  return text;
+}
+
+/** What is reserved under one rule and key. */
+export interface ReservedCheck {
+  readonly rule: string;
+  readonly key: string;
+  readonly cost: number;
+  /** What `spend` has counted, as far as it is known. */
+  readonly spent: number | undefined;
+  readonly isSlots: boolean;
+}
+
+interface Written {
+  readonly forMs: number;
+  readonly longestMs: number;
+  readonly isTaken: boolean;
+  readonly steps: number;
+  readonly adjusting?: readonly number[];
+  readonly settled?: readonly number[];
+  readonly isAbandoned?: boolean;
+  readonly quotas: readonly WrittenQuota[];
+}
+
+interface WrittenQuota {
+  readonly rule: Rule;
+  readonly key: string;
+  readonly limit?: Limit;
+  readonly isFinal: boolean;
+  readonly cost: number;
+  readonly sunk: number;
+  readonly until: number;
+  readonly spent?: number;
+}
+
+function stateOf(id: string, written: Written): ReservationState {
+  const quotas = written.quotas.map(({ rule, key, limit, isFinal, cost, sunk, until, spent }) => {
+    const revived = { ...rule, limit: limitFromJson(rule.limit) ?? rule.limit };
+    const operation: Operation = { rule: revived, key, cost, ...(limit && { limit: limitFromJson(limit) ?? limit }) };
+    return Object.assign(new ReservedQuota(operation, isFinal), { sunk, until, spent });
+  });
+  const { forMs, longestMs, isTaken, steps, adjusting, settled, isAbandoned = false } = written;
+  const state = new ReservationState(id, forMs, quotas);
+  return Object.assign(state, { longestMs, isTaken, steps, adjusting, settled, isAbandoned });
+}
+
+function isState(value: unknown): value is Written {
+  if (!hasNumbers(value, ["forMs", "longestMs", "steps"]) || !("isTaken" in value && "quotas" in value)) return false;
+  const { isTaken, quotas } = value;
+  if (typeof isTaken !== "boolean" || !Array.isArray(quotas) || quotas.length === 0 || !quotas.every(isQuota)) {
+    return false;
+  }
+  return ["adjusting", "settled"].every((name) => {
+    const costs: unknown = Reflect.get(value, name);
+    return costs === undefined || (Array.isArray(costs) && costs.length === quotas.length && costs.every(isCost));
+  });
+}
+
+function isQuota(value: unknown): value is WrittenQuota {
+  if (!hasNumbers(value, ["cost", "sunk", "until"]) || !("rule" in value && "key" in value)) return false;
+  if ("limit" in value && limitFromJson(value.limit) === undefined) return false;
+  if ("spent" in value && !isCost(value.spent)) return false;
+  return typeof value.key === "string" && isRule(value.rule);
+}
+
+function isRule(value: unknown): value is Rule {
+  if (typeof value !== "object" || value === null || !("name" in value && "limit" in value)) return false;
+  if ("counter" in value && typeof value.counter !== "string") return false;
+  return typeof value.name === "string" && limitFromJson(value.limit) !== undefined;
+}
+
+function hasNumbers(value: unknown, names: readonly string[]): value is object {
+  return (
+    typeof value === "object" && value !== null && names.every((name) => Number.isFinite(Reflect.get(value, name)))
+  );
+}

@@ -1,0 +1,133 @@
+import { HeadgateError } from "../errors.ts";
+import { decide } from "../limiter/decide.ts";
+import type { Decision } from "../limiter/decision.ts";
+import { Verdict } from "../limiter/verdict.ts";
+import { MemoryStore } from "../stores/memory/memory-store.ts";
+import type { ApplyOptions, Operation, Store } from "../stores/store.ts";
+import type { ReservationState } from "./reservation-state.ts";
+
+/**
+ * How long the store remembers the steps of a reservation after its deadline, in microseconds. Later than that it is
+ * unknown what other processes did, so nothing is given back.
+ */
+export const REMEMBERED = 900_000_000;
+/** Margin for clocks that differ slightly. */
+const SLACK = 10_000_000;
+
+/** Takes the quota of a reservation, once, whichever process sends it. */
+export async function take<Name extends string>(
+  store: Store,
+  state: ReservationState<Name>,
+  options: ApplyOptions = {},
+): Promise<Verdict<Name>> {
+  const operations = state.quotas.map((quota) => quota.taking(state.id, state.forMs));
+  const verdict = await decide(store, "take", operations, { ...once(store, state, ""), ...options });
+  if (verdict.allowed) {
+    state.isTaken = true;
+    // A repeated answer has the time of the first one.
+    const time = Math.round(verdict.timeMs * 1000);
+    for (const quota of state.quotas) if (quota.until === 0) quota.taken(quota.cost, time);
+  }
+  return verdict;
+}
+
+/** Carries out the adjustment that the state announces, once. A denial changes nothing. */
+export async function adjust<Name extends string>(
+  store: Store,
+  state: ReservationState<Name>,
+): Promise<Verdict<Name> | undefined> {
+  const { adjusting, quotas, steps } = state;
+  if (adjusting === undefined) return undefined;
+  const differs = quotas.flatMap((quota, i) => (quota.isSlots ? [] : { quota, more: adjusting[i] - quota.cost }));
+  const raised = differs.filter(({ more }) => more > 0);
+  const lowered = differs.filter(({ more }) => more < 0);
+  const decisions: Decision<Name>[] = [];
+  if (raised.length > 0) {
+    const operations = raised.map(({ quota, more }) => ({ ...quota.operation, cost: more }));
+    const verdict = await decide(store, "take", operations, once(store, state, `:adjust:${steps}`));
+    state.adjusting = verdict.allowed ? adjusting : undefined;
+    state.steps = verdict.allowed ? steps : steps + 1;
+    if (!verdict.allowed) return verdict;
+    decisions.push(...verdict.decisions);
+  }
+  if (lowered.length > 0) {
+    const operations = lowered.map(({ quota, more }) => quota.settling(quota.cost + more));
+    decisions.push(...(await decide(store, "settle", operations, once(store, state, `:lower:${steps}`))).decisions);
+  }
+  const time = Math.round((decisions[0]?.timeMs ?? 0) * 1000);
+  for (const { quota, more } of raised) quota.taken(more, time);
+  for (const { quota, more } of lowered) {
+    // Nothing is given back to a window that has ended.
+    if (quota.until <= time) quota.sunk = quota.cost;
+    else quota.cost = Math.max(quota.sunk, quota.cost + more);
+  }
+  state.adjusting = undefined;
+  state.steps = steps + 1;
+  return decisions.length > 0 ? new Verdict(decisions) : undefined;
+}
+
+/**
+ * Ends a reservation with these costs: the first to do so decides. Repeated with the same costs, the first answers come
+ * back; with others it fails with HG_RESERVATION_SETTLED. Slots are released in any case. `voidFrom` is when the store
+ * may have forgotten that another process ended it.
+ */
+export async function end<Name extends string>(
+  store: Store,
+  state: ReservationState<Name>,
+  costs: readonly number[],
+  voidFrom: number,
+): Promise<Verdict<Name>> {
+  const { quotas, id } = state;
+  const slots = quotas.filter(({ isSlots }) => isSlots);
+  const released = slots.length > 0 ? releaseSlots(store, state) : undefined;
+  const operations = quotas.flatMap((quota, i): Operation<Name>[] => (quota.isSlots ? [] : [quota.settling(costs[i])]));
+  if (operations.length === 0) return (await released) as Verdict<Name>;
+  try {
+    const [settled, freed] = await Promise.all([
+      decide(store, "settle", operations, { ...once(store, state, ":end"), voidFrom }),
+      released,
+    ]);
+    if (freed === undefined) return settled;
+    const [rates, freedSlots] = [[...settled.decisions], [...freed.decisions]];
+    return new Verdict(quotas.map(({ isSlots }) => (isSlots ? freedSlots : rates).shift() as Decision<Name>));
+  } catch (error) {
+    await released?.catch(() => {});
+    throw isConflict(error) ? settledBefore(id) : error;
+  }
+}
+
+/** Charges costs in addition, once. */
+export async function chargeLate(
+  store: Store,
+  state: ReservationState,
+  operations: readonly Operation[],
+): Promise<void> {
+  await store.apply("penalize", operations, once(store, state, ":late"));
+}
+
+/** Releases the slots of a reservation, which is always safe when it has ended. */
+export async function releaseSlots<Name extends string>(
+  store: Store,
+  { id, forMs, quotas }: ReservationState<Name>,
+): Promise<Verdict<Name>> {
+  const slots = quotas.flatMap((quota) => (quota.isSlots ? quota.taking(id, forMs) : []));
+  return decide(store, "release", slots);
+}
+
+export function settledBefore(id: string): HeadgateError {
+  return new HeadgateError(
+    "HG_RESERVATION_SETTLED",
+    "costs",
+    `the reservation ${id} has ended with other costs; nothing was charged`,
+  );
+}
+
+/** Makes a step happen once, whichever process sends it. A store in memory has no other processes, and loses no replies. */
+function once(store: Store, { id, longestMs }: ReservationState, step: string): ApplyOptions {
+  if (store instanceof MemoryStore) return {};
+  return { idempotencyKey: id + step, rememberFor: longestMs * 1000 + REMEMBERED + SLACK, storeOnly: step !== "" };
+}
+
+function isConflict(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "HG_IDEMPOTENCY_CONFLICT";
+}

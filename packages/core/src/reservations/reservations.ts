@@ -1,0 +1,435 @@
+import type { Clock } from "../clock/clock.ts";
+import { SystemClock } from "../clock/system-clock.ts";
+import { HeadgateError, shown } from "../errors.ts";
+import { decide } from "../limiter/decide.ts";
+import type { Verdict } from "../limiter/verdict.ts";
+import { type Notices, processNotices } from "../middleware/notices.ts";
+import { counterOf, type Operation, type Store } from "../stores/store.ts";
+import { failureOf } from "../wrappers/resilient/store-failure.ts";
+import { catchUp, isSettledBefore } from "./clean-up.ts";
+import type { FoundEntry } from "./journal.ts";
+import { KeepAlive } from "./keep-alive.ts";
+import { lostReservation, OpenReservation } from "./open-reservation.ts";
+import { Reservation } from "./reservation.ts";
+import { ReservationState, type ReservedCheck } from "./reservation-state.ts";
+import { adjust, chargeLate, end, releaseSlots, settledBefore, take } from "./reservation-steps.ts";
+import { DEFAULT_FOR_MS, type ReserveOptions, readReserveOptions, requireFitting } from "./reserve-options.ts";
+import { ReservedQuota } from "./reserved-quota.ts";
+import { Waiting } from "./waiting.ts";
+
+export interface ReservationsOptions {
+  /** Clock to wait by. Default: timers that do not keep the process alive. */
+  readonly clock?: Clock | undefined;
+  readonly notices?: Notices | undefined;
+}
+
+/** What the middleware and `run` ask for in addition. */
+export interface InternalReserveOptions extends ReserveOptions {
+  /** The checks whose cost is no estimate. */
+  readonly final?: readonly boolean[] | undefined;
+  /**
+   * The id is not handed on, so no other process will ask for the reservation. If it was released because this process was
+   * frozen, settling it still charges the costs.
+   */
+  readonly isPrivate?: boolean | undefined;
+  /**
+   * This process does not extend it: it made the reservation for a client, which extends it by its id or lets it expire.
+   */
+  readonly isUnattended?: boolean | undefined;
+}
+
+/** What the middleware has reserved: costs that are settled, and slots that are returned at the end of the request. */
+export interface ReservedApart<Name extends string> {
+  readonly verdict: Verdict<Name>;
+  readonly costs: Reservation<Name> | undefined;
+  readonly slots: Reservation<Name> | undefined;
+}
+
+/** A reservation that has not ended. */
+export interface ListedReservation {
+  readonly id: string;
+  /** When it expires unless it is extended, in milliseconds since the epoch, by the store's clock. */
+  readonly deadlineMs: number;
+  readonly checks: readonly ReservedCheck[];
+}
+
+/**
+ * Reservations on a store. Extends those of this process while it lives, and ends those of processes that have died. A
+ * limiter has one; programs that call a store directly can have their own.
+ */
+export class Reservations {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #notices: Notices;
+  readonly #keepAlive: KeepAlive;
+  readonly #waiting: Waiting;
+
+  constructor(store: Store, { clock = new SystemClock(), notices = processNotices }: ReservationsOptions = {}) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#notices = notices;
+    this.#waiting = new Waiting(store, clock);
+    this.#keepAlive = new KeepAlive(store, clock, notices, (open) => this.#finish(open));
+  }
+
+  /** Reservations of this process, the age of the oldest, and how many of dead processes it has ended. */
+  get stats(): { readonly open: number; readonly oldestMs: number; readonly cleanedUp: number } {
+    const { open, cleanedUp } = this.#keepAlive;
+    const [oldest] = open.values();
+    const now = this.#now();
+    return { open: open.size, oldestMs: oldest === undefined ? 0 : (now - oldest.madeAt) / 1000, cleanedUp };
+  }
+
+  /** Reserves quota under all operations or, if one of them is denied, under none. */
+  async reserve<Name extends string>(
+    operations: readonly Operation<Name>[],
+    options: InternalReserveOptions = {},
+  ): Promise<Reservation<Name>> {
+    const { final, isPrivate = false, isUnattended = false, ...rest } = options;
+    const { forMs = DEFAULT_FOR_MS, maxWaitMs = 0, signal } = readReserveOptions(rest);
+    requireFitting(operations);
+    signal?.throwIfAborted();
+    const attempt = (): Promise<OpenReservation<Name>> =>
+      this.#attempt(operations, forMs, final, isPrivate, isUnattended);
+    const open = maxWaitMs > 0 ? await this.#waiting.until(operations, attempt, maxWaitMs, signal) : await attempt();
+    const reservation = new Reservation(open, this);
+    if (signal?.aborted && open.verdict.allowed) await this.#giveBack(open);
+    signal?.throwIfAborted();
+    return reservation;
+  }
+
+  /**
+   * Reserves all or nothing, like `reserve`, for requests that settle their costs before they return their slots. Costs
+   * that are no estimates are not part of either reservation.
+   */
+  async reserveApart<Name extends string>(
+    operations: readonly Operation<Name>[],
+    { forMs = DEFAULT_FOR_MS, final }: InternalReserveOptions,
+  ): Promise<ReservedApart<Name>> {
+    const open = await this.#attempt(operations, forMs, final, true, false);
+    const { state, verdict, kind, sureAt } = open;
+    if (!verdict.allowed) return { verdict, costs: undefined, slots: undefined };
+    this.#keepAlive.forget(open);
+    const part = (isApart: boolean, quotas: readonly ReservedQuota<Name>[]): Reservation<Name> | undefined => {
+      if (quotas.length === 0) return undefined;
+      const own = Object.assign(new ReservationState(state.id, forMs, quotas), { isTaken: true });
+      const isJournalled = kind.isJournalled && !isApart;
+      const made = new OpenReservation(own, verdict, { ...kind, isApart, isJournalled }, sureAt);
+      this.#keepAlive.add(made);
+      return new Reservation(made, this);
+    };
+    const estimates = state.quotas.filter(({ isSlots, isFinal }) => !isSlots && !isFinal);
+    const rates = estimates.length === 0 ? [] : state.quotas.filter(({ isSlots }) => !isSlots);
+    return {
+      verdict,
+      costs: part(false, rates),
+      slots: part(
+        true,
+        state.quotas.filter(({ isSlots }) => isSlots),
+      ),
+    };
+  }
+
+  /**
+   * The reservation with this id, made by this or another process. With `key`, only if it has a check of this key.
+   * Rejects with HG_UNKNOWN_RESERVATION if there is none, or if it has expired.
+   */
+  async find(id: string, key?: string): Promise<Reservation> {
+    if (typeof id !== "string") {
+      throw new HeadgateError("HG_UNKNOWN_RESERVATION", "id", `must be the id of a reservation, got ${shown(id)}`);
+    }
+    const open = this.#keepAlive.open.get(id) ?? this.#keepAlive.recent.get(id) ?? (await this.#lookUp(id));
+    const isFor = key === undefined || open?.state.quotas.some(({ operation }) => operation.key === key);
+    if (open === undefined || !isFor) throw unknownReservation(id);
+    return new Reservation(open, this);
+  }
+
+  /**
+   * Reservations that have not ended, at most `most` of them, those that expire next first: of all processes, or of this
+   * one if the store has no journal.
+   */
+  async list(most: number): Promise<readonly ListedReservation[]> {
+    const { journal } = this.#store;
+    if (journal === undefined) {
+      const own = Array.from(this.#keepAlive.open.values(), ({ state, deadline }) => {
+        return { id: state.id, deadlineMs: deadline / 1000, checks: state.checks };
+      });
+      return own.sort((a, b) => a.deadlineMs - b.deadlineMs).slice(0, most);
+    }
+    const entries = await journal.list(most);
+    return entries.flatMap(({ id, text, deadline }) => {
+      const state = ReservationState.read(id, text);
+      if (state === undefined) return [];
+      return { id, deadlineMs: deadline / 1000, checks: state.checks };
+    });
+  }
+
+  /** Quota of a key may have been returned: reservations that wait for it ask again. */
+  wake(counter: string, key?: string): void {
+    this.#waiting.wake(counter, key);
+  }
+
+  /** Stops extending and cleaning up. */
+  close(): void {
+    this.#keepAlive.close();
+  }
+
+  /** For `Reservation.extend`. */
+  async extend(open: OpenReservation, ms: number): Promise<void> {
+    const { state, kind } = open;
+    // Not shorter than it lasts without, so that its deadline here is never later than the one in the store.
+    const forMs = Math.max(ms, state.forMs);
+    if (kind.isForeign) open.written = await this.#refresh(state);
+    await this.#learnWhatWasTaken(open);
+    state.longestMs = Math.max(state.longestMs, forMs);
+    if (!kind.isDegraded) await this.#keepAlive.extend([open], forMs);
+    open.extendedTo = Math.max(open.extendedTo, open.sureAt + forMs * 1000);
+    open.throwIfLost();
+  }
+
+  /** For `Reservation.adjust`. */
+  async adjust<Name extends string>(open: OpenReservation<Name>, costs: readonly number[]): Promise<Verdict<Name>> {
+    const { state } = open;
+    // Its process settles with what it knows to be reserved.
+    if (open.kind.isForeign) {
+      throw new HeadgateError(
+        "HG_BAD_OPTION",
+        "costs",
+        "can be adjusted only by the process that made the reservation",
+      );
+    }
+    requireFitting(state.quotas.map(({ operation }, i) => ({ ...operation, cost: costs[i] })));
+    if (open.isAdjusting) {
+      throw new HeadgateError("HG_BAD_OPTION", "costs", "an earlier adjustment is still in progress: await it first");
+    }
+    if (open.kind.isDegraded) return open.verdict;
+    open.isAdjusting = true;
+    try {
+      // One that failed may have happened.
+      await adjust(this.#store, state);
+      state.adjusting = costs;
+      // So that the process that cleans up finds out whether it happened.
+      await this.#keepAlive.extend([open]);
+      open.throwIfLost();
+      const verdict = await adjust(this.#store, state);
+      this.#wake(open);
+      return verdict ?? open.verdict;
+    } finally {
+      open.isAdjusting = false;
+    }
+  }
+
+  /** For `Reservation.settle` and `release`: ends it with the cost of each check. */
+  end<Name extends string>(open: OpenReservation<Name>, costs: readonly number[]): Promise<Verdict<Name>> {
+    const { ended } = open;
+    if (ended === undefined) {
+      open.state.settled = costs;
+      const verdict = this.#finish(open);
+      open.ended = { costs, verdict };
+      return verdict;
+    }
+    if (open.state.isAbandoned) return ended.verdict;
+    if (!sameCosts(ended.costs, costs)) return Promise.reject(settledBefore(open.state.id));
+    if (open.isUndone) ended.verdict = this.#finish(open);
+    return ended.verdict;
+  }
+
+  async #attempt<Name extends string>(
+    operations: readonly Operation<Name>[],
+    forMs: number,
+    final: readonly boolean[] | undefined,
+    isPrivate: boolean,
+    isUnattended: boolean,
+  ): Promise<OpenReservation<Name>> {
+    const { journal } = this.#store;
+    const quotas = operations.map((operation, i) => new ReservedQuota(operation, final?.[i]));
+    const state = new ReservationState(journal?.newId?.() ?? crypto.randomUUID(), forMs, quotas);
+    // An expired slot does not count, and a final cost stays, so they need no cleaning up.
+    const isSafe = isPrivate && quotas.every(({ isSlots, isFinal }) => isSlots || isFinal);
+    const isJournalled = journal !== undefined && !isSafe;
+    const sureAt = this.#now();
+    const written = isJournalled ? state.write() : "";
+    if (isJournalled) {
+      const added = journal.add({ id: state.id, text: written }, forMs).catch((error: unknown) => this.#failed(error));
+      if (!journal.isOrdered) await added;
+    }
+    const verdict = await this.#take(state, isJournalled);
+    const kind = { isJournalled, isPrivate, isUnattended, isDegraded: verdict.degraded, isForeign: false };
+    const open = new OpenReservation(state, verdict, kind, sureAt);
+    open.written = written;
+    // Without a journal, only this process knows it.
+    if (verdict.allowed && !(isUnattended && isJournalled)) this.#keepAlive.add(open);
+    if (!verdict.allowed && isJournalled && !verdict.degraded) this.#keepAlive.remove([{ id: state.id }]);
+    return open;
+  }
+
+  async #take<Name extends string>(state: ReservationState<Name>, isJournalled: boolean): Promise<Verdict<Name>> {
+    try {
+      return await take(this.#store, state);
+    } catch (error) {
+      // If the store failed, it is unknown whether the quota was taken: the process that cleans up finds out.
+      if (isJournalled && failureOf(error) === undefined) this.#keepAlive.remove([{ id: state.id }]);
+      throw error;
+    }
+  }
+
+  /** Ends a reservation in the store. */
+  async #finish<Name extends string>(open: OpenReservation<Name>): Promise<Verdict<Name>> {
+    const { state, kind } = open;
+    open.isUndone = false;
+    try {
+      const verdict = kind.isDegraded ? await this.#endDegraded(open) : await this.#endInStore(open);
+      this.#keepAlive.ended(open);
+      this.#wake(open, verdict);
+      return verdict;
+    } catch (error) {
+      if (failureOf(error) !== undefined) {
+        this.#keepAlive.addUndone(open);
+        throw error;
+      }
+      this.#keepAlive.ended(open, false);
+      throw isSettledBefore(error) ? await this.#whyEnded(state.id) : error;
+    }
+  }
+
+  async #endInStore<Name extends string>(open: OpenReservation<Name>): Promise<Verdict<Name>> {
+    const { state, voidFrom, kind } = open;
+    if (kind.isForeign) await this.#refresh(state);
+    if (this.#now() >= voidFrom) throw lostReservation(state.id, "was not extended for too long to be settled");
+    await catchUp(this.#store, state, voidFrom);
+    try {
+      return await end(this.#store, state, state.settled ?? state.costsUnlessSettled, voidFrom);
+    } catch (error) {
+      if (isSettledBefore(error) && kind.isPrivate) await this.#chargeLate(open);
+      throw error;
+    }
+  }
+
+  /** Nothing was taken from the store, as far as is known, so nothing is given back to it. */
+  async #endDegraded<Name extends string>(open: OpenReservation<Name>): Promise<Verdict<Name>> {
+    if (open.hasSlots) await releaseSlots(this.#store, open.state);
+    return open.verdict;
+  }
+
+  /** Charges what was settled after another process had given back the estimates. */
+  async #chargeLate({ state }: OpenReservation): Promise<void> {
+    const { settled = [], quotas } = state;
+    const operations = quotas.flatMap(({ operation, isFinal, isSlots }, i) => {
+      return isFinal || isSlots || !(settled[i] > 0) ? [] : { ...operation, cost: settled[i] };
+    });
+    if (operations.length > 0) await chargeLate(this.#store, state, operations);
+  }
+
+  /** For a reservation that this process has not ended, but has been ended. */
+  async #whyEnded(id: string): Promise<HeadgateError> {
+    const entry = await this.#store.journal?.find(id).catch(() => undefined);
+    const isSettled = entry !== undefined && ReservationState.read(id, entry.text)?.isAbandoned !== true;
+    return isSettled ? settledBefore(id) : lostReservation(id, "was ended by another process after its deadline");
+  }
+
+  async #giveBack(open: OpenReservation): Promise<void> {
+    await this.end(
+      open,
+      open.state.quotas.map(() => 0),
+    ).catch((error: unknown) => this.#failed(error));
+  }
+
+  async #lookUp(id: string): Promise<OpenReservation | undefined> {
+    const entry = await this.#store.journal?.find(id);
+    const state = entry && ReservationState.read(id, entry.text);
+    if (entry === undefined || state === undefined) return undefined;
+    const now = this.#now();
+    if (!entry.isEnded && entry.deadline <= now) return undefined;
+    const verdict = await decide(
+      this.#store,
+      "peek",
+      state.quotas.map(({ operation }) => ({ ...operation, cost: 0 })),
+    );
+    const kind = { isJournalled: true, isPrivate: false, isUnattended: true, isDegraded: false, isForeign: true };
+    const open = new OpenReservation(state, verdict, kind, entry.deadline - state.forMs * 1000);
+    if (entry.isEnded) this.#rememberEnd(open, entry);
+    return open;
+  }
+
+  /** The process that made it may have adjusted it meanwhile. Returns its text in the journal. */
+  async #refresh(state: ReservationState): Promise<string> {
+    const { id } = state;
+    const entry = await this.#store.journal?.find(id);
+    const latest = entry && ReservationState.read(id, entry.text);
+    if (entry === undefined || latest === undefined) throw unknownReservation(id);
+    if (!entry.isEnded) state.update(latest);
+    return entry.text;
+  }
+
+  /**
+   * The entry is written before the quota is taken. The store remembers for a limited time whether it was taken, so a
+   * reservation that is extended has to be told while the store still knows.
+   */
+  async #learnWhatWasTaken({ state, kind, voidFrom }: OpenReservation): Promise<void> {
+    if (kind.isDegraded || state.isTaken) return;
+    if (!(await catchUp(this.#store, state, voidFrom))) throw unknownReservation(state.id);
+  }
+
+  #rememberEnd(open: OpenReservation, { id }: FoundEntry): void {
+    const { settled, isAbandoned } = open.state;
+    if (isAbandoned || settled === undefined) open.lose("was ended by another process after its deadline");
+    const costs = settled ?? [];
+    const verdict = isAbandoned
+      ? Promise.reject<Verdict>(lostReservation(id, "was ended by another process after its deadline"))
+      : Promise.resolve(open.verdict);
+    verdict.catch(() => {});
+    open.ended = { costs, verdict };
+  }
+
+  /** Lets those that wait for what was returned ask again, also in other processes. */
+  #wake(open: OpenReservation, verdict?: Verdict): void {
+    for (const [i, { operation, isSlots }] of open.state.quotas.entries()) {
+      const { rule, key, cost } = operation;
+      this.#waiting.wake(counterOf(rule), key);
+      if (isSlots && verdict !== undefined) this.#waiting.notify(counterOf(rule), key, verdict.decisions[i], cost);
+    }
+  }
+
+  #failed(error: unknown): void {
+    if (this.#store.journal?.isClosed !== true) {
+      this.#notices.give("HG_JOURNAL_FAILED", "the journal of reservations failed", error);
+    }
+  }
+
+  #now(): number {
+    return this.#store.clock?.now() ?? this.#clock.now();
+  }
+}
+
+function sameCosts(one: readonly number[], other: readonly number[]): boolean {
+  return one.length === other.length && one.every((cost, i) => cost === other[i]);
+}
+
+function unknownReservation(id: string): HeadgateError {
+  return new HeadgateError(
+    "HG_UNKNOWN_RESERVATION",
+    "id",
+    `there is no reservation ${shown(id)} of this key, or it has expired; nothing was charged`,
+  );
+}
+
+const shared = new WeakMap<Store, Map<Clock | undefined, Reservations>>();
+
+/**
+ * The reservations of a store in this process, shared by all that use it, so that they are extended together. Tests have
+ * several processes in one, each with its own clock.
+ */
+export function reservationsOf(store: Store, clock?: Clock, notices?: Notices): Reservations {
+  const own = clock instanceof SystemClock ? undefined : clock;
+  let byClock = shared.get(store);
+  if (byClock === undefined) {
+    byClock = new Map();
+    shared.set(store, byClock);
+  }
+  let reservations = byClock.get(own);
+  if (reservations === undefined) {
+    reservations = new Reservations(store, { clock: own, notices });
+    byClock.set(own, reservations);
+  }
+  return reservations;
+}

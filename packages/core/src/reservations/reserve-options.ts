@@ -1,0 +1,47 @@
+import { HeadgateError, shown } from "../errors.ts";
+import { milliseconds, must, type Requirements, readOptions } from "../options.ts";
+import { limitOf, type Operation } from "../stores/store.ts";
+
+/** Options of `reserve`. */
+export interface ReserveOptions {
+  /**
+   * How long the reservation outlives its process, in milliseconds: it is extended while the process lives. From one
+   * second to one hour, one minute by default.
+   */
+  readonly forMs?: number | undefined;
+  /**
+   * Maximum time to wait in milliseconds, in line with other reservations of the same keys. Default 0: the denial is
+   * returned at once.
+   */
+  readonly maxWaitMs?: number | undefined;
+  /** Aborts the wait: the promise rejects with the reason of the signal, and nothing stays reserved. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export const DEFAULT_FOR_MS = 60_000;
+
+/** Requires a duration of a reservation. */
+export const requireForMs = milliseconds(1_000, 3_600_000);
+
+const REQUIREMENTS: Requirements<ReserveOptions> = {
+  forMs: requireForMs,
+  maxWaitMs: must("a number of milliseconds of at least 0", (ms) => typeof ms === "number" && ms >= 0),
+  signal: must("an AbortSignal", (signal) => signal instanceof AbortSignal),
+};
+
+export function readReserveOptions(options: ReserveOptions): ReserveOptions {
+  return readOptions(options, REQUIREMENTS);
+}
+
+/** Rejects a reservation that could never be made, however long it waits. */
+export function requireFitting(operations: readonly Operation[]): void {
+  for (const [i, operation] of operations.entries()) {
+    const { burst } = limitOf(operation);
+    if (operation.cost <= burst) continue;
+    throw new HeadgateError(
+      "HG_BAD_COST",
+      `checks[${i}].cost`,
+      `must be at most ${burst}, which is all that the rule ${shown(operation.rule.name)} holds, got ${operation.cost}: it would never be allowed`,
+    );
+  }
+}

@@ -1,0 +1,56 @@
+import { traitsOf } from "../algorithms/lookup.ts";
+import { limitOf, type Operation } from "../stores/store.ts";
+import { chargedUntil } from "./charged-until.ts";
+
+/** What a reservation holds under one limit. */
+export class ReservedQuota<Name extends string = string> {
+  readonly operation: Operation<Name>;
+  /** Whether it stays charged unless a cost is stated for it: it was no estimate. */
+  readonly isFinal: boolean;
+  /** Units reserved, including those of windows that have ended. */
+  cost: number;
+  /** Units that were taken in windows that have ended, and cannot be given back. */
+  sunk = 0;
+  /** Until when the other units count, by the store's clock. */
+  until = 0;
+  /** What `spend` has counted. */
+  spent: number | undefined;
+
+  constructor(operation: Operation<Name>, isFinal = false) {
+    this.operation = operation;
+    this.isFinal = isFinal;
+    this.cost = operation.cost;
+  }
+
+  /** Whether these are slots, which are released instead of settled. */
+  get isSlots(): boolean {
+    return traitsOf(limitOf(this.operation)).releasable === true;
+  }
+
+  /** What it costs if nobody says otherwise, in a reservation of which some or nothing was spent. */
+  costUnlessStated(isSpent: boolean): number {
+    return this.isFinal || isSpent ? (this.spent ?? this.cost) : 0;
+  }
+
+  /** The operation that takes it. */
+  taking(id: string, forMs: number): Operation<Name> {
+    const { operation } = this;
+    return this.isSlots ? { ...operation, slot: { id, forUs: forMs * 1000 } } : operation;
+  }
+
+  /** Notes that `cost` more units were taken at a time of the store's clock. */
+  taken(cost: number, time: number): void {
+    const until = chargedUntil(limitOf(this.operation), time);
+    const isFirst = this.until === 0;
+    if (!isFirst && this.until <= time) this.sunk = this.cost;
+    this.until = isFirst || this.until <= time ? until : Math.min(this.until, until);
+    if (!isFirst) this.cost += cost;
+  }
+
+  /** The operation that makes it cost so much. */
+  settling(cost: number): Operation<Name> {
+    const { operation, sunk, until } = this;
+    const reserved = { cost: this.cost - sunk, until };
+    return { ...operation, cost: Math.max(0, cost - sunk), reserved };
+  }
+}

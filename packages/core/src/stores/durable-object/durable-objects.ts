@@ -1,0 +1,52 @@
+import { HeadgateError, StoreError, type StoreErrorCode } from "../../errors.ts";
+import { aFunction } from "../../options.ts";
+import type { Action, Answer, ApplyOptions, Operation, Store } from "../store.ts";
+import { type CounterReply, type CounterRequest, sentOperations } from "./counter-request.ts";
+
+/** A Durable Object whose method `reply` calls the one of its `DurableObjectStore`. */
+export interface CounterObject {
+  /** Tells objects apart. Without it, each return value of `objectOf` is another object. */
+  readonly id?: { toString(): string };
+  reply(request: CounterRequest): PromiseLike<CounterReply>;
+}
+
+/** A store for Workers, whose counters are in Durable Objects: `objectOf` returns the object that has those of a key. */
+export function durableObjects(objectOf: (key: string) => CounterObject): Store {
+  aFunction(objectOf, "objectOf");
+  return { apply: (action, operations, options) => apply(objectOf, action, operations, options) };
+}
+
+async function apply(
+  objectOf: (key: string) => CounterObject,
+  action: Action,
+  operations: readonly Operation[],
+  options: ApplyOptions | undefined,
+): Promise<readonly Answer[]> {
+  if (operations.length === 0) return [];
+  const [object, ...others] = [...new Set(operations.map(({ key }) => key))].map(objectOf);
+  if (others.some((other) => !isSame(object, other))) {
+    const advice = "let objectOf return the same object for them, or send several requests";
+    throw new HeadgateError("HG_KEYS_APART", "key", `this request has keys of different Durable Objects: ${advice}`);
+  }
+  const reply = await replyOf(object, { action, operations: sentOperations(operations), options });
+  if ("answers" in reply) return reply.answers;
+  const { code, field, problem } = reply.error;
+  throw isStoreCode(code) ? new StoreError(code, problem) : new HeadgateError(code, field, problem);
+}
+
+async function replyOf(object: CounterObject, request: CounterRequest): Promise<CounterReply> {
+  try {
+    return await object.reply(request);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new StoreError("HG_STORE_UNREACHABLE", `the Durable Object did not answer: ${message}`, { cause: error });
+  }
+}
+
+function isSame(one: CounterObject, other: CounterObject): boolean {
+  return one === other || (one.id !== undefined && String(one.id) === String(other.id));
+}
+
+function isStoreCode(code: string): code is StoreErrorCode {
+  return code.startsWith("HG_STORE_");
+}

@@ -1,0 +1,104 @@
+import { type Clock, MemoryStore, type ReservationJournal, type Store, StoreError } from "../../../src/index.ts";
+import { ManualClock } from "../../../src/testing/index.ts";
+import type { Random } from "../../wrappers/leased/simulation/random.ts";
+import type { VirtualTime } from "../../wrappers/leased/simulation/virtual-time.ts";
+import { Journal } from "../fake-journal.ts";
+import type { ReservingProcess } from "./process.ts";
+
+/** How likely messages are lost, repeated or slow. */
+export interface Faults {
+  readonly loseRequest: number;
+  readonly loseReply: number;
+  readonly duplicate: number;
+  readonly slow: number;
+}
+
+const TIMEOUT = 1_000_000;
+
+/** One real store in the middle, and ways to it that delay, lose and repeat. */
+export class ReservationNetwork {
+  readonly server: MemoryStore;
+  readonly journal: Journal;
+  /** Keys whose quota was taken although the journal could not be written. A crash may leave it taken. */
+  readonly unjournalled = new Set<string>();
+  private readonly journalled = new Set<string>();
+  private readonly serverClock = new ManualClock();
+  private readonly time: VirtualTime;
+  private readonly random: Random;
+  private faults: Faults;
+
+  constructor(time: VirtualTime, random: Random, faults: Faults) {
+    this.time = time;
+    this.random = random;
+    this.faults = faults;
+    this.server = new MemoryStore({ clock: this.serverClock, maxIdempotencyKeys: 1_000_000 });
+    this.journal = new Journal(this.serverClock);
+  }
+
+  heal(): void {
+    this.faults = { loseRequest: 0, loseReply: 0, duplicate: 0, slow: 0 };
+  }
+
+  /** The store as a process sees it: it knows the server's time to a few milliseconds. */
+  link(process: ReservingProcess): Store {
+    const error = this.random.whole(-4_000, 4_000);
+    const clock: Clock = { now: () => this.time.now + error, sleep: (ms) => process.clock.sleep(ms) };
+    const { journal, server } = this;
+    const call = <Value>(task: () => Value | Promise<Value>) => this.call(process, task);
+    const remote: ReservationJournal = {
+      isClosed: false,
+      isOrdered: false,
+      add: (entry, forMs) =>
+        call(() => {
+          this.journalled.add(entry.id);
+          return journal.add(entry, forMs);
+        }),
+      restore: (entry, forMs) => call(() => journal.restore(entry, forMs)),
+      extend: (...args) => call(() => journal.extend(...args)),
+      end: (entries) => call(() => journal.end(entries)),
+      find: (...args) => call(() => journal.find(...args)),
+      overdue: (...args) => call(() => journal.overdue(...args)),
+      list: (...args) => call(() => journal.list(...args)),
+    };
+    return {
+      clock,
+      journal: remote,
+      apply: (action, operations, options = {}) => {
+        const due = clock.now() + TIMEOUT + 4_000;
+        const voidFrom = Math.min(due, options.voidFrom ?? due);
+        return call(() => {
+          const answers = server.apply(action, operations, { ...options, voidFrom });
+          if (action === "take" && !this.journalled.has(options.idempotencyKey ?? "")) {
+            this.unjournalled.add(operations[0].key);
+          }
+          return answers;
+        });
+      },
+    };
+  }
+
+  private call<Value>(process: ReservingProcess, task: () => Value | Promise<Value>): Promise<Value> {
+    const { time, random, faults } = this;
+    return new Promise((resolve, reject) => {
+      process.after(TIMEOUT, () => reject(new StoreError("HG_STORE_TIMEOUT", "did not answer")));
+      const execute = (): void => {
+        this.serverClock.set(time.now / 1000);
+        const reply = (act: () => void): void => {
+          if (!random.chance(faults.loseReply)) time.after(this.delay(), () => process.run(act));
+        };
+        Promise.resolve()
+          .then(task)
+          .then(
+            (value) => reply(() => resolve(value)),
+            (error: unknown) => reply(() => reject(error)),
+          );
+      };
+      if (!random.chance(faults.loseRequest)) time.after(this.delay(), execute);
+      if (random.chance(faults.duplicate)) time.after(this.delay(), execute);
+    });
+  }
+
+  private delay(): number {
+    return this.random.chance(this.faults.slow) ? this.random.whole(20_000, 3_000_000) : this.random.whole(100, 4_000);
+  }
+}

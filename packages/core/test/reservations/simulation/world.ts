@@ -1,0 +1,184 @@
+import { fixedWindow, HeadgateError, type Operation, type Reservation } from "../../../src/index.ts";
+import { Random } from "../../wrappers/leased/simulation/random.ts";
+import { VirtualTime } from "../../wrappers/leased/simulation/virtual-time.ts";
+import { ReservationNetwork } from "./network.ts";
+import { ReservingProcess } from "./process.ts";
+
+/** Noon, so that no window ends. */
+const START = 1_700_049_600_000_000;
+const SECOND = 1_000_000;
+const limits = [fixedWindow("1000000/d"), fixedWindow("1000000/w")];
+
+/** What may be charged for a reservation in the end: its final costs, or any of several. */
+interface Expected {
+  readonly operations: readonly Operation[];
+  possible: (readonly number[])[];
+}
+
+/** Runs a seed. Throws, with the seed, if anything but what was settled, spent or released is charged. */
+export async function simulate(seed: number): Promise<World> {
+  const world = new World(seed);
+  await world.run();
+  return world;
+}
+
+export class World {
+  settled = 0;
+  lost = 0;
+  failed = 0;
+  released = 0;
+  private readonly seed: number;
+  private readonly random: Random;
+  private readonly time = new VirtualTime(START);
+  private readonly network: ReservationNetwork;
+  private readonly processes: ReservingProcess[] = [];
+  private readonly all: Expected[] = [];
+
+  constructor(seed: number) {
+    this.seed = seed;
+    this.random = new Random(seed);
+    const { random } = this;
+    const isRough = random.chance(0.8);
+    const rough = (most: number): number => (isRough && random.chance(0.6) ? random.next() * most : 0);
+    const faults = { loseRequest: rough(0.3), loseReply: rough(0.3), duplicate: rough(0.3), slow: rough(0.3) };
+    this.network = new ReservationNetwork(this.time, random, faults);
+  }
+
+  async run(): Promise<void> {
+    const { random, time } = this;
+    const count = random.whole(1, 4);
+    for (let i = 0; i < count; i += 1) this.start();
+    const steps = random.whole(5, 25);
+    for (let i = 0; i < steps; i += 1) time.at(START + random.whole(0, 60 * SECOND), () => this.reserve(i));
+    for (let i = random.whole(0, 3); i > 0; i -= 1) time.at(START + random.whole(0, 90 * SECOND), () => this.freeze());
+    for (let i = random.whole(0, 2); i > 0; i -= 1) time.at(START + random.whole(0, 90 * SECOND), () => this.kill());
+    await time.runUntil(START + 150 * SECOND, () => {});
+    // All die. One process that can reach the store cleans up.
+    for (const process of this.processes) process.isDead = true;
+    this.network.heal();
+    this.start();
+    await time.runUntil(START + 250 * SECOND, () => {});
+    for (const { operations, possible } of this.all) this.require(operations, possible);
+    if (this.network.journal.size > 0) throw this.failure(`${this.network.journal.size} entries are left`);
+  }
+
+  private start(): void {
+    // Clocks are up to a minute apart.
+    this.processes.push(new ReservingProcess(this.time, this.network, this.random.whole(-30 * SECOND, 30 * SECOND)));
+  }
+
+  private pick(): ReservingProcess | undefined {
+    const alive = this.processes.filter(({ isDead }) => !isDead);
+    return alive.length === 0 ? undefined : this.random.of(alive);
+  }
+
+  private freeze(): void {
+    const process = this.pick();
+    if (process !== undefined) process.frozenUntil = this.time.now + this.random.whole(1, 60) * SECOND;
+  }
+
+  private kill(): void {
+    const process = this.pick();
+    if (process === undefined) return;
+    process.isDead = true;
+    if (this.random.chance(0.7)) this.start();
+  }
+
+  private reserve(number: number): void {
+    const process = this.pick();
+    if (process === undefined) return;
+    const operations = limits.slice(0, this.random.whole(1, 2)).map((limit, i): Operation => {
+      return { rule: { name: `rule${i}`, limit }, key: `key${number}`, cost: this.random.whole(1, 100) };
+    });
+    const forMs = this.random.of([2_000, 5_000, 20_000]);
+    const expected: Expected = { operations, possible: [operations.map(() => 0)] };
+    this.all.push(expected);
+    process.run(() => {
+      void this.use(process, expected, forMs).catch((error: unknown) => {
+        if (!(error instanceof HeadgateError)) throw error;
+        this.failed += 1;
+      });
+    });
+  }
+
+  private async use(process: ReservingProcess, expected: Expected, forMs: number): Promise<void> {
+    const { random } = this;
+    const reservation = await process.reservations.reserve(expected.operations, { forMs });
+    if (!reservation.allowed) throw this.failure("a reservation was denied");
+    // Until it ends, any figure that `spend` has reached may be what another process charges.
+    for (let i = random.whole(0, 3); i > 0; i -= 1) {
+      await process.clock.sleep(random.whole(0, 8_000));
+      this.spend(reservation, expected);
+    }
+    await process.clock.sleep(random.whole(0, 8_000));
+    const by = random.chance(0.8) ? process : this.pick();
+    if (by === undefined) return;
+    const ending = random.next();
+    if (ending < 0.2) await this.release(reservation, expected);
+    else if (ending < 0.85) await this.settle(by, process, reservation, expected);
+    // Otherwise it is left open: it is extended until its process dies.
+  }
+
+  private spend(reservation: Reservation, expected: Expected): void {
+    const units = this.random.whole(1, 40);
+    if (!reservation.spend("rule0", units)) return;
+    const [before] = expected.possible.at(-1) ?? [0];
+    expected.possible.push([before + units, ...expected.operations.slice(1).map(({ cost }) => cost)]);
+  }
+
+  private async release(reservation: Reservation, expected: Expected): Promise<void> {
+    const nothing = expected.operations.map(() => 0);
+    expected.possible.push(nothing);
+    await reservation.release();
+    expected.possible = [nothing];
+    this.released += 1;
+  }
+
+  private async settle(
+    by: ReservingProcess,
+    own: ReservingProcess,
+    reservation: Reservation,
+    expected: Expected,
+  ): Promise<void> {
+    const cost = this.random.whole(0, 150);
+    const handle = by === own ? reservation : await by.reservations.find(reservation.id);
+    const costs = [cost, ...expected.operations.slice(1).map((operation) => operation.cost)];
+    expected.possible.push(costs);
+    const before = expected.possible.slice();
+    try {
+      await handle.settle({ rule0: cost });
+      expected.possible = [costs];
+      this.settled += 1;
+      if (this.random.chance(0.3)) await this.settleAgain(handle, cost);
+    } catch (error) {
+      if (!(error instanceof HeadgateError) || error.code !== "HG_RESERVATION_LOST") throw error;
+      // Another process has ended it with what was spent before; this settlement charges nothing.
+      expected.possible = before.slice(0, -1);
+      this.lost += 1;
+    }
+  }
+
+  private async settleAgain(handle: Reservation, cost: number): Promise<void> {
+    await handle.settle({ rule0: cost });
+    const wrong = await handle.settle({ rule0: cost + 1 }).then(
+      () => "no error",
+      (error: unknown) => (error instanceof HeadgateError ? error.code : String(error)),
+    );
+    if (wrong !== "HG_RESERVATION_SETTLED") throw this.failure(`settling with other costs gave ${wrong}`);
+  }
+
+  private require(operations: readonly Operation[], possible: readonly (readonly number[])[]): void {
+    const used = operations.map((operation) => {
+      const [{ remaining }] = this.network.server.apply("peek", [{ ...operation, cost: 0 }]);
+      return operation.rule.limit.limit - remaining;
+    });
+    if (this.network.unjournalled.has(operations[0].key)) return;
+    const isPossible = possible.some((costs) => costs.every((cost, i) => cost === used[i]));
+    const texts = [JSON.stringify(used), JSON.stringify(possible)];
+    if (!isPossible) throw this.failure(`${operations[0].key} was charged ${texts[0]}, expected one of ${texts[1]}`);
+  }
+
+  private failure(problem: string): Error {
+    return new Error(`seed ${this.seed}: ${problem}`);
+  }
+}

@@ -1,0 +1,50 @@
+import * as fc from "fast-check";
+import { patience, runs } from "headgate-testkit/repeated";
+import { describe, expect, it } from "vitest";
+import { concurrency, gcra, MemoryStore, type Operation } from "../../../src/index.ts";
+import { ManualClock } from "../../../src/testing/index.ts";
+import { slotTraffic } from "../../algorithms/slot-traffic.ts";
+import { useRedis } from "./redis.ts";
+
+const redis = useRedis();
+
+const trials = fc.record({
+  /** Under which a request is made together with units of another limit, and for which of two keys. */
+  requests: slotTraffic.chain((traffic) =>
+    fc.tuple(
+      ...traffic.map((request) =>
+        fc.record({ request: fc.constant(request), units: fc.nat(3), key: fc.constantFrom("k", "k", "{l}") }),
+      ),
+    ),
+  ),
+  start: fc.constantFrom(0, 1, 1_700_000_000_123_457, 2 ** 51),
+});
+
+describe("slots of RedisStore against MemoryStore", patience, () => {
+  it("are answered the same to the bit, and every row expires", () =>
+    fc.assert(
+      fc.asyncProperty(trials, async ({ requests, start }) => {
+        const clock = new ManualClock();
+        const memory = new MemoryStore({ clock, sweep: false });
+        const prefix = redis.newPrefix();
+        const store = redis.store({ clock, prefix });
+        const units = { name: "units", limit: gcra("10/s") };
+        let now = start;
+        for (const { request, units: cost, key } of requests) {
+          now = Math.max(0, now + request.advance);
+          clock.set(now / 1000);
+          expect(clock.now()).toBe(now);
+          const { action, id, forUs } = request;
+          const limit = concurrency(request.limit);
+          const slots: Operation = { rule: { name: "slots", limit }, key, cost: request.cost, slot: { id, forUs } };
+          const isMixed = cost > 0 && (action === "take" || action === "peek" || action === "reset");
+          const operations = isMixed ? [slots, { rule: units, key, cost }] : [slots];
+          expect(await store.apply(action, operations)).toStrictEqual(memory.apply(action, operations));
+        }
+        for (const name of await redis.client.keys(`${prefix}:*`)) {
+          expect(await redis.client.pttl(name), name).toBeGreaterThan(0);
+        }
+      }),
+      runs(300),
+    ));
+});
