@@ -1,23 +1,13 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { eventually } from "./eventually.ts";
-import { freePort } from "./free-port.ts";
-import { ServerProcess } from "./server-process.ts";
+import { ProxyServer, startProxy } from "./proxy-server.ts";
 
 /** Starts nginx with a configuration that is made for its port, and waits until it answers. */
-export async function startNginx(configFor: (port: number) => string): Promise<NginxServer> {
-  const port = await freePort();
-  const nginx = new NginxServer(port, configFor(port));
-  try {
-    await nginx.start();
-    return nginx;
-  } catch (error) {
-    await nginx.stop();
-    throw error;
-  }
+export function startNginx(configFor: (port: number) => string): Promise<NginxServer> {
+  return startProxy((port) => new NginxServer(port, configFor(port)));
 }
 
-export class NginxServer extends ServerProcess {
+export class NginxServer extends ProxyServer {
   constructor(port: number, config: string) {
     super("nginx", port);
     // Otherwise nginx uses folders of the system.
@@ -27,17 +17,9 @@ export class NginxServer extends ServerProcess {
     writeFileSync(this.configFile, config.replace("http {", `http {\n  access_log off;\n  ${folders.join("\n  ")}`));
   }
 
-  get url(): string {
-    return `http://127.0.0.1:${this.port}`;
-  }
-
-  async start(): Promise<void> {
+  protected launch(): void {
     const settings = `daemon off; master_process off; pid ${this.dir}/pid; error_log stderr crit;`;
     this.spawn("nginx", ["-p", this.dir, "-c", this.configFile, "-g", settings]);
-    await eventually("nginx answers", async () => {
-      if (!this.isRunning) throw this.startFailure();
-      return (await fetch(this.url)).status === 200;
-    });
   }
 
   private get configFile(): string {

@@ -1,7 +1,7 @@
 const { HEADGATE_RUNS = "1" } = process.env;
 const times = Number(HEADGATE_RUNS);
 
-/** How often something random is tried; `HEADGATE_RUNS=20` (`npm run soak`) tries it twenty times as often. */
+/** How often something random is tried; `HEADGATE_RUNS=20` (`npm run test:repeated`) tries it twenty times as often. */
 export function repeated(usual: number): number {
   return Math.ceil(usual * times);
 }

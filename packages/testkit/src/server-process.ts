@@ -12,7 +12,7 @@ export abstract class ServerProcess {
   log = "";
   /** After which event the process has ended and printed everything. */
   protected readonly ending: "close" | "exit" = "close";
-  private readonly name: string;
+  protected readonly name: string;
   private readonly ownsDir: boolean;
   private child: ChildProcess | undefined;
   private isPaused = false;

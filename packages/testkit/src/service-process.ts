@@ -6,6 +6,9 @@ import { spawnChild } from "./child-process.ts";
 import { eventually } from "./eventually.ts";
 import { program } from "./headgate-command.ts";
 
+/** A start takes half a second, and a hundred times as long on a machine that is busy with other things. */
+const START_MS = 90_000;
+
 export interface NodeOptions {
   readonly flags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
@@ -80,10 +83,11 @@ export class NodeProcess {
   }
 
   async whenReady(): Promise<void> {
-    await eventually("the node is ready", async () => {
+    const isReady = async (): Promise<boolean> => {
       if (this.outcome !== undefined) throw new Error(`it ended with ${this.outcome}:\n${this.stderr}`);
       return this.ready !== undefined;
-    });
+    };
+    await eventually("the node is ready", isReady, START_MS);
   }
 
   request(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Response> {
