@@ -1,0 +1,138 @@
+import {
+  type Answer,
+  type ApplyOptions,
+  type Clock,
+  type Notifications,
+  type Operation,
+  type Store,
+  StoreError,
+} from "headgate";
+import type { Random } from "../traffic/random.ts";
+import type { ClusterModel } from "./cluster-model.ts";
+import type { SimulatedNode } from "./simulated-node.ts";
+import { SimulatedShard } from "./simulated-shard.ts";
+import type { VirtualTime } from "./virtual-time.ts";
+
+const SLOW_SHARE = 0.01;
+
+/** Ways between nodes and shards, on which messages take time and are lost. */
+export class SimulatedNetwork {
+  readonly shards: readonly SimulatedShard[];
+  readonly #time: VirtualTime;
+  readonly #random: Random;
+  readonly #model: ClusterModel;
+  readonly #listeners = new Map<string, Set<(text: string) => void>>();
+
+  constructor(time: VirtualTime, random: Random, model: ClusterModel) {
+    this.#time = time;
+    this.#random = random;
+    this.#model = model;
+    this.shards = Array.from({ length: model.shards }, () => new SimulatedShard(time, model.callUs));
+  }
+
+  /** The store as a node sees it. */
+  link(node: SimulatedNode): Store {
+    const clock: Clock = { now: () => this.#time.now, sleep: (ms, signal) => node.clock.sleep(ms, signal) };
+    return {
+      clock,
+      notifications: this.#notifications(node),
+      apply: async (action, operations, options) => {
+        const answers: Answer[] = [];
+        // Operations on several keys are independent of each other here: the simulation has one rule.
+        const calls = [...bySingleShard(operations, this.shards.length)].map(async ([number, places]) => {
+          const shard = this.shards[number];
+          const those = places.map((place) => operations[place]);
+          const told = await this.#call(node, shard, options, (options) => shard.apply(action, those, options));
+          for (const [i, place] of places.entries()) answers[place] = told[i];
+        });
+        await Promise.all(calls);
+        return answers;
+      },
+    };
+  }
+
+  #call(
+    node: SimulatedNode,
+    shard: SimulatedShard,
+    options: ApplyOptions = {},
+    execute: (options: ApplyOptions) => readonly Answer[],
+  ): Promise<readonly Answer[]> {
+    const { timeoutMs } = this.#model;
+    const voidFrom = this.#time.now + timeoutMs * 1000;
+    const asked = { ...options, voidFrom: Math.min(voidFrom, options.voidFrom ?? voidFrom) };
+    node.roundTrips += 1;
+    return new Promise((resolve, reject) => {
+      node.after(timeoutMs * 1000, () => reject(new StoreError("HG_STORE_TIMEOUT", "did not answer")));
+      this.#deliver(() => {
+        this.#time.at(shard.enter(), () => {
+          const settle = settling(() => execute(asked), resolve, reject);
+          this.#deliver(() => node.run(settle));
+          return { isSettled: true };
+        });
+      });
+    });
+  }
+
+  /** Lets a message arrive, unless it is lost. */
+  #deliver(arrive: () => void): void {
+    if (this.#random.chance(this.#model.loss)) return;
+    this.#time.after(this.#delay(), () => {
+      arrive();
+      return undefined;
+    });
+  }
+
+  #delay(): number {
+    const { leastDelayMs, mostDelayMs, slowDelayMs } = this.#model;
+    const usual = leastDelayMs + this.#random.next() * (mostDelayMs - leastDelayMs);
+    const more = this.#random.chance(SLOW_SHARE) ? this.#random.next() * slowDelayMs : 0;
+    return Math.round((usual + more) * 1000);
+  }
+
+  #notifications(node: SimulatedNode): Notifications {
+    return {
+      post: (topic, text) => {
+        for (const hear of this.#listeners.get(topic) ?? []) this.#deliver(() => hear(text));
+      },
+      subscribe: (topic, listener) => {
+        const hear = (text: string): void => node.run(() => listener(text));
+        const known = this.#listeners.get(topic) ?? new Set();
+        this.#listeners.set(topic, known.add(hear));
+        return () => known.delete(hear);
+      },
+    };
+  }
+}
+
+function settling(
+  execute: () => readonly Answer[],
+  resolve: (answers: readonly Answer[]) => void,
+  reject: (reason: unknown) => void,
+): () => void {
+  try {
+    const answers = execute();
+    return () => resolve(answers);
+  } catch (error) {
+    return () => reject(error);
+  }
+}
+
+/** The places of operations in their list, by the shard of their key. */
+function bySingleShard(operations: readonly Operation[], shards: number): ReadonlyMap<number, number[]> {
+  const places = new Map<number, number[]>();
+  for (const [place, { key }] of operations.entries()) {
+    const shard = shardOf(key, shards);
+    const others = places.get(shard);
+    if (others === undefined) places.set(shard, [place]);
+    else others.push(place);
+  }
+  return places;
+}
+
+/** The shard of a key, as a cluster assigns it: evenly, whatever the keys look like. */
+function shardOf(key: string, shards: number): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < key.length; i += 1) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  return ((hash ^ (hash >>> 13)) >>> 0) % shards;
+}

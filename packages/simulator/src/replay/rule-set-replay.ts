@@ -1,0 +1,115 @@
+import { type Answer, type Clock, MemoryStore, type Operation } from "headgate";
+import { flagColumn } from "./key-columns.ts";
+import type { KeyIndex } from "./key-index.ts";
+import type { RuleSetReport } from "./replay-report.ts";
+import { RuleTally } from "./rule-tally.ts";
+import { TimeSeries } from "./time-series.ts";
+import type { AppliedRule, RequestRules } from "./traffic-request.ts";
+import { WorstMinute } from "./worst-minute.ts";
+
+/** Called for each decided request. `answers` are those of the enforced rules, then those of the shadow rules. */
+export type OnReplayed = (time: number, key: string, allowed: boolean, answers: readonly Answer[]) => void;
+
+const NONE: readonly Answer[] = [];
+/** In seconds. */
+const HOUR = 3_600;
+
+/** Decides requests under one set of rules, in order of time, and counts the decisions. */
+export class RuleSetReplay {
+  readonly #index: KeyIndex;
+  readonly #onReplayed: OnReplayed | undefined;
+  readonly #clock = new ReplayClock();
+  // Blank rows can be removed, because time never runs backwards here.
+  readonly #store = new MemoryStore({ clock: this.#clock, maxKeys: Number.MAX_SAFE_INTEGER });
+  readonly #tallies = new Map<string, RuleTally>();
+  readonly #deniedFlags = flagColumn();
+  readonly #minutes = new WorstMinute();
+  readonly #series = new TimeSeries();
+  readonly #hours = new TimeSeries([HOUR]);
+  #requests = 0;
+  #denied = 0;
+  #unlimited = 0;
+  #deniedKeys = 0;
+
+  constructor(index: KeyIndex, onReplayed?: OnReplayed) {
+    this.#index = index;
+    this.#onReplayed = onReplayed;
+  }
+
+  /** Whether the request is admitted. */
+  decide(time: number, key: number, cost: number, { enforced, shadow }: RequestRules): boolean {
+    this.#clock.time = time;
+    const name = this.#index.nameOf(key);
+    const answers = enforced.length === 0 ? NONE : this.#store.apply("take", operationsOf(enforced, name, cost));
+    let allowed = true;
+    for (let i = 0; i < answers.length; i += 1) if (!answers[i].allowed) allowed = false;
+    for (let i = 0; i < answers.length; i += 1) this.#count(enforced[i], key, answers[i], allowed, false);
+    let told = answers;
+    for (let i = 0; i < shadow.length; i += 1) {
+      const action = allowed ? "take" : "peek";
+      const [answer] = this.#store.apply(action, [operationOf(shadow[i], name, cost)]);
+      this.#count(shadow[i], key, answer, allowed, true);
+      if (this.#onReplayed !== undefined) told = [...told, answer];
+    }
+    this.#requests += 1;
+    if (answers.length === 0) this.#unlimited += 1;
+    if (!allowed) this.#deny(key);
+    this.#minutes.count(time, !allowed);
+    this.#series.count(time, !allowed);
+    this.#hours.count(time, !allowed);
+    this.#onReplayed?.(time, name, allowed, told);
+    return allowed;
+  }
+
+  /** `end`: the time of the last request; `top`: how many keys to list. */
+  report(end: number, top: number): RuleSetReport {
+    return {
+      requests: this.#requests,
+      admitted: this.#requests - this.#denied,
+      denied: this.#denied,
+      unlimited: this.#unlimited,
+      deniedKeys: this.#deniedKeys,
+      worstMinute: this.#minutes.worst,
+      series: this.#series.report(),
+      hours: this.#hours.report(),
+      rules: [...this.#tallies.values()].map((tally) => tally.report(end, top)),
+    };
+  }
+
+  #deny(key: number): void {
+    this.#denied += 1;
+    const flags = this.#deniedFlags.upTo(this.#index.size);
+    if (flags[key] === 0) this.#deniedKeys += 1;
+    flags[key] = 1;
+  }
+
+  #count({ rule, limit = rule.limit }: AppliedRule, key: number, answer: Answer, charged: boolean, shadow: boolean) {
+    let tally = this.#tallies.get(rule.name);
+    if (tally === undefined) {
+      tally = new RuleTally(rule.name, shadow, this.#index);
+      this.#tallies.set(rule.name, tally);
+    }
+    tally.count(key, answer, limit, charged);
+  }
+}
+
+function operationsOf(rules: readonly AppliedRule[], key: string, cost: number): readonly Operation[] {
+  return rules.length === 1 ? [operationOf(rules[0], key, cost)] : rules.map((rule) => operationOf(rule, key, cost));
+}
+
+function operationOf({ rule, limit = rule.limit }: AppliedRule, key: string, cost: number): Operation {
+  return { rule, key, cost, limit };
+}
+
+/** Stands at the time of the present request. */
+class ReplayClock implements Clock {
+  time = 0;
+
+  now(): number {
+    return this.time;
+  }
+
+  async sleep(): Promise<void> {
+    throw new Error("a replay does not wait");
+  }
+}
