@@ -1,9 +1,12 @@
+import type { RuleLookup } from "./checks/rule-lookup.ts";
 import type { ReadSettings, SettingSources } from "./config/read-settings.ts";
 import type { Settings } from "./config/settings.ts";
 import type { Database } from "./database/database.ts";
 import type { Finding } from "./doctor/finding.ts";
+import type { RecordingReport } from "./recorder/replay-recordings.ts";
 import type { Catalogue } from "./rules/catalogue.ts";
-import type { RateLimitRule, RuleInput } from "./rules/rule.ts";
+import type { Imported, ImportSource } from "./rules/import/import-rules.ts";
+import type { Dimension, RateLimitRule, RuleInput } from "./rules/rule.ts";
 import type { ParsedUser } from "./rules/user-input.ts";
 import type { CheckedRules } from "./rules/validate-rules-file.ts";
 import type { Log, OpenLog } from "./runtime/log.ts";
@@ -11,12 +14,15 @@ import type { NodeHost, RunningNode } from "./runtime/serve.ts";
 import type { ReadyNode } from "./runtime/startup-message.ts";
 
 export type { AuditQuery } from "./audit/audit.ts";
+export type { RuleLookup } from "./checks/rule-lookup.ts";
 export { allSettings, flagOf, variableOf } from "./config/fields.ts";
 export type { ReadSettings, SettingSources, ShownSetting } from "./config/read-settings.ts";
 export type { Settings } from "./config/settings.ts";
 export type { Database } from "./database/database.ts";
 export type { Finding } from "./doctor/finding.ts";
-export type { RateLimitRule, RuleInput } from "./rules/rule.ts";
+export type { RecordingReport } from "./recorder/replay-recordings.ts";
+export type { Dimension, RateLimitRule, RuleInput } from "./rules/rule.ts";
+export { windowText } from "./rules/rule-window.ts";
 export type { ParsedUser } from "./rules/user-input.ts";
 export type { UserInput } from "./rules/user-limits.ts";
 export type { RunningNode } from "./runtime/serve.ts";
@@ -65,8 +71,22 @@ export async function checkRules(text: string): Promise<CheckedRules> {
   return (await import("./rules/validate-rules-file.ts")).checkRules(text);
 }
 
+export async function ruleLookup(rules: readonly RuleInput[], dimension: Dimension): Promise<RuleLookup> {
+  return (await import("./checks/rule-lookup.ts")).ruleLookup(rules, dimension);
+}
+
+export async function replayRecordings(
+  recordings: readonly (Iterable<string> | AsyncIterable<string>)[],
+): Promise<RecordingReport> {
+  return (await import("./recorder/replay-recordings.ts")).replayRecordings(recordings);
+}
+
 export async function rulesOfService(rules: readonly unknown[]): Promise<readonly RuleInput[]> {
   return (await import("./rules/validate-rules-file.ts")).rulesOfService(rules);
+}
+
+export async function importRules(source: ImportSource, text: string, name: string): Promise<Imported> {
+  return (await import("./rules/import/import-rules.ts")).importRules(source, text, name);
 }
 
 export async function parseUserInput(value: unknown): Promise<ParsedUser> {

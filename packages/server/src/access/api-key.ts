@@ -1,3 +1,6 @@
+/** Fits into the name of a counter. */
+export const NAMESPACE = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
 export const ROLES = ["check", "read", "write"] as const;
 export type Role = (typeof ROLES)[number];
 
@@ -6,6 +9,11 @@ export interface ApiKeyRecord {
   readonly key_id: string;
   readonly name: string;
   readonly roles: readonly Role[];
+  /**
+   * What the counters are kept under that are not of a rule, but of a limit sent with the call. Keys with the same
+   * namespace share them. By default, the id of the key.
+   */
+  readonly namespace: string;
   /** SHA-256 of the secret, in hex. */
   readonly hash: string;
   readonly created_at: string;

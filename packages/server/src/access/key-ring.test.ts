@@ -55,7 +55,7 @@ afterEach(() => {
 });
 
 async function add(expires: Date | null = null): Promise<{ readonly id: string; readonly secret: string }> {
-  const { record, secret } = makeKey("a client", ["check"], expires, new Date(now));
+  const { record, secret } = makeKey("a client", ["check"], { expires, now: new Date(now) });
   store.records.set(record.key_id, record);
   await ring.refresh();
   return { id: record.key_id, secret };
@@ -63,17 +63,17 @@ async function add(expires: Date | null = null): Promise<{ readonly id: string; 
 
 describe("a key", () => {
   it("has 256 random bits, and only its hash is kept", () => {
-    const { record, secret } = makeKey("a", ROLES, null);
+    const { record, secret } = makeKey("a", ROLES);
     expect(secret).toMatch(/^hg_[0-9a-f]{16}_[A-Za-z0-9_-]{43}$/);
     expect(Buffer.from(secret.slice(-43), "base64url")).toHaveLength(32);
     expect(record.hash).toBe(hashOf(secret).toString("hex"));
     expect(JSON.stringify(record)).not.toContain(secret.slice(-43));
-    expect(makeKey("a", ROLES, null).secret).not.toBe(secret);
+    expect(makeKey("a", ROLES).secret).not.toBe(secret);
   });
 
   it("tells who comes with it", async () => {
     const { id, secret } = await add();
-    expect(ring.authenticate(`Bearer ${secret}`)).toEqual({ id, name: "a client", roles: ["check"] });
+    expect(ring.authenticate(`Bearer ${secret}`)).toEqual({ id, name: "a client", roles: ["check"], namespace: id });
     expect(ring.authenticate(`bearer  ${secret}`)?.id).toBe(id);
   });
 
@@ -156,6 +156,39 @@ describe("a key", () => {
   });
 });
 
+describe("a session", () => {
+  it("can be verified by every ring that knows its key, and by no other", async () => {
+    const { id } = await add();
+    const started = ring.startSession(id, 1_000);
+    const other = new KeyRing(store, { now: () => now });
+    await other.refresh();
+    expect(other.session(started?.token ?? "")).toMatchObject({ principal: { id }, csrfToken: started?.csrfToken });
+    other.close();
+    const stranger = new KeyRing(new Keys(), { now: () => now });
+    expect(stranger.session(started?.token ?? "")).toBeUndefined();
+    stranger.close();
+  });
+
+  it("ends with its key, which may be sooner", async () => {
+    const { id } = await add(new Date(NOW + 500));
+    const started = ring.startSession(id, 1_000);
+    expect(started?.expiresAt).toBe(NOW + 500);
+    now = NOW + 500;
+    expect(ring.session(started?.token ?? "")).toBeUndefined();
+    expect(ring.startSession(id, 1_000)).toBeUndefined();
+  });
+
+  it("can be started with the admin key of the settings, and ends if that is another", () => {
+    ring.close();
+    ring = new KeyRing(store, { adminKey: "correct-horse-battery", now: () => now });
+    const started = ring.startSession("admin", 1_000);
+    expect(ring.session(started?.token ?? "")?.principal).toMatchObject({ id: "admin", roles: ROLES });
+    const changed = new KeyRing(store, { adminKey: "another-horse-battery", now: () => now });
+    expect(changed.session(started?.token ?? "")).toBeUndefined();
+    changed.close();
+  });
+});
+
 describe("the first admin key", () => {
   it("is made once, with every role", async () => {
     const secret = await ring.makeFirstKey();
@@ -181,7 +214,7 @@ describe("the first admin key", () => {
   });
 
   it("may look like one of ours", () => {
-    const { secret } = makeKey("a", ROLES, null);
+    const { secret } = makeKey("a", ROLES);
     ring.close();
     ring = new KeyRing(store, { adminKey: secret });
     expect(ring.authenticate(`Bearer ${secret}`)?.id).toBe("admin");

@@ -1,8 +1,9 @@
-import { timingSafeEqual } from "node:crypto";
+import { createHmac, scryptSync, timingSafeEqual } from "node:crypto";
 import { HeadgateError } from "headgate";
 import type { Database } from "../database/database.ts";
 import { type ApiKeyRecord, ROLES, type Role } from "./api-key.ts";
 import { hashOf, keyIdIn, makeKey } from "./secret.ts";
+import { claimsIn, csrfTokenOf, isSealedWith, sealSession } from "./session-token.ts";
 
 /** The key that a request was authenticated with. */
 export interface Principal {
@@ -10,6 +11,22 @@ export interface Principal {
   readonly id: string;
   readonly name: string;
   readonly roles: readonly Role[];
+  /** Of its counters for limits that are sent with a call. */
+  readonly namespace: string;
+}
+
+/** A session that was started with an API key. */
+export interface Session {
+  readonly principal: Principal;
+  /** In milliseconds since 1970. */
+  readonly expiresAt: number;
+  /** Must be sent with every change. */
+  readonly csrfToken: string;
+}
+
+export interface NewSession extends Session {
+  /** For the cookie. */
+  readonly token: string;
 }
 
 /** The part of the database that keys need. */
@@ -24,13 +41,15 @@ export interface KeyRingOptions {
   readonly now?: () => number;
 }
 
-const ADMIN: Principal = { id: "admin", name: "HEADGATE_ADMIN_KEY", roles: ROLES };
+const ADMIN: Principal = { id: "admin", name: "HEADGATE_ADMIN_KEY", roles: ROLES, namespace: "admin" };
 /** Eight characters can be guessed, but may be a deliberate choice; fewer are a mistake. */
 const ADMIN_KEY = /^[\x21-\x7e]{8,512}$/;
 const LONGEST_HEADER = 1_024;
 const BEARER = /^bearer +/i;
 /** A revoked key must be rejected within a second. */
 const RETRY_MS = 250;
+
+const SESSION_PURPOSE = "headgate session";
 
 /** Maximum number of cached headers; usually there is one per key. */
 const MOST_HEADERS = 1_000;
@@ -40,6 +59,7 @@ class Known {
   readonly principal: Principal;
   readonly expiresAt: number;
   private readonly hash: Buffer;
+  #sessionSecret: Buffer | undefined;
 
   constructor(principal: Principal, hash: Buffer, expiresAt = Number.POSITIVE_INFINITY) {
     this.principal = principal;
@@ -50,10 +70,22 @@ class Known {
   isOpenedBy(secret: string): boolean {
     return timingSafeEqual(hashOf(secret), this.hash);
   }
+
+  /** Signs the sessions of this key, on all nodes alike. */
+  get sessionSecret(): Buffer {
+    this.#sessionSecret ??= this.#deriveSessionSecret();
+    return this.#sessionSecret;
+  }
+
+  /** Slow for the admin key of the settings, which may be short: a stolen cookie must not make guessing it easy. */
+  #deriveSessionSecret(): Buffer {
+    if (this.principal === ADMIN) return scryptSync(this.hash, SESSION_PURPOSE, 32);
+    return createHmac("sha256", this.hash).update(SESSION_PURPOSE).digest();
+  }
 }
 
 /** Compared with if there is no such key, so that an unknown id takes as long as a wrong secret. */
-const NOBODY = new Known({ id: "", name: "", roles: [] }, Buffer.alloc(32));
+const NOBODY = new Known({ id: "", name: "", roles: [], namespace: "" }, Buffer.alloc(32));
 
 /**
  * The valid keys, in memory: requests are authenticated synchronously, even while the database is down. The change feed
@@ -108,6 +140,25 @@ export class KeyRing {
     return known !== undefined && this.now() < known.expiresAt ? known.principal : undefined;
   }
 
+  /** Starts a session for a valid key. It ends no later than the key does. */
+  startSession(keyId: string, lifetimeMs: number): NewSession | undefined {
+    const known = this.knownBy(keyId);
+    if (known === undefined) return undefined;
+    const expiresAt = Math.min(this.now() + lifetimeMs, known.expiresAt);
+    const token = sealSession({ keyId, expiresAt }, known.sessionSecret);
+    return { token, principal: known.principal, expiresAt, csrfToken: csrfTokenOf(token, known.sessionSecret) };
+  }
+
+  /** The session that a token proves; undefined if it has expired, or its key has expired or was revoked. */
+  session(token: string): Session | undefined {
+    const claims = claimsIn(token);
+    if (claims === undefined || this.now() >= claims.expiresAt) return undefined;
+    const known = this.knownBy(claims.keyId);
+    if (known === undefined || !isSealedWith(token, known.sessionSecret)) return undefined;
+    const { expiresAt } = claims;
+    return { principal: known.principal, expiresAt, csrfToken: csrfTokenOf(token, known.sessionSecret) };
+  }
+
   /**
    * Creates the first admin key if there is no other, and returns its secret, which is shown once. `keep` receives the
    * secret first: if it fails, no key is created.
@@ -115,7 +166,7 @@ export class KeyRing {
   async makeFirstKey(keep: (secret: string) => Promise<void> = async () => {}): Promise<string | undefined> {
     await this.refresh();
     if (this.admin !== undefined || this.hasAdmin()) return undefined;
-    const { record, secret } = makeKey("first admin", ROLES, null, new Date(this.now()));
+    const { record, secret } = makeKey("first admin", ROLES, { now: new Date(this.now()) });
     await keep(secret);
     await this.store.keys.add(record, { id: "system", name: "first start" });
     await this.refresh();
@@ -138,6 +189,11 @@ export class KeyRing {
     return known;
   }
 
+  private knownBy(keyId: string): Known | undefined {
+    const known = keyId === ADMIN.id ? this.admin : this.known.get(keyId);
+    return known !== undefined && this.now() < known.expiresAt ? known : undefined;
+  }
+
   private hasAdmin(): boolean {
     const now = this.now();
     return [...this.known.values()].some(
@@ -157,10 +213,10 @@ export class KeyRing {
   }
 }
 
-function knownOf({ key_id, name, roles, hash, expires_at, revoked_at }: ApiKeyRecord): [string, Known][] {
+function knownOf({ key_id, name, roles, namespace, hash, expires_at, revoked_at }: ApiKeyRecord): [string, Known][] {
   if (revoked_at !== null) return [];
   const expiresAt = expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(expires_at);
-  return [[key_id, new Known({ id: key_id, name, roles }, Buffer.from(hash, "hex"), expiresAt)]];
+  return [[key_id, new Known({ id: key_id, name, roles, namespace }, Buffer.from(hash, "hex"), expiresAt)]];
 }
 
 function secretIn(authorization: string): string | undefined {

@@ -12,14 +12,23 @@ export interface NewKey {
   readonly secret: string;
 }
 
-/** Creates a key. `expires`: null if it never does. */
-export function makeKey(name: string, roles: readonly Role[], expires: Date | null, now: Date = new Date()): NewKey {
+interface KeyOptions {
+  /** Default: never. */
+  readonly expires?: Date | null;
+  /** Default: the id of the key. */
+  readonly namespace?: string | undefined;
+  readonly now?: Date;
+}
+
+export function makeKey(name: string, roles: readonly Role[], options: KeyOptions = {}): NewKey {
+  const { expires = null, now = new Date() } = options;
   const id = randomBytes(KEY_ID_BYTES).toString("hex");
   const secret = `hg_${id}_${randomBytes(SECRET_BYTES).toString("base64url")}`;
   const record: ApiKeyRecord = {
     key_id: id,
     name,
     roles,
+    namespace: options.namespace ?? id,
     hash: hashOf(secret).toString("hex"),
     created_at: now.toISOString(),
     expires_at: expires?.toISOString() ?? null,

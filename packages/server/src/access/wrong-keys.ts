@@ -1,12 +1,11 @@
 import { type Clock, type MemoryLimiter, rateLimiter, tokenBucket } from "headgate";
 import { addressText, parseAddress } from "headgate/http";
+import type { Transport } from "../metrics/telemetry.ts";
 
 /** Number of addresses to track. Further ones share one quota, so that flooding does not free any address. */
 const MOST_ADDRESSES = 100_000;
 /** An IPv6 client controls a whole /64 prefix. */
 const IPV6_PREFIX = 64;
-
-type Transport = "rest" | "grpc";
 
 export interface WrongKeysOptions {
   /** Per address. */

@@ -1,7 +1,8 @@
 import { addressText, IDEMPOTENCY_KEY_FORM, isIdempotencyKey, parseAddress } from "headgate/http";
 import { MOST_ENDPOINT_PARTS, requireReadable } from "../rules/endpoint.ts";
-import { DIMENSIONS, type Dimension } from "../rules/rule.ts";
-import type { CheckRequest } from "./check.ts";
+import { isMethod, METHOD_FORM } from "../rules/methods.ts";
+import { DIMENSIONS } from "../rules/rule.ts";
+import type { CheckRequest, Identity } from "./check.ts";
 import { RequestError } from "./request-error.ts";
 
 const LONGEST_IDENTIFIER = 1_024;
@@ -10,8 +11,9 @@ const LONGEST_ENDPOINT = 8_192;
 const IPV6_PREFIX = 64;
 
 /** Rejects invalid requests. `keyOf` validates the identity. */
-export function requireRequest({ endpoint, cost, timestamp, idempotencyKey }: CheckRequest): void {
+export function requireRequest({ endpoint, method, cost, timestamp, idempotencyKey }: CheckRequest): void {
   requireEndpoint(endpoint);
+  if (method !== undefined && !isMethod(method)) throw new RequestError("method", `must be ${METHOD_FORM}`);
   if (!Number.isSafeInteger(cost) || cost < 0) {
     throw new RequestError("cost", `must be a whole number from 0 to 2^53 - 1, got ${cost}`);
   }
@@ -33,12 +35,6 @@ export function requireEndpoint(endpoint: unknown): void {
   if (endpoint.length > MOST_ENDPOINT_PARTS || endpoint.includes("%") || endpoint.includes("\0")) {
     requireReadable(endpoint);
   }
-}
-
-/** Whose quota a request is charged to. */
-interface Identity {
-  readonly identifier: string;
-  readonly dimension: Dimension;
 }
 
 /** The identity as the key in stores: `user:12345`. All spellings of an address are one key. */

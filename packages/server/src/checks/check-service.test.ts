@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { request, rule, standing, world } from "../../test/checks/fixtures.ts";
+import { request, rule, userData, world } from "../../test/checks/fixtures.ts";
 import type { Override } from "../rules/user-limits.ts";
 
 describe("a check", () => {
@@ -113,11 +113,11 @@ describe("a user's tier", () => {
   const rules = [rule({ limit: 2 }), rule({ rule_id: "premium", tier: "premium", limit: 5 })];
 
   it("picks his limit, and what he has used stays used when it changes", async () => {
-    const { service, users, standings } = await world(rules);
+    const { service, users, userDataCache } = await world(rules);
     await service.check(request({ cost: 2 }));
     expect(await service.check(request())).toMatchObject({ allowed: false, decisive: { rule_id: "all" } });
-    users.set("42", standing("42", { tier: "premium" }));
-    standings.changed({ kind: "user", user_id: "42" });
+    users.set("42", userData("42", { tier: "premium" }));
+    userDataCache.changed({ kind: "user", user_id: "42" });
     expect(await service.check(request())).toMatchObject({
       allowed: true,
       decisive: { rule_id: "premium", origin: "tier", limit: 5, current_count: 3 },
@@ -130,7 +130,7 @@ describe("a user's tier", () => {
       rule({ rule_id: "premium", tier: "premium", algorithm: "token_bucket", limit: 5 }),
       rule({ rule_id: "keys", dimension: "apikey", algorithm: "gcra", limit: 3 }),
     ]);
-    users.set("7", standing("7", { tier: "premium" }));
+    users.set("7", userData("7", { tier: "premium" }));
     const counts: unknown[] = [];
     for (let i = 0; i < 2; i += 1) {
       for (const asked of [request(), request({ identifier: "7" }), request({ dimension: "apikey" })]) {
@@ -153,7 +153,7 @@ describe("a user's tier", () => {
       created_by: "admin",
       expires_at: "2026-01-01T00:00:30.000Z",
     };
-    users.set("42", standing("42", { overrides: [override] }));
+    users.set("42", userData("42", { overrides: [override] }));
     expect((await service.check(request())).decisive).toMatchObject({ limit: 100, origin: "override" });
     await clock.advance(30_000);
     expect((await service.check(request())).decisive).toMatchObject({ limit: 2, origin: "rule", current_count: 2 });

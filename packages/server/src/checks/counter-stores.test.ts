@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { request, rule, standing, world } from "../../test/checks/fixtures.ts";
+import { request, rule, userData, world } from "../../test/checks/fixtures.ts";
 
 describe("what a user of a small tier has used", () => {
   it("is not forgotten because others of the family refill a thousand times as fast", async () => {
@@ -9,7 +9,7 @@ describe("what a user of a small tier has used", () => {
       rule({ ...hour, rule_id: "premium", tier: "premium", limit: 1_000_000 }),
     ]);
     await service.check(request({ cost: 10 }));
-    users.set("premium", standing("premium", { tier: "premium" }));
+    users.set("premium", userData("premium", { tier: "premium" }));
     // Rows are looked through as work comes in.
     for (let i = 0; i < 100; i += 1) {
       await clock.advance(100);

@@ -20,11 +20,16 @@ import type { Settings } from "../config/settings.ts";
 import type { Consistency } from "../rules/rule.ts";
 import { OwnedMemory } from "../workers/owned-memory.ts";
 import type { WorkerMesh } from "../workers/worker-mesh.ts";
+import { SplitAmongNodes } from "./split-among-nodes.ts";
 
 /** The stores of counters, by consistency. */
 export interface Stores extends Readonly<Record<Consistency, Store>> {
   /** The store shared by all nodes, if any. It answers even if the server fails. */
   readonly shared?: Store;
+  /** Joins the nodes among which limits are split. Absent if the store cannot do that. */
+  readonly join?: () => Promise<void>;
+  /** Whether quota can be reserved: the process that reserves it, or a journal, knows the reservation. */
+  readonly canReserve: boolean;
   /** Whether anything may be stored under a rule. Absent: under every rule. */
   readonly mayHold?: (rule: Rule) => boolean;
   /** The clock of the stores. */
@@ -50,6 +55,7 @@ export interface StoreStats {
   readonly resilient?: ResilientStore["stats"];
   readonly cached?: () => CachedStore["stats"];
   readonly leased?: () => LeasedStore["stats"];
+  readonly split?: () => SplitAmongNodes["stats"];
 }
 
 export interface StoreHooks {
@@ -57,6 +63,8 @@ export interface StoreHooks {
   readonly onDegraded?: (change: DegradedChange) => void;
   /** Called for each call that the store did not answer. */
   readonly onFailure?: (code: string, cause: unknown) => void;
+  /** Wraps the store that makes decisions, below everything that decides without it. */
+  readonly wrap?: (store: Store) => Store;
 }
 
 type Tuning = "storeTimeoutMs" | "cachedRead" | "leaseBase" | "leasePrefetchAt" | "leaseGiveBackEveryMs";
@@ -69,6 +77,8 @@ const PROBE: Operation = { rule: { name: "probe", limit: tokenBucket("1/s") }, k
  * one that is busy should count.
  */
 const WORKER_TIMEOUT_MS = 2_000;
+/** The nodes that share a Redis have the same rules, and are one group. */
+const SPLIT_GROUP = "headgate";
 /** How many keys are tried to find one on each server. */
 const PROBE_KEYS = 10_000;
 
@@ -82,23 +92,28 @@ export async function openStores(
   const { redis, zookeeper } = settings;
   // The client of a store is loaded only if the store is used.
   if (redis !== undefined) {
-    const { RedisStore } = await import("headgate/redis");
-    return shared(new RedisStore(redis), settings, hooks);
+    const { RedisStore, split } = await import("headgate/redis");
+    const store = new RedisStore(redis);
+    return shared(store, settings, hooks, new SplitAmongNodes(() => split(store, { group: SPLIT_GROUP })));
   }
   if (zookeeper !== undefined) {
     const { ZooKeeperStore } = await import("headgate/zookeeper");
     return shared(new ZooKeeperStore(zookeeper), settings, hooks);
   }
-  return mesh === undefined ? inMemory(clock) : inWorkers(mesh, clock, hooks);
+  return mesh === undefined ? inMemory(clock, hooks) : inWorkers(mesh, clock, hooks);
 }
 
 /** With one process, all consistencies are the same memory store, which never fails. */
-function inMemory(clock: Clock): Stores {
+function inMemory(clock: Clock, { wrap = asIs }: StoreHooks): Stores {
   const memory = new MemoryStore({ clock });
+  const store = wrap(memory);
   return {
-    strict: memory,
-    cached: memory,
-    leased: memory,
+    strict: store,
+    cached: store,
+    leased: store,
+    split: store,
+    join: async () => {},
+    canReserve: true,
     mayHold: (rule) => memory.has(rule),
     clock,
     stats: { memoryKeys: () => keysIn(memory) },
@@ -111,13 +126,18 @@ function inMemory(clock: Clock): Stores {
 /** With several workers, each counts a part of the keys in its memory. */
 function inWorkers(mesh: WorkerMesh, clock: Clock, hooks: StoreHooks): Stores {
   const memory = new MemoryStore({ clock });
-  const owned = new OwnedMemory(memory, mesh, { deadlineMs: WORKER_TIMEOUT_MS, ...hooks });
+  const { wrap = asIs, ...others } = hooks;
+  const owned = new OwnedMemory(memory, mesh, { deadlineMs: WORKER_TIMEOUT_MS, ...others });
   mesh.duties.store = memory;
+  const store = wrap(owned);
   return {
-    strict: owned,
-    cached: owned,
-    leased: owned,
-    shared: owned,
+    strict: store,
+    cached: store,
+    leased: store,
+    split: store,
+    join: async () => {},
+    canReserve: false,
+    shared: store,
     clock,
     nodes: owned.nodes,
     stats: { memoryKeys: () => keysIn(memory), resilient: owned.remote.stats },
@@ -127,13 +147,23 @@ function inWorkers(mesh: WorkerMesh, clock: Clock, hooks: StoreHooks): Stores {
   };
 }
 
+function asIs(store: Store): Store {
+  return store;
+}
+
 function keysIn({ stats }: MemoryStore): number {
   return Object.values(stats).reduce((sum, { keys }) => sum + keys, 0);
 }
 
-function shared(store: Store & { readonly clock: Clock }, settings: StoreSettings, hooks: StoreHooks): Stores {
+function shared(
+  store: Store & { readonly clock: Clock },
+  settings: StoreSettings,
+  hooks: StoreHooks,
+  amongNodes?: SplitAmongNodes,
+): Stores {
   const { nodes, storeTimeoutMs = fields.storeTimeoutMs.initial } = settings;
-  const strict = resilient(store, { deadlineMs: storeTimeoutMs, nodes, ...hooks });
+  const { wrap = asIs, ...reports } = hooks;
+  const strict = resilient(wrap(store), { deadlineMs: storeTimeoutMs, nodes, ...reports });
   const lent = new LentStore(strict);
   const near = cached(lent, { read: settings.cachedRead });
   const held = leased(lent, {
@@ -142,18 +172,28 @@ function shared(store: Store & { readonly clock: Clock }, settings: StoreSetting
     prefetchAt: settings.leasePrefetchAt,
     giveBackEveryMs: settings.leaseGiveBackEveryMs,
   });
+  // ZooKeeper cannot split: the rules are decided by the store instead.
+  const shares = amongNodes && resilient(amongNodes, { deadlineMs: storeTimeoutMs, nodes, ...reports });
   return {
     strict,
     cached: near,
     leased: held,
+    split: shares ?? strict,
+    ...(shares && { join: () => shares.ready() }),
+    canReserve: store.journal !== undefined,
     shared: lent,
     clock: store.clock,
     ...(strict.nodes && { nodes: strict.nodes }),
-    stats: { resilient: strict.stats, cached: () => near.stats, leased: () => held.stats },
+    stats: {
+      resilient: strict.stats,
+      cached: () => near.stats,
+      leased: () => held.stats,
+      split: () => amongNodes?.stats,
+    },
     ready: () => strict.ready(),
     probe: () => probed(strict),
     async close() {
-      await Promise.all([near.close(), held.close()]);
+      await Promise.all([near.close(), held.close(), shares?.close()]);
       await strict.close();
     },
   };

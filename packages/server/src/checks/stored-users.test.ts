@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
-import { standing } from "../../test/checks/fixtures.ts";
+import { userData } from "../../test/checks/fixtures.ts";
 import { StoredUsers } from "./stored-users.ts";
-import { Standings } from "./user-data.ts";
+import { UserDataCache } from "./user-data-cache.ts";
 
 /** Users of whom something is stored, in a database that may be gone, or slow. */
 class Users {
@@ -21,7 +21,7 @@ class Users {
 
   async get(id: string) {
     this.lookups += 1;
-    return standing(id, this.stored.has(id) ? { tier: "premium" } : { version: 0 });
+    return userData(id, this.stored.has(id) ? { tier: "premium" } : { version: 0 });
   }
 
   hold(): () => void {
@@ -40,37 +40,37 @@ describe("users of whom nothing is stored", () => {
   it("are answered at once, without the database", async () => {
     const users = new Users();
     users.stored.add("a");
-    const { standings } = await read(users);
-    expect(standings.of("nobody")).toBeUndefined();
+    const { userDataCache } = await read(users);
+    expect(userDataCache.of("nobody")).toBeUndefined();
     expect(users.lookups).toBe(0);
-    expect(await standings.of("a")).toMatchObject({ tier: "premium" });
-    expect(standings.of("a")).toMatchObject({ tier: "premium" });
+    expect(await userDataCache.of("a")).toMatchObject({ tier: "premium" });
+    expect(userDataCache.of("a")).toMatchObject({ tier: "premium" });
     expect(users.lookups).toBe(1);
   });
 
   it("are looked up once something is stored of them", async () => {
     const users = new Users();
-    const { standings } = await read(users);
-    expect(standings.of("a")).toBeUndefined();
+    const { userDataCache } = await read(users);
+    expect(userDataCache.of("a")).toBeUndefined();
     users.stored.add("a");
-    standings.changed({ kind: "user", user_id: "a" });
-    expect(await standings.of("a")).toMatchObject({ tier: "premium" });
-    expect(standings.of("b")).toBeUndefined();
+    userDataCache.changed({ kind: "user", user_id: "a" });
+    expect(await userDataCache.of("a")).toMatchObject({ tier: "premium" });
+    expect(userDataCache.of("b")).toBeUndefined();
     expect(users.readings).toBe(1);
   });
 
   it("are read anew when changes may have been missed, and looked up until that is done", async () => {
     const users = new Users();
-    const { standings, stored } = await read(users);
+    const { userDataCache, stored } = await read(users);
     users.stored.add("a");
     const release = users.hold();
-    standings.changed({ kind: "all" });
-    expect(await standings.of("a")).toMatchObject({ tier: "premium" });
-    expect(await standings.of("b")).toBeUndefined();
+    userDataCache.changed({ kind: "all" });
+    expect(await userDataCache.of("a")).toMatchObject({ tier: "premium" });
+    expect(await userDataCache.of("b")).toBeUndefined();
     expect(users.lookups).toBe(2);
     release();
     await vi.waitFor(() => expect(stored.lack("c")).toBe(true));
-    expect(standings.of("c")).toBeUndefined();
+    expect(userDataCache.of("c")).toBeUndefined();
     expect(users.lookups).toBe(2);
   });
 
@@ -132,5 +132,5 @@ describe("users of whom nothing is stored", () => {
 async function read(users: Users, maxUsers = 100) {
   const stored = new StoredUsers(users, { maxUsers, retryMs: 30 });
   await stored.read();
-  return { stored, standings: new Standings(users, { stored }) };
+  return { stored, userDataCache: new UserDataCache(users, { stored }) };
 }

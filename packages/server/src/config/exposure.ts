@@ -1,6 +1,7 @@
 import { isIPv4, isIPv6 } from "node:net";
 import { HeadgateError } from "headgate";
-import type { Address, Settings } from "./settings.ts";
+import { listenersOf } from "./listeners.ts";
+import type { Settings } from "./settings.ts";
 
 /** Whether only this machine can connect to the address. */
 export function isLoopback(host: string): boolean {
@@ -10,14 +11,10 @@ export function isLoopback(host: string): boolean {
 }
 
 /** Refuses to expose API keys in plain text on a network, unless the operator has confirmed it. */
-export function rejectExposure({ http, grpc, tls, insecure }: Settings): void {
-  if (tls !== undefined || insecure) return;
-  const addresses: [string, Address | undefined][] = [
-    ["--http", http],
-    ["--grpc", grpc],
-  ];
-  for (const [flag, address] of addresses) {
-    if (address === undefined || isLoopback(address.host)) continue;
+export function rejectExposure(settings: Settings): void {
+  if (settings.tls !== undefined || settings.insecure) return;
+  for (const { flag, address } of listenersOf(settings)) {
+    if (address.path !== undefined || isLoopback(address.host)) continue;
     throw new HeadgateError(
       "HG_BAD_OPTION",
       flag,

@@ -1,5 +1,7 @@
 import type { Rate } from "headgate";
 import { redactRedisUrl } from "headgate/redis-address";
+import { CONSISTENCIES, type Consistency, ON_ERRORS, type OnError } from "../rules/rule.ts";
+import { HEADER_FORMS, type HeaderForms } from "../transports/envoy/header-forms.ts";
 import { redactSecret, redactUrl } from "./redact.ts";
 import type { Address, LogFormat } from "./settings.ts";
 import {
@@ -17,12 +19,14 @@ import {
   logFormat,
   logLevel,
   milliseconds,
+  oneOf,
   type Parse,
   path,
   rate,
   redisUrl,
   seconds,
   share,
+  socketOrOff,
   text,
   url,
   workers,
@@ -86,6 +90,80 @@ export const fields = {
     parse: seconds,
     show: (value) => String(value / 1000),
   }),
+  resp: field<Address | undefined>("resp", {
+    takes: "<host:port>",
+    about: "address of the RESP listener (CL.THROTTLE for Redis clients), or off",
+    initial: undefined,
+    parse: addressOrOff,
+    show: addressText,
+  }),
+  respMaxConnections: field("resp_max_connections", {
+    takes: "<number>",
+    about: "maximum number of open RESP connections",
+    initial: 10_000,
+    parse: count,
+  }),
+  respConsistency: field<Consistency>("resp_consistency", {
+    takes: "<consistency>",
+    about: "where limits sent over RESP are decided: strict, cached, leased or split",
+    initial: "strict",
+    parse: oneOf(CONSISTENCIES),
+    values: CONSISTENCIES,
+  }),
+  respOnError: field<OnError>("resp_on_error", {
+    takes: "<policy>",
+    about: "what decides about limits sent over RESP while the store fails: local, allow or deny",
+    initial: "local",
+    parse: oneOf(ON_ERRORS),
+    values: ON_ERRORS,
+  }),
+  envoy: field<Address | undefined>("envoy", {
+    takes: "<address>",
+    about: "address of the gRPC listener for Envoy (rate limit and ext_authz filters), or unix:PATH, or off",
+    initial: undefined,
+    parse: socketOrOff,
+    show: addressText,
+  }),
+  envoyHttp: field<Address | undefined>("envoy_http", {
+    takes: "<address>",
+    about: "address of the HTTP listener with POST /json and /healthcheck for Envoy, or unix:PATH, or off",
+    initial: undefined,
+    parse: socketOrOff,
+    show: addressText,
+  }),
+  envoyConfig: field<Optional>("envoy_config", {
+    takes: "<folder>",
+    about: "folder with configuration files of envoyproxy/ratelimit, which are reloaded when they change",
+    initial: undefined,
+    parse: path,
+  }),
+  envoyTimeoutMs: field("envoy_timeout", {
+    takes: "<time>",
+    about: "how long a check for Envoy waits for the store if the call has no deadline, as in 15ms",
+    // Envoy waits 20 ms by default.
+    initial: 15,
+    parse: milliseconds,
+    show: (value) => `${value}ms`,
+  }),
+  envoyHeaders: field<HeaderForms>("envoy_headers", {
+    takes: "<headers>",
+    about: "headers of responses through Envoy: those of the IETF draft, those of envoyproxy/ratelimit, both, or off",
+    initial: "ietf",
+    parse: oneOf(HEADER_FORMS),
+    values: HEADER_FORMS,
+  }),
+  envoyAnonymous: field<boolean>("envoy_anonymous", {
+    takes: "",
+    about: "accept calls without an API key on --envoy and --envoy-http, which must then be loopback addresses",
+    initial: false,
+    parse: isOn,
+  }),
+  envoyAnonymousRefunds: field<boolean>("envoy_anonymous_refunds", {
+    takes: "",
+    about: "accept negative hits, which give quota back, from callers without an API key",
+    initial: false,
+    parse: isOn,
+  }),
   data: field("data", {
     takes: "<path>",
     about: "folder of the embedded database",
@@ -128,7 +206,7 @@ export const fields = {
   }),
   tlsCert: field<Optional>("tls_cert", {
     takes: "<file>",
-    about: "TLS certificate for REST and gRPC, in PEM format",
+    about: "TLS certificate for all listeners, in PEM format",
     initial: undefined,
     parse: path,
   }),
@@ -254,6 +332,32 @@ export const fields = {
     initial: "auto",
     parse: logFormat,
     values: LOG_FORMATS,
+  }),
+  record: field<Optional>("record", {
+    takes: "<folder>",
+    about: "record decisions of the store to files in this folder, for headgate replay --recording",
+    initial: undefined,
+    parse: path,
+  }),
+  recordOneIn: field("record_one_in", {
+    takes: "<number>",
+    about: "record one in so many identities, and all that they do",
+    initial: 100,
+    parse: count,
+  }),
+  recordMaxMb: field("record_max_mb", {
+    takes: "<number>",
+    about: "maximum size of a recording in MB; recording ends there",
+    initial: 100,
+    parse: count,
+  }),
+  recordSecret: field<Optional>("record_secret", {
+    // Other users of the machine can read the arguments of a process.
+    takes: undefined,
+    about: "identifiers in recordings are hashed with it; the same on all nodes",
+    initial: undefined,
+    parse: text,
+    show: redactSecret,
   }),
   logFile: field<Optional>("log_file", {
     takes: "<file>",

@@ -39,6 +39,13 @@ export async function readSettings(sources: SettingSources): Promise<ReadSetting
       "is mutually exclusive with --redis: give only one of them",
     );
   }
+  if (settings.envoyConfig !== undefined && settings.envoy === undefined && settings.envoyHttp === undefined) {
+    throw new HeadgateError(
+      "HG_BAD_OPTION",
+      "--envoy-config",
+      "has no effect without --envoy or --envoy-http: add one",
+    );
+  }
   return { settings, shown: reading.shown };
 }
 

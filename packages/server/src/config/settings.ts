@@ -12,6 +12,8 @@ export type LogFormat = "auto" | "json" | "text";
 export interface Address {
   readonly host: string;
   readonly port: number;
+  /** A Unix socket, instead of host and port. */
+  readonly path?: string;
 }
 
 export interface TlsFiles {

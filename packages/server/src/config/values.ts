@@ -12,6 +12,7 @@ export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "
 export const LOG_FORMATS = ["auto", "json", "text"] as const;
 
 const LOOPBACK = "127.0.0.1";
+const UNIX = "unix:";
 
 /** `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`; a port alone means loopback. */
 export function address(text: string, at: string): Address {
@@ -29,8 +30,17 @@ export function addressOrOff(text: string, at: string): Address | undefined {
   return text === "off" ? undefined : address(text, at);
 }
 
+/** `unix:/run/headgate.sock`, or an address and a port. */
+export function socketOrOff(text: string, at: string): Address | undefined {
+  if (!text.startsWith(UNIX)) return addressOrOff(text, at);
+  const path = text.slice(UNIX.length);
+  if (path === "") throw invalidValue(at, "must have a path, as in unix:/run/headgate/envoy.sock", text);
+  return { host: "", port: 0, path };
+}
+
 export function addressText(value: Address | undefined): string {
   if (value === undefined) return "off";
+  if (value.path !== undefined) return `${UNIX}${value.path}`;
   return isIP(value.host) === 6 ? `[${value.host}]:${value.port}` : `${value.host}:${value.port}`;
 }
 
@@ -72,6 +82,15 @@ export function isOn(text: string, at: string): boolean {
   if (["true", "1", "yes", "on"].includes(text)) return true;
   if (["false", "0", "no", "off"].includes(text)) return false;
   throw invalidValue(at, "must be true or false", text);
+}
+
+/** One of a few names. */
+export function oneOf<const Name extends string>(names: readonly Name[]): Parse<Name> {
+  return (text, at) => {
+    const found = names.find((name) => name === text);
+    if (found === undefined) throw invalidValue(at, `must be one of ${names.join(", ")}`, text);
+    return found;
+  };
 }
 
 export function logLevel(text: string, at: string): string {

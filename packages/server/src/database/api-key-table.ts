@@ -49,9 +49,10 @@ function withoutHash({ hash: _, ...rest }: ApiKeyRecord): object {
   return rest;
 }
 
-function recordOf({ roles, created_at, expires_at, revoked_at, ...row }: KeyRow): ApiKeyRecord {
+function recordOf({ roles, namespace, created_at, expires_at, revoked_at, ...row }: KeyRow): ApiKeyRecord {
   return {
     ...row,
+    namespace: namespace ?? row.key_id,
     roles: JSON.parse(roles),
     created_at: new Date(created_at).toISOString(),
     expires_at: expires_at === null ? null : new Date(expires_at).toISOString(),
@@ -59,11 +60,12 @@ function recordOf({ roles, created_at, expires_at, revoked_at, ...row }: KeyRow)
   };
 }
 
-function rowOf({ key_id, name, roles, hash, created_at, expires_at, revoked_at }: ApiKeyRecord): KeyRow {
+function rowOf({ key_id, name, roles, namespace, hash, created_at, expires_at, revoked_at }: ApiKeyRecord): KeyRow {
   return {
     key_id,
     name,
     roles: JSON.stringify(roles),
+    namespace,
     hash,
     created_at: Date.parse(created_at),
     expires_at: expires_at === null ? null : Date.parse(expires_at),

@@ -1,9 +1,9 @@
 import type { ApiKeyRecord } from "../access/api-key.ts";
 import type { AuditEntry, AuditEvent, AuditQuery, ChainBreak } from "../audit/audit.ts";
 import type { Link } from "../audit/chain.ts";
-import type { Rollup, RollupQuery } from "../metrics/rollup.ts";
+import type { Rollup, RollupQuery, SummaryQuery, UsageSummary } from "../metrics/rollup.ts";
 import type { RateLimitRule, RuleInput } from "../rules/rule.ts";
-import type { CustomLimit, Override, Standing, UserInput } from "../rules/user-limits.ts";
+import type { CustomLimit, Override, UserData, UserInput } from "../rules/user-limits.ts";
 import type { Retention } from "./retention.ts";
 
 /**
@@ -18,6 +18,7 @@ export interface Database {
   readonly rollups: RollupTable;
   readonly answered: AnsweredTable;
   readonly denied: DeniedTable;
+  readonly nodes: NodeReportTable;
   /**
    * Calls the listener for every change, made here or by another node, within a second. Returns a function that
    * unsubscribes.
@@ -98,20 +99,20 @@ export interface Imported {
 
 export interface UserTable {
   /** An unknown user has no tier, no custom limits, and version 0. */
-  get(id: string): Promise<Standing>;
+  get(id: string): Promise<UserData>;
   /** The ids of all users with stored data; undefined if there are more than `most`. */
   ids(most: number): Promise<readonly string[] | undefined>;
   /** Pages of users in the order of their ids, optionally only those of one tier. */
-  list(query: UserQuery): Promise<Paged<Standing>>;
+  list(query: UserQuery): Promise<Paged<UserData>>;
   /** Stores the given properties of users, in order and in one transaction. */
   import(users: readonly UserInput[], actor: Actor): Promise<Imported>;
-  setTier(id: string, tier: string | null, actor: Actor, version?: number): Promise<Standing | Conflict>;
+  setTier(id: string, tier: string | null, actor: Actor, version?: number): Promise<UserData | Conflict>;
   setCustomLimits(
     id: string,
     limits: Readonly<Record<string, CustomLimit>>,
     actor: Actor,
     version?: number,
-  ): Promise<Standing | Conflict>;
+  ): Promise<UserData | Conflict>;
   /** Throws a HeadgateError if the user has 1,000 overrides in force. */
   addOverride(override: Omit<Override, "override_id" | "created_at" | "created_by">, actor: Actor): Promise<Override>;
   removeOverride(userId: string, overrideId: string, actor: Actor): Promise<Override | Conflict>;
@@ -150,6 +151,8 @@ export interface RollupTable {
   add(rollups: readonly Rollup[]): Promise<void>;
   /** Ordered by start and rule. */
   query(query: RollupQuery): Promise<Paged<Rollup>>;
+  /** All rules together, and the rules with the most denials. */
+  summary(query: SummaryQuery): Promise<UsageSummary>;
 }
 
 /** Hourly reports of each node about the keys it denied most. */
@@ -158,6 +161,16 @@ export interface DeniedTable {
   put(nodeId: string, start: number, text: string): Promise<void>;
   /** The reports of all nodes about hours that started at or after `start`. */
   since(start: number): Promise<readonly { readonly nodeId: string; readonly text: string }[]>;
+}
+
+/** The latest figures of each node, so that every node can show those of all. */
+export interface NodeReportTable {
+  /** Replaces the report of a node. `at` is in milliseconds. */
+  put(nodeId: string, at: number, text: string): Promise<void>;
+  /** The reports written at or after `at`, in the order of the node ids. */
+  since(at: number): Promise<readonly string[]>;
+  /** Removes the report of a node that stops. */
+  remove(nodeId: string): Promise<void>;
 }
 
 /** Responses to admin writes by idempotency key, for five minutes. */

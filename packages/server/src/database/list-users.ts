@@ -1,5 +1,5 @@
 import type { Kysely } from "kysely";
-import type { Override, Standing } from "../rules/user-limits.ts";
+import type { Override, UserData } from "../rules/user-limits.ts";
 import type { AuditedDatabase } from "./audited-writes.ts";
 import { cursorAt, placeOf } from "./cursor.ts";
 import type { Paged, UserQuery } from "./database.ts";
@@ -15,8 +15,8 @@ const LONGEST_PAGE = 1024 * 1024;
 export async function listUsers(
   audited: AuditedDatabase,
   { limit, cursor, tier }: UserQuery,
-): Promise<Paged<Standing>> {
-  const users: Standing[] = [];
+): Promise<Paged<UserData>> {
+  const users: UserData[] = [];
   let last = cursor === undefined ? undefined : placeOf(cursor, "string");
   let length = 0;
   for (;;) {
@@ -45,7 +45,7 @@ async function usersAfter(db: Kysely<Tables>, last: string | undefined, tier: st
     rows.map(({ user_id }) => user_id),
   );
   const some = rows.map(
-    (row): Standing => ({
+    (row): UserData => ({
       ...row,
       custom_limits: JSON.parse(row.custom_limits),
       overrides: overrides.get(row.user_id) ?? [],

@@ -207,6 +207,48 @@ export function migrationsWith(id: RawBuilder<unknown>): Record<string, Migratio
         await db.schema.alterTable("headgate_rules").addColumn("exact", "integer").execute();
       },
     },
+
+    "0007_rule_methods": {
+      async up(db: Kysely<Tables>) {
+        await db.schema.alterTable("headgate_rules").addColumn("methods", "text").execute();
+      },
+    },
+
+    "0008_key_namespace": {
+      async up(db: Kysely<Tables>) {
+        await db.schema.alterTable("headgate_keys").addColumn("namespace", "text").execute();
+      },
+    },
+
+    "0009_rule_calendar": {
+      async up(db: Kysely<Tables>) {
+        await db.schema.alterTable("headgate_rules").addColumn("calendar", "text").execute();
+        await db.schema.alterTable("headgate_rules").addColumn("time_zone", "text").execute();
+        await db.schema.alterTable("headgate_rules").addColumn("anchor_day", "bigint").execute();
+      },
+    },
+
+    "0010_trials": {
+      async up(db: Kysely<Tables>) {
+        await db.schema.alterTable("headgate_rules").addColumn("candidate", "text").execute();
+        await db.schema.alterTable("headgate_rules").addColumn("enforce_share", "double precision").execute();
+        await db.schema
+          .alterTable("headgate_rollups")
+          .addColumn("candidate_denied", "bigint", (column) => column.notNull().defaultTo(0))
+          .execute();
+      },
+    },
+
+    "0011_node_reports": {
+      async up(db: Kysely<Tables>) {
+        await db.schema
+          .createTable("headgate_node_reports")
+          .addColumn("node_id", id, (column) => column.primaryKey())
+          .addColumn("at", "bigint", (column) => column.notNull())
+          .addColumn("report", "text", (column) => column.notNull())
+          .execute();
+      },
+    },
   };
 }
 

@@ -5,6 +5,7 @@ import { AuditedDatabase } from "./audited-writes.ts";
 import type { Database } from "./database.ts";
 import { SqlDenied } from "./denied-table.ts";
 import { SqlAnswered } from "./idempotency-table.ts";
+import { SqlNodeReports } from "./node-report-table.ts";
 import { replaceInThread } from "./replace-in-worker.ts";
 import { purge } from "./retention.ts";
 import { SqlRollups } from "./rollup-table.ts";
@@ -38,6 +39,7 @@ export async function openDatabase({ postgres, data, threads = true }: DatabaseO
     rollups: new SqlRollups(audited),
     answered: new SqlAnswered(audited),
     denied: new SqlDenied(audited),
+    nodes: new SqlNodeReports(audited),
     onChange: (listener) => audited.feed.onChange(listener),
     ping: () => audited.ping(),
     purge: (now, retentionMs) => purge(audited, now, retentionMs),

@@ -2,7 +2,7 @@ import type { Kysely } from "kysely";
 import { type Entry, inParts } from "./audited-writes.ts";
 import type { Actor } from "./database.ts";
 import type { Tables } from "./tables.ts";
-import { idsAfter, settled, standingOf, store } from "./user-table.ts";
+import { idsAfter, settled, store, userDataOf } from "./user-table.ts";
 
 /**
  * Removes custom limits and overrides for deleted rules, each with an audit entry, so that a rule created later under
@@ -57,7 +57,7 @@ async function forget(
   gone: ReadonlySet<string>,
   actor: Actor,
 ): Promise<void> {
-  const before = await standingOf(db, user_id);
+  const before = await userDataOf(db, user_id);
   const kept = Object.entries(before.custom_limits).filter(([id]) => !gone.has(id));
   const after = { ...before, custom_limits: Object.fromEntries(kept), version: before.version + 1 };
   await store(db, after);

@@ -15,6 +15,7 @@ export const RETENTION_MS = {
   overrides: 30 * DAY,
   changes: DAY,
   top_denied: 3 * 60 * MINUTE,
+  node_reports: MINUTE,
 } as const;
 
 /** Each purge of the audit log adds an entry, so it waits until a day's worth can be removed. */
@@ -52,6 +53,7 @@ export async function purge(
     overrides: await removed("overrides"),
     changes: await removed("changes"),
     top_denied: await removed("top_denied"),
+    node_reports: await removed("node_reports"),
   };
 }
 
@@ -73,6 +75,9 @@ const removeSome: Record<Retained, Removal> = {
 
   // One row per node and hour, so never many.
   top_denied: (db, before) => counted(db.deleteFrom("headgate_top_denied").where("start", "<=", before)),
+
+  // One row per node.
+  node_reports: (db, before) => counted(db.deleteFrom("headgate_node_reports").where("at", "<=", before)),
 
   overrides: (db, before) =>
     counted(

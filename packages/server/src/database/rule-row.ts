@@ -2,8 +2,12 @@ import { createHash } from "node:crypto";
 import { HeadgateError } from "headgate";
 import { limitFields } from "../rules/limit-fields.ts";
 import type { RateLimitRule, RuleInput } from "../rules/rule.ts";
+import { windowOf } from "../rules/rule-window.ts";
 import { requireStorable } from "./storable-text.ts";
 import type { RuleRow } from "./tables.ts";
+
+/** The column cannot be null, since the first rules all had a window of a fixed length. */
+const NO_WINDOW = 0;
 
 /** The columns of booleans. */
 const FLAGS = limitFields.flatMap(({ name, type }) => (type === "boolean" ? name : []));
@@ -14,21 +18,36 @@ export function ruleOf({ place, ...row }: RuleRow): RateLimitRule {
     updated_at: new Date(row.updated_at).toISOString(),
   };
   const flags = FLAGS.map((name) => [name, row[name] === null ? null : Boolean(row[name])]);
-  return { ...row, ...times, ...Object.fromEntries(flags) };
+  const methods = row.methods === null ? null : row.methods.split(",");
+  const window_seconds = row.window_seconds === NO_WINDOW ? null : row.window_seconds;
+  const candidate = row.candidate === null ? null : JSON.parse(row.candidate);
+  return { ...row, ...times, methods, window_seconds, candidate, ...Object.fromEntries(flags) };
 }
 
 export function rowOf(rule: RateLimitRule): RuleRow {
   const times = { created_at: Date.parse(rule.created_at), updated_at: Date.parse(rule.updated_at) };
   const flags = FLAGS.map((name) => [name, rule[name] === null ? null : Number(rule[name])]);
-  return { ...rule, ...times, place: placeOfRule(rule), ...Object.fromEntries(flags) };
+  const methods = rule.methods === null ? null : rule.methods.join(",");
+  const window_seconds = rule.window_seconds ?? NO_WINDOW;
+  const candidate = rule.candidate === null ? null : JSON.stringify(rule.candidate);
+  return {
+    ...rule,
+    ...times,
+    methods,
+    window_seconds,
+    candidate,
+    place: placeOfRule(rule),
+    ...Object.fromEntries(flags),
+  };
 }
 
 /**
  * Identifies the place of a rule: a family has one rule per tier, and one without. Two rules with the same place
- * conflict.
+ * conflict. Rules without methods have the place that they had before rules could have methods.
  */
-export function placeOfRule({ dimension, endpoint_pattern, window_seconds, tier }: RuleInput): string {
-  const place = JSON.stringify([dimension, endpoint_pattern, window_seconds, tier]);
+export function placeOfRule(rule: RuleInput): string {
+  const { dimension, endpoint_pattern, tier, methods } = rule;
+  const place = JSON.stringify([dimension, endpoint_pattern, windowOf(rule), tier, ...(methods ?? [])]);
   return createHash("sha256").update(place).digest("hex");
 }
 
@@ -44,7 +63,7 @@ export function requireDistinct(inputs: readonly RuleInput[]): void {
     const place = placeOfRule(input);
     const other = byPlace.get(place);
     if (other !== undefined) {
-      const problem = `has the same dimension, pattern, window and tier as ${other}: keep one of them`;
+      const problem = `has the same dimension, pattern, methods, window and tier as ${other}: keep one of them`;
       throw new HeadgateError("HG_BAD_RULES", rule_id, problem);
     }
     byPlace.set(place, rule_id);

@@ -16,13 +16,15 @@ export interface Tables {
   readonly headgate_rollups: RollupRow;
   readonly headgate_answered: AnsweredRow;
   readonly headgate_top_denied: TopDeniedRow;
+  readonly headgate_node_reports: NodeReportRow;
 }
 
-/** The fields of a rule as columns: 1 for true and 0 for false. */
+/** The fields of a rule as columns: 1 for true and 0 for false; lists as text, separated by commas; objects as JSON. */
 type RuleColumns = {
   readonly [Name in keyof RuleInput]:
-    | Exclude<RuleInput[Name], boolean>
-    | (boolean extends RuleInput[Name] ? number : never);
+    | Exclude<RuleInput[Name], boolean | object>
+    | (boolean extends RuleInput[Name] ? number : never)
+    | ([Extract<RuleInput[Name], object>] extends [never] ? never : string);
 };
 
 /** The fields of a rule, with times as numbers, and `place`. */
@@ -30,7 +32,7 @@ export interface RuleRow extends RuleColumns {
   readonly created_at: number;
   readonly updated_at: number;
   readonly version: number;
-  /** A digest of dimension, pattern, window and tier: unique, and short enough for an index. */
+  /** A digest of dimension, pattern, window, tier and methods: unique, and short enough for an index. */
   readonly place: string;
 }
 
@@ -58,6 +60,8 @@ export interface KeyRow {
   readonly name: string;
   readonly roles: string;
   readonly hash: string;
+  /** null: of a key made before keys had one, and so its id. */
+  readonly namespace: string | null;
   readonly created_at: number;
   readonly expires_at: number | null;
   readonly revoked_at: number | null;
@@ -100,6 +104,7 @@ interface RollupRow {
   readonly allowed: number;
   readonly denied: number;
   readonly shadow_denied: number;
+  readonly candidate_denied: number;
 }
 
 interface AnsweredRow {
@@ -114,5 +119,12 @@ interface AnsweredRow {
 interface TopDeniedRow {
   readonly node_id: string;
   readonly start: number;
+  readonly report: string;
+}
+
+/** The latest figures of a node, or of one worker of it. */
+interface NodeReportRow {
+  readonly node_id: string;
+  readonly at: number;
   readonly report: string;
 }

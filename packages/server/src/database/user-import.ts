@@ -1,11 +1,11 @@
 import type { Transaction } from "kysely";
 import { canonicalJson } from "../audit/chain.ts";
-import type { Standing, UserInput } from "../rules/user-limits.ts";
+import type { UserData, UserInput } from "../rules/user-limits.ts";
 import { type Entry, inParts } from "./audited-writes.ts";
 import type { Actor, Imported } from "./database.ts";
 import type { Tables } from "./tables.ts";
 
-type Stored = Omit<Standing, "overrides">;
+type Stored = Omit<UserData, "overrides">;
 
 /** Stores the given properties of users, in order. Users that do not change are left alone. */
 export async function importUsers(

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { HeadgateError } from "headgate";
 import type { Kysely } from "kysely";
-import type { CustomLimit, Override, Standing, UserInput } from "../rules/user-limits.ts";
+import type { CustomLimit, Override, UserData, UserInput } from "../rules/user-limits.ts";
 import type { AuditedDatabase } from "./audited-writes.ts";
 import type { Actor, Conflict, Imported, Paged, UserQuery, UserTable } from "./database.ts";
 import { listUsers } from "./list-users.ts";
@@ -23,8 +23,8 @@ export class SqlUsers implements UserTable {
     this.audited = audited;
   }
 
-  async get(id: string): Promise<Standing> {
-    return canBeId(id) ? this.audited.read((db) => standingOf(db, id)) : unknownUser(id);
+  async get(id: string): Promise<UserData> {
+    return canBeId(id) ? this.audited.read((db) => userDataOf(db, id)) : unknownUser(id);
   }
 
   /** Reads in portions. Users added meanwhile may be missing; the change feed reports them. */
@@ -39,7 +39,7 @@ export class SqlUsers implements UserTable {
     }
   }
 
-  list(query: UserQuery): Promise<Paged<Standing>> {
+  list(query: UserQuery): Promise<Paged<UserData>> {
     return listUsers(this.audited, query);
   }
 
@@ -47,7 +47,7 @@ export class SqlUsers implements UserTable {
     return this.audited.write((db, entry) => importUsers(db, entry, users, actor));
   }
 
-  setTier(id: string, tier: string | null, actor: Actor, version?: number): Promise<Standing | Conflict> {
+  setTier(id: string, tier: string | null, actor: Actor, version?: number): Promise<UserData | Conflict> {
     return this.set(id, { tier }, "user.tier", actor, version);
   }
 
@@ -56,7 +56,7 @@ export class SqlUsers implements UserTable {
     custom_limits: Readonly<Record<string, CustomLimit>>,
     actor: Actor,
     version?: number,
-  ): Promise<Standing | Conflict> {
+  ): Promise<UserData | Conflict> {
     return this.set(id, { custom_limits }, "user.limits", actor, version);
   }
 
@@ -79,9 +79,9 @@ export class SqlUsers implements UserTable {
         created_at: new Date(entry.at).toISOString(),
         created_by: actor.id,
       };
-      const standing = await standingOf(db, user_id);
-      requireRoom(standing, entry.at);
-      await store(db, { ...standing, version: standing.version + 1 });
+      const userData = await userDataOf(db, user_id);
+      requireRoom(userData, entry.at);
+      await store(db, { ...userData, version: userData.version + 1 });
       await db.insertInto("headgate_overrides").values(rowOf(override)).execute();
       entry.record(actor, "override.create", `user:${user_id}`, null, override);
       entry.announce({ kind: "user", user_id });
@@ -92,10 +92,10 @@ export class SqlUsers implements UserTable {
   async removeOverride(userId: string, overrideId: string, actor: Actor): Promise<Override | Conflict> {
     if (!canBeId(userId) || !canBeId(overrideId)) return { conflict: "missing" };
     return this.audited.write(async (db, entry) => {
-      const standing = await standingOf(db, userId);
-      const override = standing.overrides.find(({ override_id }) => override_id === overrideId);
+      const userData = await userDataOf(db, userId);
+      const override = userData.overrides.find(({ override_id }) => override_id === overrideId);
       if (override === undefined) return { conflict: "missing" };
-      await store(db, { ...standing, version: standing.version + 1 });
+      await store(db, { ...userData, version: userData.version + 1 });
       await db.deleteFrom("headgate_overrides").where("override_id", "=", overrideId).execute();
       entry.record(actor, "override.delete", `user:${userId}`, override, null);
       entry.announce({ kind: "user", user_id: userId });
@@ -105,14 +105,14 @@ export class SqlUsers implements UserTable {
 
   private async set(
     user_id: string,
-    change: Partial<Pick<Standing, "tier" | "custom_limits">>,
+    change: Partial<Pick<UserData, "tier" | "custom_limits">>,
     action: "user.tier" | "user.limits",
     actor: Actor,
     version?: number,
-  ): Promise<Standing | Conflict> {
+  ): Promise<UserData | Conflict> {
     requireStorable({ user_id, ...change });
     return this.audited.write(async (db, entry) => {
-      const before = await standingOf(db, user_id);
+      const before = await userDataOf(db, user_id);
       if (version !== undefined && version !== before.version) return { conflict: "changed", current: before.version };
       const after = { ...before, ...change, version: before.version + 1 };
       await store(db, after);
@@ -129,7 +129,7 @@ export function idsAfter(db: Kysely<Tables>, last: string | undefined) {
   return last === undefined ? ids : ids.where("user_id", ">", last);
 }
 
-export async function standingOf(db: Kysely<Tables>, user_id: string): Promise<Standing> {
+export async function userDataOf(db: Kysely<Tables>, user_id: string): Promise<UserData> {
   const user = await db.selectFrom("headgate_users").selectAll().where("user_id", "=", user_id).executeTakeFirst();
   if (user === undefined) return unknownUser(user_id);
   const overrides = await db
@@ -148,19 +148,19 @@ export async function standingOf(db: Kysely<Tables>, user_id: string): Promise<S
   };
 }
 
-function requireRoom({ overrides }: Standing, now: number): void {
+function requireRoom({ overrides }: UserData, now: number): void {
   const count = overrides.filter(({ expires_at }) => Date.parse(expires_at) > now).length;
   if (count < MOST_OVERRIDES) return;
   const problem = `the user already has ${count} in force, and may have at most ${MOST_OVERRIDES}: remove some of them first`;
   throw new HeadgateError("HG_BAD_OPTION", "overrides", problem);
 }
 
-function unknownUser(user_id: string): Standing {
+function unknownUser(user_id: string): UserData {
   return { user_id, tier: null, custom_limits: {}, overrides: [], version: 0 };
 }
 
 /** Stores a user without overrides, which have rows of their own. */
-export async function store(db: Kysely<Tables>, { user_id, tier, custom_limits, version }: Standing): Promise<void> {
+export async function store(db: Kysely<Tables>, { user_id, tier, custom_limits, version }: UserData): Promise<void> {
   const row = { tier, custom_limits: JSON.stringify(custom_limits), version };
   await db
     .insertInto("headgate_users")
@@ -170,7 +170,7 @@ export async function store(db: Kysely<Tables>, { user_id, tier, custom_limits, 
 }
 
 /** The user as recorded in the audit log. Overrides have entries of their own. */
-export function settled({ tier, custom_limits, version }: Standing): object {
+export function settled({ tier, custom_limits, version }: UserData): object {
   return { tier, custom_limits, version };
 }
 

@@ -1,5 +1,6 @@
 import type { Settings } from "../config/settings.ts";
 import { databaseFindings } from "./check-database.ts";
+import { envoyFindings } from "./check-envoy.ts";
 import { redisFindings } from "./check-redis.ts";
 import { fileFindings } from "./check-rules.ts";
 import { zookeeperFinding } from "./check-zookeeper.ts";
@@ -17,6 +18,7 @@ export async function doctor(settings: Settings): Promise<readonly Finding[]> {
     ...(settings.redis === undefined ? [] : await redisFindings(settings.redis)),
     ...(settings.zookeeper === undefined ? [] : [await zookeeperFinding(settings)]),
     ...(await databaseFindings(settings)),
+    ...(settings.envoyConfig === undefined ? [] : await envoyFindings(settings.envoyConfig)),
     ...(settings.rules === undefined ? [] : await fileFindings(settings.rules)),
   ];
 }

@@ -2,6 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import { isLoopback, rejectExposure } from "../config/exposure.ts";
+import { listenersOf } from "../config/listeners.ts";
 import type { Settings, TlsFiles } from "../config/settings.ts";
 import { type Finding, fail, messageOf, ok, warn } from "./finding.ts";
 
@@ -19,10 +20,9 @@ function exposure(settings: Settings): Finding {
   } catch (error) {
     return fail("listening", messageOf(error));
   }
-  const { http, grpc, tls } = settings;
-  if (isLoopback(http.host) && (grpc === undefined || isLoopback(grpc.host)))
-    return ok("listening", "for this machine only");
-  if (tls !== undefined) return ok("listening", "for other machines, with TLS");
+  const isLocal = listenersOf(settings).every(({ address }) => address.path !== undefined || isLoopback(address.host));
+  if (isLocal) return ok("listening", "for this machine only");
+  if (settings.tls !== undefined) return ok("listening", "for other machines, with TLS");
   return warn("listening", "for other machines, without TLS (--insecure): terminate TLS in a proxy in front of it");
 }
 

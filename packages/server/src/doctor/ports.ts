@@ -2,6 +2,7 @@ import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { createServer } from "node:net";
 import { text } from "node:stream/consumers";
+import { type ListenerSetting, listenersOf } from "../config/listeners.ts";
 import type { Address, Settings } from "../config/settings.ts";
 import { addressText } from "../config/values.ts";
 import { listening } from "../runtime/listen.ts";
@@ -10,12 +11,19 @@ import { type Finding, fail, messageOf, ok, warn } from "./finding.ts";
 const ANSWER_MS = 2_000;
 
 /** Whether the node could listen on its addresses. */
-export async function portFindings({ http, grpc, tls }: Pick<Settings, "http" | "grpc" | "tls">): Promise<Finding[]> {
-  const findings = [await portFinding("http port", "--http", http)];
-  if (grpc !== undefined) {
-    const isSame = grpc.port !== 0 && grpc.port === http.port && grpc.host === http.host;
-    const same = fail("grpc port", `--grpc: ${addressText(grpc)} is also the address of --http: choose another`);
-    findings.push(isSame ? same : await portFinding("grpc port", "--grpc", grpc));
+export async function portFindings(settings: Settings): Promise<Finding[]> {
+  const { http, tls } = settings;
+  const findings: Finding[] = [];
+  const earlier: ListenerSetting[] = [];
+  for (const listener of listenersOf(settings)) {
+    const { name, flag, address } = listener;
+    const same = earlier.find((other) => isSame(other.address, address));
+    findings.push(
+      same === undefined
+        ? await portFinding(`${name} port`, flag, address)
+        : fail(`${name} port`, `${flag}: ${addressText(address)} is also the address of ${same.flag}: choose another`),
+    );
+    earlier.push(listener);
   }
   const areTaken = findings.every(({ level }) => level === "fail");
   if (!areTaken || !(await isHeadgate(http, tls !== undefined))) return findings;
@@ -24,12 +32,18 @@ export async function portFindings({ http, grpc, tls }: Pick<Settings, "http" | 
   );
 }
 
+function isSame(one: Address, other: Address): boolean {
+  if (one.path !== undefined || other.path !== undefined) return one.path === other.path;
+  return one.port !== 0 && one.port === other.port && one.host === other.host;
+}
+
 async function portFinding(about: string, flag: string, address: Address): Promise<Finding> {
   const server = createServer();
   try {
     await listening(flag, address, () => {
       return new Promise<void>((resolve, reject) => {
-        server.once("error", reject).listen(address, resolve);
+        const { host, port, path } = address;
+        server.once("error", reject).listen(path === undefined ? { host, port } : { path }, resolve);
       });
     });
     return ok(about, `${addressText(address)} is free`);

@@ -9,6 +9,8 @@ export class RuleTally {
   readonly denied = new Float64Array(SOURCES.length);
   /** Requests that would have been denied if the rule had been enforced. */
   shadowDenied = 0;
+  /** Requests that the candidate of the rule would have denied. */
+  candidateDenied = 0;
 }
 
 /** Counts decisions in plain numbers: updated by every check, but read rarely. */
@@ -16,14 +18,24 @@ export class Tally {
   readonly rules = new Map<string, RuleTally>();
 
   add({ rule, allowed, source }: Decision): void {
+    this.count(rule, allowed, source, 1);
+  }
+
+  /** Several decisions that are alike. */
+  count(rule: string, allowed: boolean, source: Source, count: number): void {
     const tally = this.rules.get(rule) ?? this.begin(rule);
-    if (allowed) tally.allowed[indexOf(source)] += 1;
-    else tally.denied[indexOf(source)] += 1;
+    if (allowed) tally.allowed[indexOf(source)] += count;
+    else tally.denied[indexOf(source)] += count;
   }
 
   addShadow(decision: Decision): void {
     if (decision.allowed) this.add(decision);
     else (this.rules.get(decision.rule) ?? this.begin(decision.rule)).shadowDenied += 1;
+  }
+
+  /** What a candidate allows is counted under the limit in force. */
+  addCandidate({ rule, allowed }: Decision): void {
+    if (!allowed) (this.rules.get(rule) ?? this.begin(rule)).candidateDenied += 1;
   }
 
   private begin(ruleId: string): RuleTally {

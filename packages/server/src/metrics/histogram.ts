@@ -10,11 +10,11 @@ export class Spread {
     this.counts = new Float64Array(bounds.length + 1);
   }
 
-  add(value: number): void {
+  add(value: number, count = 1): void {
     const { bounds } = this;
     let bucket = 0;
     while (bucket < bounds.length && value > bounds[bucket]) bucket += 1;
-    this.counts[bucket] += 1;
-    this.sum += value;
+    this.counts[bucket] += count;
+    this.sum += value * count;
   }
 }

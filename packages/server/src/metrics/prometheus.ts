@@ -19,8 +19,19 @@ export function prometheus(telemetry: NodeTelemetry, version: string): Registry 
     ["rule", "outcome", "source"],
     () => decisions(telemetry),
   );
-  foldCounter(registry, "headgate_shadow_denied_total", "Requests that shadow rules would have denied.", ["rule"], () =>
-    shadowDenied(telemetry),
+  foldCounter(
+    registry,
+    "headgate_shadow_denied_total",
+    "Requests that rules would have denied if they were enforced.",
+    ["rule"],
+    () => shadowDenied(telemetry),
+  );
+  foldCounter(
+    registry,
+    "headgate_candidate_denied_total",
+    "Requests that the candidates of rules would have denied.",
+    ["rule"],
+    () => candidateDenied(telemetry),
   );
   foldCounter(registry, "headgate_checks_total", "Checks, each under all of its rules.", ["outcome"], () => [
     [{ outcome: "allowed" }, telemetry.checks.allowed],
@@ -29,6 +40,19 @@ export function prometheus(telemetry: NodeTelemetry, version: string): Registry 
   foldCounter(registry, "headgate_unmatched_checks_total", "Checks that no rule matched.", [], () => [
     [{}, telemetry.checks.unmatched],
   ]);
+  foldGauge(
+    registry,
+    "headgate_identities",
+    "Different identities in the checks of the last whole minute (estimate).",
+    ["usage"],
+    () => {
+      const { any, above } = telemetry.identities.lastMinute();
+      return [
+        [{ usage: "any" }, any],
+        [{ usage: "above_80" }, above],
+      ];
+    },
+  );
   foldHistogram(registry, "headgate_check_seconds", "Time that checks took inside the node.", [], () => [
     [{}, telemetry.checkSeconds],
   ]);
@@ -76,6 +100,10 @@ function* decisions({ tally }: NodeTelemetry): Iterable<Series> {
 
 function* shadowDenied({ tally }: NodeTelemetry): Iterable<Series> {
   for (const [rule, { shadowDenied }] of tally.rules) if (shadowDenied > 0) yield [{ rule }, shadowDenied];
+}
+
+function* candidateDenied({ tally }: NodeTelemetry): Iterable<Series> {
+  for (const [rule, { candidateDenied }] of tally.rules) if (candidateDenied > 0) yield [{ rule }, candidateDenied];
 }
 
 function* calls(telemetry: NodeTelemetry): Iterable<SpreadSeries> {

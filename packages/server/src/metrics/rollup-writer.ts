@@ -9,9 +9,10 @@ interface Counts {
   readonly allowed: number;
   readonly denied: number;
   readonly shadow_denied: number;
+  readonly candidate_denied: number;
 }
 
-const NOTHING: Counts = { allowed: 0, denied: 0, shadow_denied: 0 };
+const NOTHING: Counts = { allowed: 0, denied: 0, shadow_denied: 0, candidate_denied: 0 };
 
 /**
  * Writes the decisions of each rule per minute and day. It reads existing counters, so checks cost nothing extra.
@@ -22,13 +23,13 @@ export class RollupWriter {
   /** Rows that were dropped because they could not be written. */
   dropped = 0;
   private readonly tally: Tally;
-  private readonly table: RollupTable;
+  private readonly table: Pick<RollupTable, "add">;
   private readonly seen = new Map<string, Counts>();
   private waiting = new Map<string, Rollup>();
   private since: Date;
   private writing: Promise<void> = Promise.resolve();
 
-  constructor(tally: Tally, table: RollupTable, now: Date) {
+  constructor(tally: Tally, table: Pick<RollupTable, "add">, now: Date) {
     this.tally = tally;
     this.table = table;
     this.since = now;
@@ -52,7 +53,7 @@ export class RollupWriter {
       const counts = countsOf(tally);
       const more = difference(counts, this.seen.get(ruleId) ?? NOTHING);
       this.seen.set(ruleId, counts);
-      if (more.allowed + more.denied + more.shadow_denied === 0) continue;
+      if (more.allowed + more.denied + more.shadow_denied + more.candidate_denied === 0) continue;
       for (const period of periods) this.wait({ ...period, rule_id: ruleId, ...more });
     }
     this.since = now;
@@ -84,8 +85,9 @@ export class RollupWriter {
   }
 }
 
-function countsOf({ allowed, denied, shadowDenied }: RuleTally): Counts {
-  return { allowed: total(allowed), denied: total(denied), shadow_denied: shadowDenied };
+function countsOf({ allowed, denied, shadowDenied, candidateDenied }: RuleTally): Counts {
+  const trials = { shadow_denied: shadowDenied, candidate_denied: candidateDenied };
+  return { allowed: total(allowed), denied: total(denied), ...trials };
 }
 
 function total(counts: Float64Array): number {
@@ -97,6 +99,7 @@ function difference(now: Counts, before: Counts): Counts {
     allowed: now.allowed - before.allowed,
     denied: now.denied - before.denied,
     shadow_denied: now.shadow_denied - before.shadow_denied,
+    candidate_denied: now.candidate_denied - before.candidate_denied,
   };
 }
 
@@ -107,5 +110,6 @@ function sum(waiting: Rollup | undefined, more: Rollup): Rollup {
     allowed: waiting.allowed + more.allowed,
     denied: waiting.denied + more.denied,
     shadow_denied: waiting.shadow_denied + more.shadow_denied,
+    candidate_denied: waiting.candidate_denied + more.candidate_denied,
   };
 }

@@ -8,7 +8,14 @@ const REQUEST: CheckRequest = { identifier: "alice", dimension: "user", endpoint
 const DENIED = checkResult({ limits: [{ allowed: false, state: "throttled" }] });
 
 function service(check: () => CheckResult | Promise<CheckResult>): CheckService {
-  return { check, peek: check, reset: async () => ({ reset: [] }), close: async () => {} };
+  return {
+    check,
+    checkRule: check,
+    peek: check,
+    correct: async () => check(),
+    reset: async () => ({ reset: [] }),
+    close: async () => {},
+  };
 }
 
 interface Recorded {

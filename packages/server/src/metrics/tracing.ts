@@ -1,5 +1,5 @@
-import { isSpanContextValid, type Span, SpanStatusCode, type Tracer, trace } from "@opentelemetry/api";
-import type { CheckRequest, CheckResult, CheckService } from "../checks/check.ts";
+import { type Attributes, isSpanContextValid, type Span, SpanStatusCode, type Tracer, trace } from "@opentelemetry/api";
+import type { CheckRequest, CheckResult, CheckService, Correction, RuleCheckRequest } from "../checks/check.ts";
 
 /** The service with a span for each call if OpenTelemetry is set up; otherwise the service itself. */
 export function traced(service: CheckService): CheckService {
@@ -22,11 +22,19 @@ class TracedService implements CheckService {
   }
 
   check(request: CheckRequest): CheckResult | Promise<CheckResult> {
-    return this.within("headgate.check", request, () => this.service.check(request));
+    return this.within("headgate.check", attributesOf(request), () => this.service.check(request));
+  }
+
+  checkRule(request: RuleCheckRequest): CheckResult | Promise<CheckResult> {
+    return this.within("headgate.check", { "headgate.cost": request.cost }, () => this.service.checkRule(request));
   }
 
   peek(request: CheckRequest): CheckResult | Promise<CheckResult> {
-    return this.within("headgate.peek", request, () => this.service.peek(request));
+    return this.within("headgate.peek", attributesOf(request), () => this.service.peek(request));
+  }
+
+  async correct(action: Correction, request: CheckRequest): Promise<CheckResult> {
+    return this.within(`headgate.${action}`, attributesOf(request), () => this.service.correct(action, request));
   }
 
   reset(...args: Parameters<CheckService["reset"]>): ReturnType<CheckService["reset"]> {
@@ -44,13 +52,11 @@ class TracedService implements CheckService {
     return this.service.close();
   }
 
-  /** Spans do not contain identifiers, because traces have more readers. */
   private within(
     name: string,
-    { dimension, endpoint, cost }: CheckRequest,
+    attributes: Attributes,
     decide: () => CheckResult | Promise<CheckResult>,
   ): CheckResult | Promise<CheckResult> {
-    const attributes = { "headgate.dimension": dimension, "headgate.endpoint": endpoint, "headgate.cost": cost };
     const span = this.tracer.startSpan(name, { attributes });
     try {
       const result = decide();
@@ -63,6 +69,11 @@ class TracedService implements CheckService {
       return failed(span, error);
     }
   }
+}
+
+/** Spans do not contain identifiers, because traces have more readers. */
+function attributesOf({ dimension, endpoint, cost }: CheckRequest): Attributes {
+  return { "headgate.dimension": dimension, "headgate.endpoint": endpoint, "headgate.cost": cost };
 }
 
 function decided(span: Span, result: CheckResult): CheckResult {

@@ -2,9 +2,9 @@ import { refusal } from "headgate-testkit/refusal";
 import { describe, expect, it } from "vitest";
 import { sampleRule as rule } from "../../test/rules/sample-rule.ts";
 import { Catalogue } from "./catalogue.ts";
-import type { Override, Standing } from "./user-limits.ts";
+import type { Override, UserData } from "./user-limits.ts";
 
-function standing(fields: Partial<Standing>): Standing {
+function userData(fields: Partial<UserData>): UserData {
   return { user_id: "12345", tier: null, custom_limits: {}, overrides: [], version: 1, ...fields };
 }
 
@@ -27,13 +27,13 @@ const NOW = new Date("2026-01-01T12:00:00.000Z");
 
 function limits(
   catalogue: Catalogue,
-  { endpoint = "/api/v1/orders", standing: s }: { endpoint?: string; standing?: Standing } = {},
+  { endpoint = "/api/v1/orders", userData: s }: { endpoint?: string; userData?: UserData } = {},
 ) {
-  return catalogue.limitsFor({ dimension: "user", endpoint, standing: s }, NOW);
+  return catalogue.limitsFor({ dimension: "user", endpoint, userData: s }, NOW);
 }
 
-function told(catalogue: Catalogue, s?: Standing): unknown[] {
-  return limits(catalogue, s === undefined ? {} : { standing: s }).map(({ config, limit, origin }) => [
+function told(catalogue: Catalogue, s?: UserData): unknown[] {
+  return limits(catalogue, s === undefined ? {} : { userData: s }).map(({ config, limit, origin }) => [
     config.rule_id,
     limit.limit,
     origin,
@@ -41,6 +41,36 @@ function told(catalogue: Catalogue, s?: Standing): unknown[] {
 }
 
 describe("a catalogue", () => {
+  it("counts rules for different methods apart, and looks them up by method", () => {
+    const catalogue = Catalogue.of([
+      rule({ rule_id: "any" }),
+      rule({ rule_id: "writes", methods: ["POST", "PUT"] }),
+      rule({ rule_id: "posts", methods: ["POST"] }),
+      rule({ rule_id: "posts-premium", methods: ["POST"], tier: "premium" }),
+    ]);
+    const counters = (method?: string, tier: string | null = null) =>
+      catalogue
+        .limitsFor({ dimension: "user", endpoint: "/api/v1/orders", method, userData: userData({ tier }) }, NOW)
+        .map(({ config, rule: { counter } }) => `${config.rule_id} ${counter}`);
+    expect(counters("POST")).toEqual([
+      "any 60:/api/v1/orders",
+      "writes 60:POST,PUT:/api/v1/orders",
+      "posts 60:POST:/api/v1/orders",
+    ]);
+    expect(counters("post", "premium").at(-1)).toBe("posts-premium 60:POST:/api/v1/orders");
+    expect(counters("PUT")).toEqual(["any 60:/api/v1/orders", "writes 60:POST,PUT:/api/v1/orders"]);
+    expect(counters("GET")).toEqual(["any 60:/api/v1/orders"]);
+    expect(counters()).toEqual(["any 60:/api/v1/orders"]);
+    expect(catalogue.methods).toEqual(new Set(["POST", "PUT"]));
+  });
+
+  it("rejects two rules for the same methods in the same place", () => {
+    const methods = ["POST"];
+    expect(
+      refusal(() => Catalogue.of([rule({ rule_id: "a", methods }), rule({ rule_id: "b", methods })])),
+    ).toMatchObject({ message: expect.stringContaining("methods and window as rule a") });
+  });
+
   it("finds all families that match, the broadest first", () => {
     const catalogue = Catalogue.of([
       rule({ rule_id: "exact" }),
@@ -57,10 +87,10 @@ describe("a catalogue", () => {
       "60:/api/v1/orders",
       "3600:/api/v1/orders",
     ]);
-    expect(catalogue.limitsFor({ dimension: "ip", endpoint: "/api/v1/orders", standing: undefined }, NOW)).toHaveLength(
+    expect(catalogue.limitsFor({ dimension: "ip", endpoint: "/api/v1/orders", userData: undefined }, NOW)).toHaveLength(
       1,
     );
-    expect(catalogue.limitsFor({ dimension: "apikey", endpoint: "/api/v1/orders", standing: undefined }, NOW)).toEqual(
+    expect(catalogue.limitsFor({ dimension: "apikey", endpoint: "/api/v1/orders", userData: undefined }, NOW)).toEqual(
       [],
     );
   });
@@ -81,7 +111,7 @@ describe("a catalogue", () => {
 
   it("refuses two rules for the same place", () => {
     expect(refusal(() => Catalogue.of([rule({}), rule({ rule_id: "again", limit: 5 })])).message).toBe(
-      'rules["again"].endpoint_pattern: the same dimension, pattern and window as rule orders: change or remove one of them',
+      'rules["again"].endpoint_pattern: the same dimension, pattern, methods and window as rule orders: change or remove one of them',
     );
     const free = rule({ tier: "free" });
     expect(refusal(() => Catalogue.of([rule({}), free, { ...free, rule_id: "again" }])).message).toContain(
@@ -120,20 +150,20 @@ describe("a family", () => {
 
   it("takes the member of the user's tier, else the one without a tier", () => {
     expect(told(tiers)).toEqual([["orders", 100, "rule"]]);
-    expect(told(tiers, standing({}))).toEqual([["orders", 100, "rule"]]);
-    expect(told(tiers, standing({ tier: "premium" }))).toEqual([["premium", 1000, "tier"]]);
-    expect(told(tiers, standing({ tier: "unheard of" }))).toEqual([["orders", 100, "rule"]]);
+    expect(told(tiers, userData({}))).toEqual([["orders", 100, "rule"]]);
+    expect(told(tiers, userData({ tier: "premium" }))).toEqual([["premium", 1000, "tier"]]);
+    expect(told(tiers, userData({ tier: "unheard of" }))).toEqual([["orders", 100, "rule"]]);
   });
 
   it("does not apply to a tier that it has no member for, if it has none without a tier", () => {
     const catalogue = Catalogue.of([rule({ tier: "free" })]);
-    expect(told(catalogue, standing({ tier: "free" }))).toEqual([["orders", 100, "tier"]]);
-    expect(told(catalogue, standing({ tier: "premium" }))).toEqual([]);
+    expect(told(catalogue, userData({ tier: "free" }))).toEqual([["orders", 100, "tier"]]);
+    expect(told(catalogue, userData({ tier: "premium" }))).toEqual([]);
     expect(told(catalogue)).toEqual([]);
   });
 
   it("has one counter whatever the tier, so that what was used stays used", () => {
-    const applied = [undefined, standing({ tier: "premium" })].flatMap((s) => limits(tiers, s ? { standing: s } : {}));
+    const applied = [undefined, userData({ tier: "premium" })].flatMap((s) => limits(tiers, s ? { userData: s } : {}));
     expect(new Set(applied.map(({ rule }) => rule.counter))).toEqual(new Set(["60:/api/v1/orders"]));
   });
 });
@@ -144,12 +174,12 @@ describe("an address or an API key", () => {
       rule({ dimension: "ip" }),
       rule({ dimension: "ip", rule_id: "premium", tier: "premium" }),
     ]);
-    const everything = standing({
+    const everything = userData({
       tier: "premium",
       custom_limits: { orders: { limit: 1 } },
       overrides: [override({})],
     });
-    const found = catalogue.limitsFor({ dimension: "ip", endpoint: "/api/v1/orders", standing: everything }, NOW);
+    const found = catalogue.limitsFor({ dimension: "ip", endpoint: "/api/v1/orders", userData: everything }, NOW);
     expect(found.map(({ config, origin }) => [config.rule_id, origin])).toEqual([["orders", "rule"]]);
   });
 });
@@ -163,24 +193,24 @@ describe("a user of his own", () => {
   const custom_limits = { orders: { limit: 300, burst: 30 } };
 
   it("has a custom limit in the place of the rule's", () => {
-    const s = standing({ custom_limits });
+    const s = userData({ custom_limits });
     expect(told(catalogue, s)).toEqual([
       ["all", 5000, "rule"],
       ["orders", 300, "custom"],
     ]);
-    expect(limits(catalogue, { standing: s })[1]).toMatchObject({
+    expect(limits(catalogue, { userData: s })[1]).toMatchObject({
       rule: { name: "orders", counter: "60:/api/v1/orders" },
       limit: { limit: 300, burst: 30 },
     });
   });
 
   it("can burst up to his custom limit if it states no burst", () => {
-    const s = standing({ custom_limits: { orders: { limit: 300 } } });
-    expect(limits(catalogue, { standing: s })[1].limit.burst).toBe(300);
+    const s = userData({ custom_limits: { orders: { limit: 300 } } });
+    expect(limits(catalogue, { userData: s })[1].limit.burst).toBe(300);
   });
 
   it("has no custom limit of a rule that is not the one for his tier", () => {
-    expect(told(catalogue, standing({ tier: "premium", custom_limits }))).toEqual([
+    expect(told(catalogue, userData({ tier: "premium", custom_limits }))).toEqual([
       ["all", 5000, "rule"],
       ["premium", 1000, "tier"],
     ]);
@@ -194,11 +224,11 @@ describe("a user of his own", () => {
       limit: 8,
       created_at: "2025-01-01T00:00:00.000Z",
     });
-    expect(told(catalogue, standing({ custom_limits, overrides: [ofOrders, ofAll] }))).toEqual([
+    expect(told(catalogue, userData({ custom_limits, overrides: [ofOrders, ofAll] }))).toEqual([
       ["all", 7, "override"],
       ["orders", 8, "override"],
     ]);
-    expect(told(catalogue, standing({ custom_limits, overrides: [ofAll] }))).toEqual([
+    expect(told(catalogue, userData({ custom_limits, overrides: [ofAll] }))).toEqual([
       ["all", 7, "override"],
       ["orders", 7, "override"],
     ]);
@@ -210,44 +240,44 @@ describe("a user of his own", () => {
       ["all", 9, "override"],
       ["orders", 9, "override"],
     ];
-    expect(told(catalogue, standing({ overrides: [override({}), later] }))).toEqual(expected);
-    expect(told(catalogue, standing({ overrides: [later, override({})] }))).toEqual(expected);
+    expect(told(catalogue, userData({ overrides: [override({}), later] }))).toEqual(expected);
+    expect(told(catalogue, userData({ overrides: [later, override({})] }))).toEqual(expected);
   });
 
   it("has an override until the moment that it expires", () => {
-    const s = standing({ overrides: [override({ expires_at: "2026-01-01T12:00:00.001Z", rule_id: "all" })] });
+    const s = userData({ overrides: [override({ expires_at: "2026-01-01T12:00:00.001Z", rule_id: "all" })] });
     const at = (now: Date | number) =>
-      catalogue.limitsFor({ dimension: "user", endpoint: "/", standing: s }, now)[0].origin;
+      catalogue.limitsFor({ dimension: "user", endpoint: "/", userData: s }, now)[0].origin;
     expect(at(NOW)).toBe("override");
     expect(at(NOW.getTime() + 1)).toBe("rule");
   });
 
   it("is not taken in by names that every object has", () => {
     const odd = Catalogue.of([rule({ rule_id: "constructor" }), rule({ rule_id: "__proto__", window_seconds: 1 })]);
-    expect(told(odd, standing({}))).toEqual([
+    expect(told(odd, userData({}))).toEqual([
       ["constructor", 100, "rule"],
       ["__proto__", 100, "rule"],
     ]);
   });
 
   it("keeps the rule's limit where none can be made of his own", () => {
-    expect(told(catalogue, standing({ custom_limits: { all: { limit: 0 } } }))[0]).toEqual(["all", 5000, "rule"]);
+    expect(told(catalogue, userData({ custom_limits: { all: { limit: 0 } } }))[0]).toEqual(["all", 5000, "rule"]);
   });
 
   it("has no burst where the algorithm keeps none", () => {
-    const [all] = limits(catalogue, { standing: standing({ overrides: [override({ burst: 3 })] }) });
+    const [all] = limits(catalogue, { userData: userData({ overrides: [override({ burst: 3 })] }) });
     expect(all.limit).toMatchObject({ algorithm: "sliding_window_counter", limit: 7, burst: 7 });
   });
 });
 
 describe("the limit that a store is given", () => {
   const catalogue = Catalogue.of([rule({}), rule({ rule_id: "premium", tier: "premium", limit: 1000 })]);
-  const limitFor = (s?: Standing) => limits(catalogue, s === undefined ? {} : { standing: s })[0].limit;
+  const limitFor = (s?: UserData) => limits(catalogue, s === undefined ? {} : { userData: s })[0].limit;
 
   it("is the same object for the same limit", () => {
-    const custom = () => standing({ custom_limits: { orders: { limit: 300 } } });
-    expect(limitFor()).toBe(limitFor(standing({})));
-    expect(limitFor(standing({ tier: "premium" }))).toBe(limitFor(standing({ tier: "premium" })));
+    const custom = () => userData({ custom_limits: { orders: { limit: 300 } } });
+    expect(limitFor()).toBe(limitFor(userData({})));
+    expect(limitFor(userData({ tier: "premium" }))).toBe(limitFor(userData({ tier: "premium" })));
     expect(limitFor(custom())).toBe(limitFor(custom()));
     expect(limitFor(custom())).not.toBe(limitFor());
   });
@@ -255,7 +285,7 @@ describe("the limit that a store is given", () => {
   it("is kept for a bounded number of custom limits", () => {
     const fresh = Catalogue.of([rule({})]);
     const custom = (limit: number) =>
-      limits(fresh, { standing: standing({ custom_limits: { orders: { limit } } }) })[0].limit;
+      limits(fresh, { userData: userData({ custom_limits: { orders: { limit } } }) })[0].limit;
     const [first, last] = [custom(1), custom(2)];
     for (let limit = 3; limit <= 10_001; limit += 1) custom(limit);
     expect(custom(2)).toBe(last);

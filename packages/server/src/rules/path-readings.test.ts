@@ -17,7 +17,7 @@ function catalogueOf(...patterns: readonly string[]): Catalogue {
 
 function matched(catalogue: Catalogue, endpoint: string): string[] {
   return catalogue
-    .limitsFor({ dimension: "user", endpoint, standing: undefined }, 0)
+    .limitsFor({ dimension: "user", endpoint, userData: undefined }, 0)
     .map(({ config }) => config.endpoint_pattern);
 }
 

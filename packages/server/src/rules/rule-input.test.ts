@@ -19,10 +19,16 @@ describe("a rule that is given", () => {
       algorithm: "token_bucket",
       burst: null,
       anchor: null,
+      calendar: null,
+      time_zone: null,
+      anchor_day: null,
       bucket_width: null,
       exact: null,
+      methods: null,
       tier: null,
       mode: "enforce",
+      enforce_share: null,
+      candidate: null,
       on_error: "local",
       consistency: "strict",
     });
@@ -31,8 +37,67 @@ describe("a rule that is given", () => {
       "dimension: is required: one of user, ip, apikey",
       'endpoint_pattern: is required: a path such as "/api/v1/orders"',
       "limit: is required: a whole number from 1 to 2^53 - 1",
-      "window_seconds: is required: a whole number from 1 to 2251799813 (71 years)",
     ]);
+    const { window_seconds: _, ...windowless } = least;
+    expect(problems(windowless)).toEqual([
+      "window_seconds: is required: a whole number from 1 to 2251799813 (71 years), unless the rule has a calendar",
+    ]);
+  });
+
+  it("can follow the calendar of a time zone", () => {
+    const { window_seconds: _, ...windowless } = least;
+    const monthly = { ...windowless, algorithm: "fixed_window", calendar: "month", time_zone: "Europe/Berlin" };
+    expect(ruleInput.parse(monthly)).toMatchObject({ window_seconds: null, calendar: "month", anchor_day: null });
+    expect(ruleInput.parse({ ...monthly, anchor_day: 31 })).toMatchObject({ anchor_day: 31 });
+  });
+
+  it.each([
+    [{ calendar: "month" }, ["calendar: does not apply to token_bucket: remove it"]],
+    [
+      { algorithm: "fixed_window", calendar: "month", window_seconds: 60 },
+      ["window_seconds: does not go with a calendar: remove one of them"],
+    ],
+    [
+      { algorithm: "fixed_window", calendar: "month", time_zone: "Mars/Olympus" },
+      ['time_zone: must be an IANA time zone such as "Europe/Berlin" or "UTC", got "Mars/Olympus"'],
+    ],
+    [
+      { algorithm: "fixed_window", calendar: "month", anchor_day: 32 },
+      ["anchor_day: must be a whole number from 1 to 31, or null"],
+    ],
+    [
+      { algorithm: "fixed_window", calendar: "year", anchor_day: 29 },
+      ["anchor_day: is for windows of a month, not of a year"],
+    ],
+    [{ algorithm: "fixed_window", calendar: "fortnight" }, ["calendar: must be one of day, week, month, year"]],
+    [
+      { algorithm: "fixed_window", window_seconds: 60, time_zone: "UTC" },
+      ["time_zone: needs a calendar: windows of one day, week, month or year"],
+    ],
+  ])("is refused with %j", (fields, expected) => {
+    const { window_seconds: _, ...windowless } = least;
+    expect(problems({ ...windowless, ...fields })).toEqual(expected);
+  });
+
+  it("can limit concurrent tasks, without a window", () => {
+    const { window_seconds: _, ...windowless } = least;
+    const slots = { ...windowless, algorithm: "concurrency" };
+    expect(ruleInput.parse(slots)).toMatchObject({ algorithm: "concurrency", limit: 100, window_seconds: null });
+    const wrong = [
+      [{ window_seconds: 60 }, "window_seconds: does not apply to concurrency: remove it"],
+      [{ burst: 5 }, "burst: does not apply to concurrency: remove it"],
+      [
+        { consistency: "leased" },
+        "consistency: must be strict for a limit on concurrent tasks: slots are kept in the store",
+      ],
+      [{ mode: "shadow" }, "mode: must be enforce for a limit on concurrent tasks: nothing takes slots in shadow mode"],
+      [{ enforce_share: 0.5 }, "enforce_share: must be null for a limit on concurrent tasks"],
+      [{ candidate: { limit: 5 } }, "candidate: must be null for a limit on concurrent tasks"],
+    ] as const;
+    for (const [fields, problem] of wrong) expect(problems({ ...slots, ...fields })[0]).toBe(problem);
+    expect(problems({ ...least, candidate: { limit: 5, algorithm: "concurrency" } })[0]).toContain(
+      "candidate.algorithm: must be one of token_bucket",
+    );
   });
 
   it.each([
@@ -49,6 +114,21 @@ describe("a rule that is given", () => {
 
   it("keeps the rule_id that it has", () => {
     expect(ruleInput.parse({ ...least, rule_id: "Or.d_e-rs" }).rule_id).toBe("Or.d_e-rs");
+  });
+
+  it.each([
+    [
+      ["POST", "PUT"],
+      ["POST", "PUT"],
+    ],
+    [
+      ["put", "Post", "PUT"],
+      ["POST", "PUT"],
+    ],
+    [["M-SEARCH"], ["M-SEARCH"]],
+    [null, null],
+  ])("applies to the methods %j, whatever their case and order", (given, methods) => {
+    expect(ruleInput.parse({ ...least, methods: given }).methods).toEqual(methods);
   });
 
   it("needs a rule_id if its name has no letter or digit to make one of", () => {
@@ -70,6 +150,12 @@ describe("a rule that is given", () => {
     ["endpoint_pattern", "", "must begin with a slash"],
     ["endpoint_pattern", 5, "must be a path"],
     ["endpoint_pattern", "/**/x", "** is allowed only as the last segment"],
+    ["methods", [], "must name at least one method; null stands for all methods"],
+    ["methods", "POST", "must be a list of HTTP methods such as [POST, PUT], or null"],
+    ["enforce_share", 0, "must be above 0: use mode shadow"],
+    ["enforce_share", 1.5, "must be at most 1"],
+    ["candidate", { limit: 5, windows: 1 }, "has no field windows"],
+    ["candidate", 5, "must be an object with limit"],
     ["limit", 0, "must be a whole number from 1"],
     ["limit", 1.5, "must be a whole number from 1"],
     ["limit", "100", "must be a whole number from 1"],
@@ -91,12 +177,26 @@ describe("a rule that is given", () => {
     ["tier", "", "must be letters, digits"],
     ["mode", "off", "must be one of enforce, shadow"],
     ["on_error", "open", "must be one of allow, deny, local"],
-    ["consistency", "eventual", "must be one of strict, cached, leased"],
+    ["consistency", "eventual", "must be one of strict, cached, leased, split"],
   ])("is refused with the %s %j", (field, value, problem) => {
     const [told, ...others] = problems({ ...least, [field]: value });
     expect(told).toMatch(new RegExp(`^${field}: `));
     expect(told).toContain(problem);
     expect(others).toEqual([]);
+  });
+
+  it.each([
+    [{ limit: 0 }, "candidate.limit: must be a whole number from 1 to 2^53 - 1"],
+    [{ burst: 5 }, "candidate.limit: is required: a whole number from 1 to 2^53 - 1"],
+    [{ limit: 5, algorithm: "leaky" }, expect.stringMatching(/^candidate\.algorithm: must be one of token_bucket, /)],
+    [{ limit: 5, algorithm: "fixed_window", burst: 2 }, "candidate.burst: does not apply to fixed_window: remove it"],
+  ])("is refused with the candidate %j", (candidate, problem) => {
+    expect(problems({ ...least, candidate })).toEqual([problem]);
+  });
+
+  it("has a candidate that differs only in what it states", () => {
+    const { candidate } = ruleInput.parse({ ...least, candidate: { limit: 5, algorithm: "sliding_window" } });
+    expect(candidate).toEqual({ limit: 5, burst: null, window_seconds: null, algorithm: "sliding_window_counter" });
   });
 
   it("is refused with a field that it does not have", () => {
@@ -105,7 +205,9 @@ describe("a rule that is given", () => {
     );
   });
 
-  it.each(Object.values(algorithms))("is refused if its quota is to be leased and cannot be: $name", (definition) => {
+  const checked = Object.values(algorithms).filter(({ traits }) => !("releasable" in traits));
+
+  it.each(checked)("is refused if its quota is to be leased and cannot be: $name", (definition) => {
     const { name: algorithm, traits } = definition;
     const found = problems({ ...least, algorithm, consistency: "leased" });
     const refusal = new RegExp(
@@ -128,7 +230,7 @@ describe("a rule that is given", () => {
   ])("makes the limit that the library makes of %j", (fields, limit) => {
     const rule = { ...ruleInput.parse({ ...least, ...fields }), created_at: "", updated_at: "", version: 1 };
     expect(rule).toMatchObject(fields);
-    const request = { dimension: "user", endpoint: "/api/v1/orders", standing: undefined } as const;
+    const request = { dimension: "user", endpoint: "/api/v1/orders", userData: undefined } as const;
     // Beside rules that differ in nothing but these fields: none must get the limit of another.
     const others = [
       { ...rule, rule_id: "other", endpoint_pattern: "/other", anchor: null, bucket_width: null, exact: null },

@@ -16,8 +16,9 @@ const STAND_INS: Readonly<Record<string, unknown>> = {
 
 /** Fields whose meaning depends on another: while that one is invalid, they cannot be checked. */
 const DEPENDENTS: Readonly<Record<string, readonly string[]>> = {
-  algorithm: [...limitFields.map(({ name }) => name), "consistency"],
+  algorithm: [...limitFields.map(({ name }) => name), "consistency", "candidate"],
   window_seconds: limitFields.flatMap(({ name, type }) => (type === "seconds" ? name : [])),
+  calendar: ["time_zone", "anchor_day", "window_seconds"],
   dimension: ["tier"],
 };
 

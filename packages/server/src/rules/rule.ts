@@ -17,9 +17,10 @@ export const MODES = ["enforce", "shadow"] as const;
 
 /** What applies while the store of counters fails. */
 export const ON_ERRORS = ["allow", "deny", "local"] as const;
+export type OnError = (typeof ON_ERRORS)[number];
 
-/** Where a decision is made: in the store, in a local cache, or with leased quota. */
-export const CONSISTENCIES = ["strict", "cached", "leased"] as const;
+/** Where a decision is made: in the store, in a local cache, with leased quota, or with the share of the node. */
+export const CONSISTENCIES = ["strict", "cached", "leased", "split"] as const;
 export type Consistency = (typeof CONSISTENCIES)[number];
 
 /** A rule as users write it, complete with its defaults. */
@@ -34,5 +35,7 @@ export interface RateLimitRule extends RuleInput {
 }
 
 export function isSameInput(rule: RuleInput, input: RuleInput): boolean {
-  return (Object.keys(input) as (keyof RuleInput)[]).every((field) => rule[field] === input[field]);
+  return (Object.keys(input) as (keyof RuleInput)[]).every((field) => {
+    return rule[field] === input[field] || JSON.stringify(rule[field]) === JSON.stringify(input[field]);
+  });
 }

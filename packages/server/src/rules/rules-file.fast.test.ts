@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { partsOfList } from "./rules-file.fast.ts";
-import { parseRules, RulesFileError } from "./rules-file.ts";
+import { parseRules } from "./rules-file.ts";
+import { RulesFileError } from "./rules-file-error.ts";
 
 function item(i: number, blanks = "  "): string[] {
   const fields = ["dimension: user", `endpoint_pattern: /a${i}`, "limit: 5", "window_seconds: 60"];

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { ruleInput } from "./rule-input.ts";
-import { parseRules, RulesFileError, readRulesFile, rulesText } from "./rules-file.ts";
+import { parseRules, readRulesFile, rulesText } from "./rules-file.ts";
+import { RulesFileError } from "./rules-file-error.ts";
 
 const GOOD = `# All of it.
 rules:
@@ -164,6 +165,7 @@ describe("a file of rules", () => {
       "everything",
       "orders",
       "orders-premium",
+      "changes-to-orders",
       "logins",
     ]);
   });

@@ -1,7 +1,9 @@
 import { algorithms, HeadgateError, type Limit, limitFromSpec, type Rule } from "headgate";
 import { type LimitFieldValues, limitFields } from "./limit-fields.ts";
+import type { Methods } from "./methods.ts";
 import { type Pattern, readPattern } from "./pattern.ts";
 import type { Consistency, Dimension, RateLimitRule, RuleInput } from "./rule.ts";
+import { windowOf } from "./rule-window.ts";
 
 /** A limit that applies to a request. */
 export interface AppliedLimit {
@@ -15,6 +17,10 @@ export interface AppliedLimit {
   readonly origin: "rule" | "tier" | "custom" | "override";
   /** Which store decides. `strict` if the limit cannot be leased. */
   readonly consistency: Consistency;
+  /** The candidate of the rule, which is evaluated next to it and denies nothing. */
+  readonly candidate?: AppliedLimit;
+  /** Whether this is the candidate of its rule. */
+  readonly isCandidate?: true;
 }
 
 export function appliedLimit(
@@ -22,18 +28,31 @@ export function appliedLimit(
   rule: Rule,
   limit: Limit,
   origin: AppliedLimit["origin"],
+  more: Pick<AppliedLimit, "candidate" | "isCandidate"> = {},
 ): AppliedLimit {
   const { leasable } = algorithms[limit.algorithm].traits;
   const consistency = config.consistency === "leased" && !leasable ? "strict" : config.consistency;
-  return Object.freeze({ config, rule, limit, origin, consistency });
+  return Object.freeze({ config, rule, limit, origin, consistency, ...more });
 }
 
-/** The rules of one dimension, pattern and window: at most one of them applies to a request. */
+/** The candidate of a rule, always with a counter of its own. */
+function candidateOf(config: RateLimitRule): AppliedLimit | undefined {
+  const fields = candidateFields(config);
+  if (fields === undefined) return undefined;
+  const limit = limitOf(fields);
+  const { rule_id: name, on_error: onError } = config;
+  // Patterns begin with a slash and IDs do not, so no other counter has this name.
+  const counter = `${windowOf(fields)}:candidate:${name}`;
+  return appliedLimit(config, Object.freeze({ name, counter, limit, onError }), limit, "rule", { isCandidate: true });
+}
+
+/** The rules of one dimension, pattern, window and set of methods: at most one of them applies to a request. */
 export class SharedCounter {
   readonly dimension: Dimension;
   readonly pattern: Pattern;
-  /** In seconds. */
-  readonly window: number;
+  readonly methods: Methods;
+  /** As `windowOf` identifies it. */
+  readonly window: number | string;
   /** The counter of all its rules, so that users who change tier keep what they have used. */
   readonly name: string;
   #anyTier: AppliedLimit | undefined;
@@ -42,7 +61,8 @@ export class SharedCounter {
   constructor(first: RateLimitRule) {
     this.dimension = first.dimension;
     this.pattern = readPattern(first.endpoint_pattern);
-    this.window = first.window_seconds;
+    this.methods = first.methods;
+    this.window = windowOf(first);
     this.name = counterName(first);
   }
 
@@ -51,7 +71,9 @@ export class SharedCounter {
     const there = tier === null ? this.#anyTier : this.#byTier?.get(tier);
     if (there !== undefined) {
       const what =
-        tier === null ? "the same dimension, pattern and window" : "the same dimension, pattern, window and tier";
+        tier === null
+          ? "the same dimension, pattern, methods and window"
+          : "the same dimension, pattern, methods, window and tier";
       throw new HeadgateError(
         "HG_BAD_RULES",
         "endpoint_pattern",
@@ -60,11 +82,13 @@ export class SharedCounter {
     }
     const { rule_id: name, on_error: onError } = config;
     const rule = Object.freeze({ name, counter: this.name, limit, onError });
+    const candidate = candidateOf(config);
+    const applied = appliedLimit(config, rule, limit, tier === null ? "rule" : "tier", candidate && { candidate });
     if (tier === null) {
-      this.#anyTier = appliedLimit(config, rule, limit, "rule");
+      this.#anyTier = applied;
     } else {
       this.#byTier ??= new Map();
-      this.#byTier.set(tier, appliedLimit(config, rule, limit, "tier"));
+      this.#byTier.set(tier, applied);
     }
   }
 
@@ -83,13 +107,32 @@ export class SharedCounter {
   }
 }
 
-export function counterName({ window_seconds, endpoint_pattern }: RateLimitRule): string {
-  return `${window_seconds}:${endpoint_pattern}`;
+/** Patterns begin with a slash, so that the name of a rule without methods cannot be that of one with methods. */
+export function counterName(rule: RateLimitRule): string {
+  const { endpoint_pattern, methods } = rule;
+  const window = windowOf(rule);
+  return methods === null ? `${window}:${endpoint_pattern}` : `${window}:${methods}:${endpoint_pattern}`;
+}
+
+type CountedFields = Pick<RuleInput, "algorithm" | "limit" | "window_seconds"> & LimitFieldValues;
+
+/** The fields of a rule with those of its candidate in their place, if it has one. */
+export function candidateFields(rule: CountedFields & Pick<RuleInput, "candidate">): CountedFields | undefined {
+  const { candidate } = rule;
+  if (candidate === null) return undefined;
+  const { limit, burst } = candidate;
+  const algorithm = candidate.algorithm ?? rule.algorithm;
+  const window_seconds = candidate.window_seconds ?? rule.window_seconds;
+  // Fields of the rule's algorithm may not exist in another.
+  const none = Object.fromEntries(limitFields.map(({ name }) => [name, null]));
+  const fields = algorithm === rule.algorithm ? rule : { ...rule, ...none };
+  const noCalendar = candidate.window_seconds === null ? {} : { calendar: null, time_zone: null, anchor_day: null };
+  return { ...fields, ...noCalendar, algorithm, window_seconds, limit, burst };
 }
 
 /** The limit of a rule, or of one with other units. */
-export function limitOf(rule: Pick<RuleInput, "algorithm" | "limit" | "window_seconds"> & LimitFieldValues): Limit {
+export function limitOf(rule: CountedFields): Limit {
   const { algorithm, limit, window_seconds: window } = rule;
   const stated = limitFields.flatMap(({ name }) => (rule[name] === null ? [] : [[name, rule[name]] as const]));
-  return limitFromSpec({ algorithm, limit, window, ...Object.fromEntries(stated) });
+  return limitFromSpec({ algorithm, limit, ...(window !== null && { window }), ...Object.fromEntries(stated) });
 }

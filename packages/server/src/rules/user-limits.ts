@@ -26,7 +26,7 @@ export interface UserInput {
 }
 
 /** The stored data of a user that determines their limits. */
-export interface Standing {
+export interface UserData {
   readonly user_id: string;
   readonly tier: string | null;
   /** By rule_id. */

@@ -3,7 +3,8 @@ import { Catalogue } from "./catalogue.ts";
 import type { Warning } from "./overlaps.ts";
 import type { RuleInput } from "./rule.ts";
 import { ruleInput } from "./rule-input.ts";
-import { type FileProblem, parseRules, RulesFileError } from "./rules-file.ts";
+import { parseRules } from "./rules-file.ts";
+import { type FileProblem, RulesFileError } from "./rules-file-error.ts";
 
 /** The result of checking a file of rules: its rules, or its problems. */
 export type CheckedRules =

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { RulesFileError } from "../rules/rules-file.ts";
+import { RulesFileError } from "../rules/rules-file-error.ts";
 import { makeLog } from "./log.ts";
 import { logText } from "./log-text.ts";
 

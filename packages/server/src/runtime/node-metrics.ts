@@ -1,7 +1,7 @@
 import type { Registry } from "prom-client";
 import type { WrongKeys } from "../access/wrong-keys.ts";
 import type { StoreStats } from "../checks/counter-stores.ts";
-import type { Standings } from "../checks/user-data.ts";
+import type { UserDataCache } from "../checks/user-data-cache.ts";
 import { foldCounter, foldGauge, type Series } from "../metrics/derived-metrics.ts";
 import type { RollupWriter } from "../metrics/rollup-writer.ts";
 import type { RulesInForce } from "./active-rules.ts";
@@ -9,7 +9,7 @@ import type { RulesInForce } from "./active-rules.ts";
 export interface NodeParts {
   readonly rules: Pick<RulesInForce, "catalogue" | "isStale">;
   readonly stores: { readonly stats: StoreStats };
-  readonly standings: Pick<Standings, "stats">;
+  readonly userDataCache: Pick<UserDataCache, "stats">;
   readonly rollups: Pick<RollupWriter, "dropped">;
   readonly wrongKeys: Pick<WrongKeys, "counts">;
   /** Log lines that could not be written. */
@@ -18,7 +18,7 @@ export interface NodeParts {
 
 /** Metrics of the parts of a node, read when scraped. */
 export function addFigures(registry: Registry, parts: NodeParts): void {
-  const { rules, stores, standings, rollups, lostLogLines, wrongKeys } = parts;
+  const { rules, stores, userDataCache, rollups, lostLogLines, wrongKeys } = parts;
   const { stats } = stores;
   const gauge = (name: string, help: string, value: () => number): void =>
     foldGauge(registry, `headgate_${name}`, help, [], () => [[{}, value()]]);
@@ -29,10 +29,14 @@ export function addFigures(registry: Registry, parts: NodeParts): void {
   gauge("rules_stale", "1 while the rules cannot be read and the previous ones stay in force.", () =>
     rules.isStale ? 1 : 0,
   );
-  counter("standing_failures", "Failed attempts to read a user from the database.", () => standings.stats.failures);
-  foldCounter(registry, "headgate_standing_guesses_total", "Checks decided without the database.", ["by"], () => [
-    [{ by: "last_known" }, standings.stats.lastKnown],
-    [{ by: "default" }, standings.stats.unknown],
+  counter(
+    "user_lookup_failures",
+    "Failed attempts to read a user from the database.",
+    () => userDataCache.stats.failures,
+  );
+  foldCounter(registry, "headgate_user_lookup_fallbacks_total", "Checks decided without the database.", ["by"], () => [
+    [{ by: "last_known" }, userDataCache.stats.lastKnown],
+    [{ by: "default" }, userDataCache.stats.unknown],
   ]);
   counter("rollups_dropped", "Usage figures discarded because the database was unreachable.", () => rollups.dropped);
   foldCounter(registry, "headgate_wrong_keys_total", "Wrong API keys.", ["outcome"], () =>
@@ -45,13 +49,18 @@ export function addFigures(registry: Registry, parts: NodeParts): void {
 type Add = (name: string, help: string, value: () => number) => void;
 
 function addStoreFigures(registry: Registry, stats: StoreStats, gauge: Add, counter: Add): void {
-  const { memoryKeys, resilient, cached, leased } = stats;
+  const { memoryKeys, resilient, cached, leased, split } = stats;
   if (memoryKeys !== undefined) gauge("memory_keys", "Keys counted in memory.", memoryKeys);
   if (resilient !== undefined) {
     gauge("store_breaker_open", "1 while the store is considered down.", () => (resilient.breaker === "open" ? 1 : 0));
     counter("store_calls", "Calls to the store.", () => resilient.calls);
     foldCounter(registry, "headgate_fallbacks_total", "Decisions made without the store.", ["policy"], () =>
       Object.entries(resilient.fallbacks).map(([policy, count]): Series => [{ policy }, count]),
+    );
+    counter(
+      "caller_deadlines",
+      "Checks decided without the store because their caller could not wait for store_timeout.",
+      () => resilient.callerDeadlines,
     );
     counter(
       "fallbacks_while_answering",
@@ -74,6 +83,18 @@ function addStoreFigures(registry: Registry, stats: StoreStats, gauge: Add, coun
     );
     counter("cached_confirmed", "Checks of cached rules that the store decided.", () => cached().confirmed);
     counter("cached_failed_flushes", "Flushes that failed.", () => cached().failedFlushes);
+  }
+  if (split !== undefined) {
+    gauge(
+      "split_nodes",
+      "Nodes among which limits are split; 0 if this node has not joined.",
+      () => split()?.replicas ?? 0,
+    );
+    counter(
+      "split_lapses",
+      "How often this node lost its share because Redis did not answer.",
+      () => split()?.lapses ?? 0,
+    );
   }
   if (leased !== undefined) {
     gauge("leases", "Keys that this node holds leases for.", () => leased().leases);

@@ -1,30 +1,39 @@
+import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { logVerbosity, setLogVerbosity } from "@grpc/grpc-js";
 import type { FastifyInstance } from "fastify";
 import { KeyRing } from "../access/key-ring.ts";
 import { WrongKeys } from "../access/wrong-keys.ts";
+import { CallLimits } from "../checks/call-limits.ts";
 import { makeCheckService } from "../checks/check-service.ts";
 import { openStores, type StoreHooks, type StoreState, type Stores } from "../checks/counter-stores.ts";
+import { ReservationService } from "../checks/reservation-service.ts";
 import { StoredUsers } from "../checks/stored-users.ts";
-import { Standings } from "../checks/user-data.ts";
+import { UserDataCache } from "../checks/user-data-cache.ts";
 import { rejectExposure } from "../config/exposure.ts";
+import { fields, flagOf } from "../config/fields.ts";
 import type { Address, Settings } from "../config/settings.ts";
 import { addressText } from "../config/values.ts";
 import type { AuditTable, Database } from "../database/database.ts";
 import { DeniedOnAllNodes } from "../metrics/denied-on-all-nodes.ts";
+import { NodeReports } from "../metrics/node-reports.ts";
 import { NodeTelemetry } from "../metrics/node-telemetry.ts";
+import { observeNode } from "../metrics/opentelemetry-metrics.ts";
 import { prometheus } from "../metrics/prometheus.ts";
 import { RollupWriter } from "../metrics/rollup-writer.ts";
 import { traced } from "../metrics/tracing.ts";
-import { startGrpc } from "../transports/grpc/grpc-server.ts";
+import { openRecorder } from "../recorder/open-recorder.ts";
+import { recordingTelemetry } from "../recorder/recording-telemetry.ts";
+import { type TransportName, transportNames, transports } from "../transports/registry.ts";
 import { makeRest } from "../transports/rest/app.ts";
 import { SelfLimits } from "../transports/shared/own-limits.ts";
-import { WorkerMesh } from "../workers/worker-mesh.ts";
+import type { RunningTransport } from "../transports/shared/transport.ts";
+import { WorkerMesh, workerName } from "../workers/worker-mesh.ts";
 import type { WorkerPlace } from "../workers/worker-place.ts";
 import { DatabaseRules, FileRules, type RulesInForce } from "./active-rules.ts";
 import { Closing } from "./close-in-order.ts";
 import { reachDatabase } from "./connect-database.ts";
-import { reachStore } from "./connect-store.ts";
+import { joinNodes, reachStore } from "./connect-store.ts";
 import { drained } from "./drain.ts";
 import { listening } from "./listen.ts";
 import type { Log } from "./log.ts";
@@ -39,6 +48,8 @@ import { listenWhileWaiting, type WaitingListener } from "./waiting-listener.ts"
 
 const PING_MS = 2_000;
 const ROLLUP_MS = 10_000;
+/** How often a node writes what it does at present, for the live picture of all nodes. */
+const REPORT_MS = 2_000;
 const HOUR_MS = 3_600_000;
 /** How long new connections are accepted after a node is asked to stop. */
 const LAST_CALL_MS = 250;
@@ -54,7 +65,8 @@ const NO_AUDIT = { append: async () => {} };
 export interface RunningNode {
   /** URL of the REST API. */
   readonly url: string;
-  readonly grpcAddress: string | undefined;
+  /** Addresses of the other transports that are turned on. */
+  readonly addresses: Readonly<Partial<Record<TransportName, string>>>;
   /** The first admin key, if it was just created. It cannot be shown again. */
   readonly firstKey: string | undefined;
   /** Number of rules at the start. */
@@ -111,12 +123,15 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
   });
   closing.add(() => database.close());
   const health = new StoreHealth(log);
+  const recording = await openRecorder(settings, log);
+  closing.add(() => recording?.close());
   const hooks: StoreHooks = {
     onFailure: (code, cause) => {
       telemetry.storeFailed(code);
       health.failed(code, cause);
     },
     onDegraded: (change) => health.changed(change),
+    ...(recording && { wrap: (store) => recording.recorder.recorded(store) }),
   };
   // To a shared store, each worker is a node.
   const nodes = settings.nodes * (worker?.count ?? 1);
@@ -125,6 +140,7 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
   await reachStore(stores, log);
   const rules = await rulesOf(settings, log, database, isFirst ? database.audit : NO_AUDIT);
   closing.add(() => rules.close());
+  await joinNodes(stores, rules.catalogue.rules, log);
   const keyRing = new KeyRing(database, {
     adminKey: settings.adminKey,
     onError: (error) => log.error({ err: error }, "cannot read the API keys: the previous ones stay in force"),
@@ -137,21 +153,28 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
     };
   }
   const stored = new StoredUsers(database.users);
-  const standings = new Standings(database.users, { stored });
-  closing.add(database.onChange((change) => standings.changed(change)));
+  const userDataCache = new UserDataCache(database.users, { stored });
+  closing.add(database.onChange((change) => userDataCache.changed(change)));
   await stored.read();
   const service = traced(
     makeCheckService({
       stores,
       catalogue: () => rules.catalogue,
-      standings,
-      telemetry,
+      userDataCache,
+      telemetry: recording === undefined ? telemetry : recordingTelemetry(telemetry, recording.recorder),
       audit: database.audit,
       skewBoundMs: settings.skewBoundMs,
       auditThrottledEveryMs: settings.auditThrottledEveryMs,
     }),
   );
   closing.add(() => service.close());
+  const reservations = new ReservationService({
+    stores,
+    catalogue: () => rules.catalogue,
+    userDataCache,
+    nowMs: () => stores.clock.now() / 1000,
+  });
+  closing.add(() => reservations.close());
 
   const rollups = new RollupWriter(telemetry.tally, database.rollups, new Date());
   closing.add(() =>
@@ -159,24 +182,45 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
   );
   const denied = new DeniedOnAllNodes(telemetry.topDenied, database.denied);
   closing.add(() => denied.flush().catch((error) => log.warn({ err: error }, "cannot write the most denied keys")));
+  const reports = new NodeReports(
+    telemetry,
+    database.nodes,
+    { name: nodeName(worker), version, store: () => health.stateOf(stores) },
+    Date.now(),
+  );
+  // A report that cannot be removed is ignored after a few seconds.
+  closing.add(() => reports.leave().catch(() => {}));
   const timetable = new Timetable();
   closing.add(() => timetable.stop());
-  startPeriodicWork(timetable, { database, stores, telemetry, rules, rollups, denied, settings, log, isFirst });
+  startPeriodicWork(timetable, {
+    database,
+    stores,
+    telemetry,
+    rules,
+    rollups,
+    denied,
+    reports,
+    settings,
+    log,
+    isFirst,
+  });
 
+  closing.add(observeNode(telemetry, stores.stats));
   const registry = prometheus(telemetry, version);
   if (worker !== undefined) registry.setDefaultLabels({ worker: String(worker.index) });
   if (mesh !== undefined) mesh.duties.metrics = () => registry.metrics();
   const wrongKeys = new WrongKeys({ perMinute: settings.wrongKeysPerMinute, log });
-  addFigures(registry, { rules, stores, standings, rollups, lostLogLines, wrongKeys });
+  addFigures(registry, { rules, stores, userDataCache, rollups, lostLogLines, wrongKeys });
   const selfLimits = new SelfLimits({ rates: settings, store: stores.shared });
   let waitingFor = ["start"];
   let isClosing = false;
   const rest = makeRest(
     {
       service,
+      reservations,
       database: settled(database, rules, keyRing, () => mesh?.refreshOthers()),
       catalogue: () => rules.catalogue,
-      standings,
+      userDataCache,
       keyRing,
       wrongKeys,
       telemetry,
@@ -184,13 +228,16 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
       ready: () => waitingFor,
       store: () => health.stateOf(stores),
       topDenied: (limit) => denied.top(limit),
+      livePicture: () => reports.picture(Date.now()),
       rulesFile: settings.rules,
       selfLimits,
     },
     { logger: quiet(log), https: settings.tls && tlsOptions(settings.tls), isClosing: () => isClosing },
   );
+  const { respConsistency: consistency, respOnError } = settings;
+  const callLimits = new CallLimits({ stores, consistency, onError: respOnError });
   const onError = (error: unknown): void => log.error({ err: error }, "a call failed");
-  let rpc: Awaited<ReturnType<typeof startGrpc>> | undefined;
+  const running = new Map<TransportName, RunningTransport>();
   closing.add(async () => {
     waitingFor = ["stop"];
     // Load balancers need a moment to notice, so requests are still accepted.
@@ -200,38 +247,57 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
       if (mesh !== undefined) await delay(CLOSE_TOGETHER_MS);
       isClosing = true;
     };
-    await Promise.all([drained(rest, GRACE_MS, sayGoodbye), rpc?.stop(GRACE_MS)]);
+    const stopping = [...running.values()].map((transport) => transport.stop(GRACE_MS));
+    await Promise.all([drained(rest, GRACE_MS, sayGoodbye), ...stopping]);
     await host.drained?.();
   });
-  const { grpc } = settings;
   // As late as possible: until here, clients are told to retry.
   await waiting?.close();
   waiting = undefined;
   await listening("--http", http, () => rest.listen(http));
-  if (grpc !== undefined) {
-    rpc = await listening("--grpc", grpc, () =>
-      startGrpc({ service, keyRing, wrongKeys, settings, telemetry, selfLimits, onError }),
-    );
+  for (const name of transportNames) {
+    const address = settings[name];
+    if (address === undefined) continue;
+    const start = () =>
+      transports[name].start({
+        service,
+        callLimits,
+        stores,
+        log,
+        keyRing,
+        wrongKeys,
+        settings,
+        telemetry,
+        selfLimits,
+        onError,
+      });
+    running.set(name, await listening(flagOf(fields[name]), address, start));
   }
   // Last: a key that is created but never shown, because a later step failed, would lock everyone out.
   const firstKey = isFirst ? await keyRing.makeFirstKey(keepFirstKey) : undefined;
   if (firstKey !== undefined) await mesh?.refreshOthers();
   waitingFor = [];
   return {
-    url: `${settings.tls === undefined ? "http" : "https"}://${addressText(reachable(http.host, portOf(rest)))}`,
-    grpcAddress: rpc && addressText(reachable(rpc.address.host, rpc.address.port)),
+    url: `${settings.tls === undefined ? "http" : "https"}://${addressText(reachable({ ...http, port: portOf(rest) }))}`,
+    addresses: Object.fromEntries([...running].map(([name, { address }]) => [name, addressText(reachable(address))])),
     firstKey,
     rules: rules.catalogue.rules.length,
     store: health.stateOf(stores),
-    reload: () => reload({ settings, log, rules, rest, grpc: rpc }),
+    reload: () => reload({ settings, log, rules, rest, transports: [...running.values()] }),
     stop: () => closing.close(),
   };
 }
 
+function nodeName(worker: WorkerPlace | undefined): string {
+  const name = `${hostname()}:${process.pid}`;
+  return worker === undefined ? name : `${name} (${workerName(worker.index)})`;
+}
+
 /** The address at which this machine can reach it. */
-function reachable(host: string, port: number): Address {
-  if (host === "0.0.0.0") return { host: "127.0.0.1", port };
-  return { host: host === "::" ? "::1" : host, port };
+function reachable(address: Address): Address {
+  const { host } = address;
+  if (host === "0.0.0.0") return { ...address, host: "127.0.0.1" };
+  return host === "::" ? { ...address, host: "::1" } : address;
 }
 
 /** The port chosen by the system, if port 0 was requested. */
@@ -262,6 +328,7 @@ interface House {
   readonly rules: RulesInForce;
   readonly rollups: RollupWriter;
   readonly denied: DeniedOnAllNodes;
+  readonly reports: NodeReports;
   readonly settings: Settings;
   readonly log: Log;
   readonly isFirst: boolean;
@@ -270,7 +337,7 @@ interface House {
 /** Periodic work: probing store and database, writing rollups, purging, and starting a new hour of the most denied keys. */
 function startPeriodicWork(
   timetable: Timetable,
-  { database, stores, telemetry, rules, rollups, denied, settings, log, isFirst }: House,
+  { database, stores, telemetry, rules, rollups, denied, reports, settings, log, isFirst }: House,
 ): void {
   timetable.every(PING_MS, async () => {
     await stores.probe();
@@ -288,6 +355,8 @@ function startPeriodicWork(
       await rules.refresh();
     }
   });
+  // Pings report that the database is down.
+  timetable.every(REPORT_MS, () => reports.write(Date.now()).catch(() => {}));
   let isFailing = false;
   timetable.every(ROLLUP_MS, async () => {
     try {

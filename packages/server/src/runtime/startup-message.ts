@@ -1,9 +1,10 @@
 import type { Settings } from "../config/settings.ts";
+import { transportNames, transports } from "../transports/registry.ts";
 import type { RunningNode } from "./serve.ts";
 import { version } from "./version.ts";
 
 /** What a node reports once it is ready. */
-export type ReadyNode = Pick<RunningNode, "url" | "grpcAddress" | "firstKey" | "rules" | "store">;
+export type ReadyNode = Pick<RunningNode, "url" | "addresses" | "firstKey" | "rules" | "store">;
 
 const RULE = { rule_id: "hello", name: "Hello", dimension: "user", endpoint_pattern: "/hello", limit: 5 };
 const ASKED = { identifier: "alice", dimension: "user", endpoint: "/hello" };
@@ -13,8 +14,11 @@ export function welcome(node: ReadyNode, settings: Settings, firstKeyFile?: stri
   const { firstKey, rules } = node;
   return [
     `headgate ${version} is ready`,
-    `  REST  ${node.url}  (try it at ${node.url}/docs)`,
-    ...(node.grpcAddress === undefined ? [] : [`  gRPC  ${node.grpcAddress}`]),
+    `  REST  ${node.url}  (dashboard at ${node.url}/)`,
+    ...transportNames.flatMap((name) => {
+      const address = node.addresses[name];
+      return address === undefined ? [] : [`  ${transports[name].label}  ${address}`];
+    }),
     `  ${homes(settings)}`,
     ...(node.store === "unreachable" ? [`  ${sharedStore(settings)} is unreachable: on_error decides`] : []),
     ...(node.store === "partial"

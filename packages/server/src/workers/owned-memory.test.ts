@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Answer, gcra, MemoryStore, type Operation, type Rule, tokenBucket } from "headgate";
+import { type Answer, concurrency, gcra, MemoryStore, type Operation, type Rule, tokenBucket } from "headgate";
 import { ManualClock } from "headgate/testing";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { OwnedMemory } from "./owned-memory.ts";
@@ -70,6 +70,38 @@ it("passes on the limit of a call, several operations, actions and options", asy
   });
   await here.apply("reset", asked);
   expect((await here.apply("peek", asked)).map(({ remaining }) => remaining)).toEqual([2, 9]);
+});
+
+it("passes on who holds slots, and how many are in use", async () => {
+  const rule: Rule = { name: "tasks", limit: concurrency(2) };
+  const slots = (key: string, id: string): Operation => ({ rule, key, cost: 1, slot: { id, forUs: 60_000_000 } });
+  for (const key of [keyOf(0), keyOf(1)]) {
+    const units = operation(key);
+    expect(await stores[0].apply("take", [slots(key, "a"), units])).toMatchObject([{ allowed: true, inUse: 1 }, {}]);
+    expect(await stores[1].apply("take", [slots(key, "b")])).toMatchObject([{ allowed: true, inUse: 2 }]);
+    for (const store of stores) {
+      const [denied] = await store.apply("take", [slots(key, "c"), units]);
+      expect(denied).toMatchObject({ allowed: false, inUse: 2, remaining: 0, retryIsUpperBound: true });
+      expect(denied.retryAfter).toBeLessThanOrEqual(60_000_000);
+    }
+    expect((await stores[0].apply("peek", [units]))[0]).not.toHaveProperty("inUse");
+  }
+  const all = [keyOf(0), keyOf(1)].flatMap((key) => ["a", "b", "lost"].map((id) => slots(key, id)));
+  for (const store of stores) {
+    expect((await store.apply("extend", all)).map(({ allowed }) => allowed)).toEqual([
+      true,
+      true,
+      false,
+      true,
+      true,
+      false,
+    ]);
+  }
+  for (const each of all) await stores[0].apply("release", [each]);
+  for (const key of [keyOf(0), keyOf(1)]) {
+    expect(await stores[1].apply("take", [slots(key, "a")])).toMatchObject([{ allowed: false, inUse: 0 }]);
+    expect(await stores[1].apply("take", [slots(key, "d")])).toMatchObject([{ allowed: true, inUse: 1 }]);
+  }
 });
 
 it("keeps deadlines when the clocks of the workers differ", async () => {

@@ -49,8 +49,15 @@ export class OwnedMemory implements Store {
     operations: readonly Operation[],
     options?: ApplyOptions,
   ): readonly Answer[] | Promise<readonly Answer[]> {
+    if (action === "extend" && operations.length > 1) return this.#extendEach(operations, options);
     const store = this.#ownerOf(operations) === this.#index ? this.#memory : this.remote;
     return store.apply(action, operations, options);
+  }
+
+  /** Slots are extended independently of each other, so their keys may have different owners. */
+  async #extendEach(operations: readonly Operation[], options: ApplyOptions | undefined): Promise<readonly Answer[]> {
+    const answers = await Promise.all(operations.map((operation) => this.apply("extend", [operation], options)));
+    return answers.flat();
   }
 
   #ownerOf(operations: readonly Operation[]): number {

@@ -53,7 +53,10 @@ export class WorkerLink {
     const list: number[] = [];
     for (const { rule, limit, cost } of operations) list.push(this.#idOf(rule, limit), cost);
     const [{ key }] = operations;
-    const figures = await this.#call((call) => ["apply", call, action, key, list, options]);
+    const holders = operations.some(({ slot }) => slot !== undefined)
+      ? operations.map(({ slot = null }) => slot)
+      : null;
+    const figures = await this.#call((call) => ["apply", call, action, key, list, options, holders]);
     return answersOf(typeof figures === "string" ? [] : figures);
   }
 

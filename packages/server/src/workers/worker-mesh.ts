@@ -2,7 +2,7 @@ import { rm } from "node:fs/promises";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Limit, MemoryStore, Operation, Rule } from "headgate";
+import { type Limit, limitFromJson, type MemoryStore, type Operation, type Rule } from "headgate";
 import { mergeMetrics } from "./merge-metrics.ts";
 import { WorkerLink } from "./worker-link.ts";
 import type { WorkerPlace } from "./worker-place.ts";
@@ -128,7 +128,7 @@ export class WorkerMesh {
           replies.push([message[1], this.#applied(message, rules)]);
         } else if (message[0] === "define") {
           const [, id, rule, limit] = message;
-          rules.set(id, [rule, limit]);
+          rules.set(id, [{ ...rule, limit: revived(rule.limit) }, limit === null ? null : revived(limit)]);
         } else if (message[0] === "forget") rules.clear();
         else
           void this.#asked(message[0], message[1]).then((reply) => write({ isAcknowledged: false, replies: [reply] }));
@@ -138,14 +138,16 @@ export class WorkerMesh {
     socket.setEncoding("utf8").on("data", eachLine(onLine));
   }
 
-  #applied([, , action, key, list, options]: ApplyMessage, rules: ReadonlyMap<number, Sent>): ReplyMessage[1] {
+  #applied([, , action, key, list, options, holders]: ApplyMessage, rules: ReadonlyMap<number, Sent>): ReplyMessage[1] {
     try {
       const operations: Operation[] = [];
       for (let i = 0; i < list.length; i += 2) {
         const sent = rules.get(list[i]);
         if (sent === undefined) throw new Error(`rule ${list[i]} was not sent`);
         const [rule, limit] = sent;
-        operations.push(limit === null ? { rule, key, cost: list[i + 1] } : { rule, key, cost: list[i + 1], limit });
+        const slot = holders?.[i / 2] ?? null;
+        const operation = { rule, key, cost: list[i + 1], ...(slot !== null && { slot }) };
+        operations.push(limit === null ? operation : { ...operation, limit });
       }
       const { store } = this.duties;
       if (store === undefined) throw new Error("this worker does not count yet");
@@ -162,6 +164,11 @@ export class WorkerMesh {
       return [call, wireErrorOf(error)];
     }
   }
+}
+
+/** A limit that was sent as JSON. */
+function revived(limit: Limit): Limit {
+  return limitFromJson(limit) ?? limit;
 }
 
 export function workerName(index: number): string {

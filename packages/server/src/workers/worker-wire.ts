@@ -5,15 +5,21 @@ import {
   type Clock,
   HeadgateError,
   type Limit,
+  type Operation,
   type Rule,
   StoreError,
 } from "headgate";
+
+type SlotHolder = NonNullable<Operation["slot"]>;
 
 // Workers exchange lines of JSON. A line has many messages, so that they share a system call.
 
 /** A rule with the limit of a call. It is sent once per connection; afterwards, only its number is. */
 type DefineMessage = readonly ["define", id: number, rule: Rule, limit: Limit | null];
-/** Operations alternate between the number of a rule and a cost. All are for one key. */
+/**
+ * Operations alternate between the number of a rule and a cost. All are for one key. `holders`: who holds the slots of
+ * each operation, if any has slots.
+ */
 export type ApplyMessage = readonly [
   "apply",
   call: number,
@@ -21,6 +27,7 @@ export type ApplyMessage = readonly [
   key: string,
   operations: readonly number[],
   options: ApplyOptions | null,
+  holders: readonly (SlotHolder | null)[] | null,
 ];
 /** `metrics` asks for the metrics of a worker; `refresh` for rules and API keys to be read again. */
 type AskMessage = readonly ["metrics" | "refresh", call: number];
@@ -44,16 +51,17 @@ export interface ReplyLine {
   readonly replies: readonly ReplyMessage[];
 }
 
-const FIGURES = 5;
+const FIGURES = 6;
 
 /** JSON has no Infinity, and writes null. */
 export function figuresOf(answers: readonly Answer[]): Figures {
-  return answers.flatMap(({ time, allowed, remaining, retryAfter, resetAfter }) => [
+  return answers.flatMap(({ time, allowed, remaining, retryAfter, resetAfter, inUse = null }) => [
     time,
     allowed ? 1 : 0,
     remaining,
     retryAfter,
     resetAfter,
+    inUse,
   ]);
 }
 
@@ -61,14 +69,18 @@ export function answersOf(figures: Figures): readonly Answer[] {
   const answers: Answer[] = [];
   const at = (i: number): number => figures[i] ?? Number.POSITIVE_INFINITY;
   for (let i = 0; i < figures.length; i += FIGURES) {
+    const [allowed, retryAfter, inUse] = [figures[i + 1] === 1, at(i + 3), figures[i + 5]];
     answers.push({
       time: at(i),
-      allowed: figures[i + 1] === 1,
+      allowed,
       remaining: at(i + 2),
-      retryAfter: at(i + 3),
+      retryAfter,
       resetAfter: at(i + 4),
       source: "store",
       degraded: false,
+      ...(inUse !== null && { inUse }),
+      // Slots are released earlier than their lease ends, as a rule.
+      ...(inUse !== null && !allowed && Number.isFinite(retryAfter) && { retryIsUpperBound: true }),
     });
   }
   return answers;

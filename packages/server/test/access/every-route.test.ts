@@ -13,7 +13,7 @@ beforeAll(async () => {
   for (const role of ROLES) holders.set(role, service.keys[role]);
   holders.set("all roles", service.keys.all);
   holders.set("none", null);
-  holders.set("unknown", makeKey("unknown", ROLES, null).secret);
+  holders.set("unknown", makeKey("unknown", ROLES).secret);
   holders.set("expired", await stored(new Date(service.clock.now() / 1000 + 1_000), false));
   holders.set("revoked", await stored(null, true));
   await service.clock.advance(2_000);
@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 async function stored(expires: Date | null, revoked: boolean): Promise<string> {
-  const { record, secret } = makeKey("gone", ROLES, expires);
+  const { record, secret } = makeKey("gone", ROLES, { expires });
   await service.database.keys.add(record, { id: "system", name: "test" });
   if (revoked) await service.database.keys.revoke(record.key_id, { id: "system", name: "test" });
   return secret;
@@ -31,7 +31,12 @@ async function stored(expires: Date | null, revoked: boolean): Promise<string> {
 function ask(route: string, holder: string) {
   const [method, path] = route.split(" ");
   const body = method === "POST" || method === "PUT" ? {} : undefined;
-  return service.ask(method, path.replaceAll(/:\w+/g, "nothing"), { body, key: holders.get(holder) ?? null });
+  // A stream would not end.
+  const query = path === "/api/v1/live" ? "?once=true" : "";
+  return service.ask(method, path.replace(":file", "icon.svg").replaceAll(/:\w+/g, "nothing") + query, {
+    body,
+    key: holders.get(holder) ?? null,
+  });
 }
 
 const NOBODY = ["none", "unknown", "expired", "revoked"];

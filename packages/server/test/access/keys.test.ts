@@ -22,6 +22,19 @@ it("makes a key that is shown once, and opens what its roles say", async () => {
   expect(audit.text).not.toContain(key.slice(-43));
 });
 
+it("gives keys a namespace: their own, or one that is shared", async () => {
+  service = await startService();
+  const make = async (more: object) =>
+    (await service.ask("POST", "/api/v1/keys", { body: { name: "shop", roles: ["check"], ...more } })).body;
+  const own = await make({});
+  expect(own.namespace).toBe(own.key_id);
+  const rotated = await make({ namespace: own.key_id });
+  expect(rotated.namespace).toBe(own.key_id);
+  const { body } = await service.ask("GET", "/api/v1/keys");
+  const listed = body.keys.filter(({ namespace }: { namespace: string }) => namespace === own.key_id);
+  expect(listed).toHaveLength(2);
+});
+
 it("revokes a key within a second", async () => {
   service = await startService();
   const { body } = await service.ask("POST", "/api/v1/keys", { body: { name: "shop", roles: ["check", "read"] } });
@@ -59,6 +72,8 @@ it.each([
   [{ name: "a", roles: ["root"] }, "roles.0"],
   [{ name: "a", roles: ["read"], expires_at: "2020-01-01T00:00:00Z" }, "expires_at"],
   [{ name: "a", roles: ["read"], key: "mine" }, "key"],
+  [{ name: "a", roles: ["check"], namespace: "a:b" }, "namespace"],
+  [{ name: "a", roles: ["check"], namespace: "" }, "namespace"],
 ])("refuses to make %j", async (body, field) => {
   service = await startService();
   const answer = await service.ask("POST", "/api/v1/keys", { body });

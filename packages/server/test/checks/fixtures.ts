@@ -1,16 +1,16 @@
-import type { Clock } from "headgate";
+import type { Clock, Decision } from "headgate";
 import { after, type MaybePromise } from "headgate/http";
 import { ManualClock } from "headgate/testing";
 import type { AuditEvent } from "../../src/audit/audit.ts";
 import type { CheckRequest, CheckResult, CheckService } from "../../src/checks/check.ts";
 import { makeCheckService } from "../../src/checks/check-service.ts";
 import { openStores, type Stores } from "../../src/checks/counter-stores.ts";
-import { Standings } from "../../src/checks/user-data.ts";
+import { UserDataCache } from "../../src/checks/user-data-cache.ts";
 import type { Telemetry } from "../../src/metrics/telemetry.ts";
 import { Catalogue } from "../../src/rules/catalogue.ts";
 import type { RateLimitRule } from "../../src/rules/rule.ts";
-import type { Standing } from "../../src/rules/user-limits.ts";
-import { answerOf } from "../../src/transports/rest/check-answer.ts";
+import type { UserData } from "../../src/rules/user-limits.ts";
+import { answerOf } from "../../src/transports/shared/check-fields.ts";
 import { sampleRule } from "../rules/sample-rule.ts";
 
 /** A rule of 10 each minute for everything that a user does, but for what is given. */
@@ -19,7 +19,7 @@ export function rule(fields: Partial<RateLimitRule> = {}): RateLimitRule {
   return sampleRule({ ...all, algorithm: "fixed_window", ...fields });
 }
 
-export function standing(user_id: string, fields: Partial<Standing> = {}): Standing {
+export function userData(user_id: string, fields: Partial<UserData> = {}): UserData {
   return { user_id, tier: null, custom_limits: {}, overrides: [], version: 1, ...fields };
 }
 
@@ -33,6 +33,7 @@ class Told implements Telemetry {
   readonly transitions: string[] = [];
   readonly skews: number[] = [];
   readonly calls: string[] = [];
+  readonly counts: string[] = [];
   readonly failures: string[] = [];
 
   decided(request: CheckRequest, result: CheckResult): void {
@@ -47,8 +48,14 @@ class Told implements Telemetry {
   skew(ms: number): void {
     this.skews.push(ms);
   }
-  called(transport: string, route: string, status: string): void {
-    this.calls.push(`${transport} ${route} ${status}`);
+  counted(rule: string, allowed: boolean, source: string, count: number): void {
+    this.counts.push(`${rule} ${allowed ? "allowed" : "denied"} ${source} ${count}`);
+  }
+  countedShadow({ rule, allowed }: Decision): void {
+    this.counts.push(`${rule} ${allowed ? "allowed" : "denied"} in shadow mode`);
+  }
+  called(transport: string, route: string, status: string, _seconds: number, count = 1): void {
+    for (let i = 0; i < count; i += 1) this.calls.push(`${transport} ${route} ${status}`);
   }
 }
 
@@ -72,8 +79,8 @@ export interface World {
   /** What the audit table has got. */
   readonly audited: AuditEvent[];
   /** What the database has of users. */
-  readonly users: Map<string, Standing>;
-  readonly standings: Standings;
+  readonly users: Map<string, UserData>;
+  readonly userDataCache: UserDataCache;
   use(...rules: RateLimitRule[]): void;
 }
 
@@ -90,13 +97,13 @@ export async function world(rules: readonly RateLimitRule[] = [rule()], options:
     openStores({ redis: undefined, zookeeper: undefined, nodes: 1 }, {}, clock));
   const told = new Told();
   const audited: AuditEvent[] = [];
-  const users = new Map<string, Standing>();
-  const standings = new Standings({ get: async (id) => users.get(id) ?? standing(id, { version: 0 }) });
+  const users = new Map<string, UserData>();
+  const userDataCache = new UserDataCache({ get: async (id) => users.get(id) ?? userData(id, { version: 0 }) });
   let catalogue = Catalogue.of(rules);
   const made = makeCheckService({
     stores,
     catalogue: () => catalogue,
-    standings,
+    userDataCache,
     telemetry: told,
     audit: { append: options.append ?? (async (events) => void audited.push(...events)) },
     skewBoundMs: 1_000,
@@ -104,7 +111,9 @@ export async function world(rules: readonly RateLimitRule[] = [rule()], options:
   });
   const service: SeenService = {
     check: (request) => after(made.check(request), seen),
+    checkRule: (request) => made.checkRule(request),
     peek: (request) => after(made.peek(request), seen),
+    correct: (...args) => made.correct(...args),
     reset: (...args) => made.reset(...args),
     close: () => made.close(),
   };
@@ -115,7 +124,7 @@ export async function world(rules: readonly RateLimitRule[] = [rule()], options:
     told,
     audited,
     users,
-    standings,
+    userDataCache,
     use: (...rules) => {
       catalogue = Catalogue.of(rules);
     },

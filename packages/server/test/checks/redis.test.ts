@@ -4,7 +4,7 @@ import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { openStores, type StoreHooks, type Stores } from "../../src/checks/counter-stores.ts";
 import type { RateLimitRule } from "../../src/rules/rule.ts";
-import { request, rule, standing, type World, world } from "./fixtures.ts";
+import { request, rule, userData, type World, world } from "./fixtures.ts";
 
 let server: RedisServer;
 let redis: Redis;
@@ -75,8 +75,8 @@ describe("checks on Redis", () => {
     const world = await node(rule(hour), premium, rule({ ...hour, rule_id: "keys", dimension: "apikey", limit: 7 }));
     expect(await counts(world, 2)).toEqual([1, 2]);
     expect(await counts(world, 1, request({ dimension: "apikey" }))).toEqual([1]);
-    world.users.set("42", standing("42", { tier: "premium" }));
-    world.standings.changed({ kind: "user", user_id: "42" });
+    world.users.set("42", userData("42", { tier: "premium" }));
+    world.userDataCache.changed({ kind: "user", user_id: "42" });
     expect(await counts(world, 1)).toEqual([3]);
   });
 
@@ -133,7 +133,7 @@ describe("checks on Redis", () => {
   it("of one user under cached rules do not make others forget that they are limited", async () => {
     const premium = rule({ ...hour, rule_id: "premium", tier: "premium", consistency: "cached", limit: 1_000 });
     const { service, users, stores } = await node(rule({ ...hour, consistency: "cached", limit: 1 }), premium);
-    users.set("7", standing("7", { tier: "premium" }));
+    users.set("7", userData("7", { tier: "premium" }));
     await service.check(request());
     await service.check(request({ identifier: "7" }));
     await vi.waitFor(async () => {

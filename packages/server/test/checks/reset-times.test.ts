@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CheckResult } from "../../src/checks/check.ts";
 import { openStores, type Stores } from "../../src/checks/counter-stores.ts";
 import { CONSISTENCIES } from "../../src/rules/rule.ts";
-import { answerOf, answerText } from "../../src/transports/rest/check-answer.ts";
+import { answerText } from "../../src/transports/rest/check-answer.ts";
+import { answerOf } from "../../src/transports/shared/check-fields.ts";
 import { request, rule, world } from "./fixtures.ts";
 
 const MINUTE_S = 60;
@@ -52,6 +53,7 @@ describe("the reset times of an answer by Redis", () => {
     const settings = { redis: server.url, zookeeper: undefined, nodes: 1, storeTimeoutMs: 30_000 };
     stores = await openStores(settings, {});
     await stores.ready();
+    await stores.join?.();
   });
   afterAll(async () => {
     await stores?.close();

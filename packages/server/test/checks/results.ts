@@ -84,7 +84,7 @@ export function checkResult({ limits = [], shadow = [], skewMs, skewed = false }
     allowed: verdict?.allowed ?? true,
     verdict,
     shadow: watched.map(decision),
-    plan: { enforced: enforced.map(limitOf), shadow: watched.map(limitOf), consistency: "strict" },
+    plan: { enforced: enforced.map(limitOf), shadow: watched.map(limitOf), slots: [], consistency: "strict" },
     skewMs,
     skewed,
   };

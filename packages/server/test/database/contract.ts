@@ -5,6 +5,7 @@ import type { AuditEvent } from "../../src/audit/audit.ts";
 import { cursorAt } from "../../src/database/cursor.ts";
 import type { Change, Conflict, Database } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/open-database.ts";
+import type { RuleInput } from "../../src/rules/rule.ts";
 import { admin, aRule, type Place } from "./fixtures.ts";
 
 const MINUTE = 60_000;
@@ -16,7 +17,20 @@ const BACK_TO_VERSION_0_1 = [
   "drop index headgate_rollups_by_period_rule_id_start",
   "drop index headgate_users_by_tier_user_id",
   "drop table headgate_top_denied",
-  ...["anchor", "bucket_width", "exact"].map((column) => `alter table headgate_rules drop column ${column}`),
+  "drop table headgate_node_reports",
+  ...[
+    "anchor",
+    "bucket_width",
+    "exact",
+    "methods",
+    "calendar",
+    "time_zone",
+    "anchor_day",
+    "candidate",
+    "enforce_share",
+  ].map((column) => `alter table headgate_rules drop column ${column}`),
+  "alter table headgate_rollups drop column candidate_denied",
+  "alter table headgate_keys drop column namespace",
   "delete from headgate_migrations where name > '0002'",
 ]
   .map((statement) => `${statement};`)
@@ -58,7 +72,15 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
         { algorithm: "fixed_window", anchor: "request" },
         { algorithm: "bucketed_window", bucket_width: 0.25, exact: false },
         { algorithm: "bucketed_window", exact: true },
-      ] as const)("keeps %j", async (fields) => {
+        { algorithm: "fixed_window", methods: ["POST", "PUT"] },
+        {
+          algorithm: "fixed_window",
+          window_seconds: null,
+          calendar: "month",
+          time_zone: "Europe/Berlin",
+          anchor_day: 15,
+        },
+      ] satisfies Partial<RuleInput>[])("keeps %j", async (fields) => {
         const rule = await database.rules.create(aRule(fields), admin);
         expect(rule).toMatchObject(fields);
         expect(await database.rules.get("rule")).toEqual(rule);
@@ -67,7 +89,12 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
           { anchor: "clock" },
           { bucket_width: 0.5 },
           { exact: !("exact" in fields && fields.exact) },
-        ] as const) {
+          { methods: ["PATCH", "POST"] },
+          { methods: null, limit: 7 },
+          { time_zone: "Asia/Tokyo" },
+          { anchor_day: 31 },
+          { window_seconds: 61, calendar: null },
+        ] satisfies Partial<RuleInput>[]) {
           expect(await database.rules.replace([aRule({ ...fields, ...other })], admin)).toMatchObject({ unchanged: 0 });
           expect(await database.rules.get("rule")).toMatchObject(other);
           await database.rules.replace([aRule(fields)], admin);
@@ -89,7 +116,10 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
         expect(await database.rules.create(aRule({ rule_id: "b" }), admin)).toMatchObject({ conflict: "exists" });
         expect(await database.rules.create(aRule({ rule_id: "b", tier: "free" }), admin)).toMatchObject({ version: 1 });
         expect(await database.rules.update(aRule({ rule_id: "b" }), admin)).toMatchObject({ conflict: "exists" });
-        expect(await database.audit.query({ limit: 10 })).toMatchObject({ items: [{}, {}] });
+        const posts = aRule({ rule_id: "c", methods: ["POST"] });
+        expect(await database.rules.create(posts, admin)).toMatchObject({ version: 1 });
+        expect(await database.rules.create({ ...posts, rule_id: "d" }, admin)).toMatchObject({ conflict: "exists" });
+        expect(await database.audit.query({ limit: 10 })).toMatchObject({ items: [{}, {}, {}] });
       });
 
       it("counts the version up with each update, and keeps when it was created", async () => {
@@ -735,7 +765,15 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
     });
 
     describe("rollups", () => {
-      const rollup = { period: "minute", start: at(0), rule_id: "r", allowed: 1, denied: 2, shadow_denied: 3 } as const;
+      const rollup = {
+        period: "minute",
+        start: at(0),
+        rule_id: "r",
+        allowed: 1,
+        denied: 2,
+        shadow_denied: 3,
+        candidate_denied: 4,
+      } as const;
 
       it("adds to what nodes have written into the same minute, also at the same time", async () => {
         const other = await open();
@@ -747,8 +785,8 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
         );
         const found = await database.rollups.query({ period: "minute", from: at(0), to: at(1), limit: 10 });
         expect(found.items).toEqual([
-          { ...rollup, allowed: 40, denied: 80, shadow_denied: 120 },
-          { ...more, allowed: 20, denied: 40, shadow_denied: 60 },
+          { ...rollup, allowed: 40, denied: 80, shadow_denied: 120, candidate_denied: 160 },
+          { ...more, allowed: 20, denied: 40, shadow_denied: 60, candidate_denied: 80 },
         ]);
       });
 
@@ -932,7 +970,14 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
       const ago = (ms: number) => new Date(now.getTime() - ms).toISOString();
 
       it("removes what has outlived its time, and nothing else", async () => {
-        const minute = { period: "minute", rule_id: "r", allowed: 1, denied: 0, shadow_denied: 0 } as const;
+        const minute = {
+          period: "minute",
+          rule_id: "r",
+          allowed: 1,
+          denied: 0,
+          shadow_denied: 0,
+          candidate_denied: 0,
+        } as const;
         await database.rollups.add([
           { ...minute, start: ago(31 * DAY) },
           { ...minute, start: ago(29 * DAY) },
@@ -946,6 +991,8 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
         await database.audit.append([anEvent({ at: ago(91 * DAY) })]);
         await database.denied.put("node", now.getTime() - 180 * MINUTE, "old");
         await database.denied.put("node", now.getTime() - 179 * MINUTE, "young");
+        await database.nodes.put("stopped", now.getTime() - MINUTE, "old");
+        await database.nodes.put("running", now.getTime() - MINUTE + 1, "young");
         expect(await database.purge(now)).toEqual({
           audit: 0,
           minute_rollups: 1,
@@ -954,7 +1001,9 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
           overrides: 1,
           changes: 1,
           top_denied: 1,
+          node_reports: 1,
         });
+        expect(await database.nodes.since(0)).toEqual(["young"]);
         expect((await database.users.get("u")).overrides).toMatchObject([{ expires_at: ago(29 * DAY) }]);
         expect(await database.answered.claim("young", "g", now)).toEqual({ fingerprint: "f" });
         for (const period of ["minute", "day"] as const) {
@@ -1143,6 +1192,7 @@ function aKey() {
     key_id: "k1",
     name: "first",
     roles: ["read", "write"] as const,
+    namespace: "shop",
     hash: "ab".repeat(32),
     created_at: at(0),
     expires_at: at(9),

@@ -68,7 +68,7 @@ export function describeLargeChanges(name: string, place: () => Promise<Place>):
         name: "HeadgateError",
         code: "HG_BAD_RULES",
         field: "twin",
-        message: expect.stringMatching(/^twin: has the same dimension, pattern, window and tier as r7/),
+        message: expect.stringMatching(/^twin: has the same dimension, pattern, methods, window and tier as r7/),
       });
       expect(await limits()).toEqual([1]);
     });

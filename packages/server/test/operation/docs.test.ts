@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { Standings } from "../../src/checks/user-data.ts";
+import { UserDataCache } from "../../src/checks/user-data-cache.ts";
 import { allSettings, fields, flagOf, variableOf } from "../../src/config/fields.ts";
 import { NodeTelemetry } from "../../src/metrics/node-telemetry.ts";
 import { prometheus } from "../../src/metrics/prometheus.ts";
@@ -48,8 +48,8 @@ it("docs/service/monitoring.md has every metric, and no other", async () => {
   const numbers = () => new Proxy({} as never, { get: () => 0 });
   addFigures(registry, {
     rules: { catalogue: { rules: [] } as never, isStale: false },
-    stores: { stats: { memoryKeys: () => 0, resilient: numbers(), cached: numbers, leased: numbers } },
-    standings: new Standings({ get: () => Promise.reject() }),
+    stores: { stats: { memoryKeys: () => 0, resilient: numbers(), cached: numbers, leased: numbers, split: numbers } },
+    userDataCache: new UserDataCache({ get: () => Promise.reject() }),
     rollups: { dropped: 0 },
     lostLogLines: () => 0,
     wrongKeys: { counts: { rejected: 0, throttled: 0 } },

@@ -64,6 +64,32 @@ describe("a node whose counters are in a Redis Cluster with TLS and a password",
     expect(node.stderr).not.toMatch(/MOVED|CROSSSLOT/);
   });
 
+  it("charges several identities together, though they are on different masters", async () => {
+    await node.addRule("together", "/together", 3, { window_seconds: 86_400, on_error: "deny" });
+    const ask = async (names: readonly string[], cost = 1): Promise<Record<string, unknown>> => {
+      const identities = names.map((identifier) => ({ identifier }));
+      const body = { identities, endpoint: "/together", cost, with_limits: true };
+      let answer: Record<string, unknown> = { status: 503 };
+      await eventually("Redis decides", async () => {
+        const response = await node.request("POST", "/api/v1/check", body);
+        answer = { ...((await response.json()) as object), status: response.status };
+        return response.status !== 503;
+      });
+      return answer;
+    };
+    const [first, ...others] = users.slice(0, 8);
+    expect(await ask([first, ...others])).toMatchObject({
+      status: 200,
+      limits: users.slice(0, 8).map(() => ({ remaining: 2 })),
+    });
+    expect(await ask([others[6]], 2)).toMatchObject({ status: 200 });
+    // The last one denies, so the others get back what they were charged.
+    expect(await ask([first, ...others])).toMatchObject({ status: 429, "violated-policies": ["together"] });
+    expect(await ask([first, ...others.slice(0, 6)], 0)).toMatchObject({
+      limits: users.slice(0, 7).map(() => ({ remaining: 2 })),
+    });
+  });
+
   it("loses only the keys of a master that is lost, says which it is, and takes it back", async () => {
     const [first] = cluster.nodes;
     const masters = await cluster.masters();

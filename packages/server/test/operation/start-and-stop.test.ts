@@ -7,7 +7,8 @@ import { eventually } from "headgate-testkit/eventually";
 import { freePort } from "headgate-testkit/free-port";
 import { type NodeOptions, NodeProcess, startNode } from "headgate-testkit/service-process";
 import { afterEach, describe, expect, it } from "vitest";
-import { Dimension, RateLimiterClient } from "../transports/grpc/generated/headgate/v1/rate_limiter.ts";
+import { RateLimiterClient } from "../transports/grpc/generated/headgate/v1/rate_limiter.ts";
+import { check } from "../transports/grpc/requests.ts";
 
 const run = promisify(execFile);
 
@@ -62,13 +63,7 @@ describe("a node on a fresh machine", () => {
     const client = new RateLimiterClient(node.grpcAddress, credentials.createInsecure());
     const metadata = new Metadata();
     metadata.set("authorization", `Bearer ${node.key}`);
-    const request = {
-      identifier: "bob",
-      dimension: Dimension.DIMENSION_USER,
-      endpoint: "/two",
-      idempotencyKey: "",
-      withLimits: false,
-    };
+    const request = check({ identifier: "bob", endpoint: "/two" });
     const ask = () =>
       new Promise<{ allowed: boolean }>((resolve, reject) => {
         client.checkRateLimit(request, metadata, (error, answer) => (error === null ? resolve(answer) : reject(error)));

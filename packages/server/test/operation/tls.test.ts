@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { credentials, Metadata } from "@grpc/grpc-js";
 import { startNode } from "headgate-testkit/service-process";
 import { afterAll, expect, it } from "vitest";
-import { Dimension, RateLimiterClient } from "../transports/grpc/generated/headgate/v1/rate_limiter.ts";
+import { RateLimiterClient } from "../transports/grpc/generated/headgate/v1/rate_limiter.ts";
+import { check } from "../transports/grpc/requests.ts";
 
 const OPENSSL = "openssl";
 const folder = mkdtempSync(join(tmpdir(), "headgate-tls-"));
@@ -30,13 +31,7 @@ it("listens for others with TLS, for REST and gRPC, and wants certificates of cl
     const client = new RateLimiterClient(node.grpcAddress, credentials.createSsl(ca, ourKey, ca), named);
     const metadata = new Metadata();
     metadata.set("authorization", `Bearer ${node.key}`);
-    const asked = {
-      identifier: "a",
-      dimension: Dimension.DIMENSION_USER,
-      endpoint: "/",
-      idempotencyKey: "",
-      withLimits: false,
-    };
+    const asked = check({ identifier: "a", endpoint: "/" });
     const answer = await new Promise((resolve, reject) => {
       client.checkRateLimit(asked, metadata, (error, value) => (error === null ? resolve(value) : reject(error)));
     });

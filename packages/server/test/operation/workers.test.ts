@@ -52,6 +52,33 @@ function check(node: NodeProcess, user: string, agent: Agent): Promise<number> {
 }
 
 describe("a node with several workers", () => {
+  it("charges identities of different workers together, and follows the calendar of a rule", async () => {
+    const node = await start();
+    const monthly = { window_seconds: null, algorithm: "fixed_window", calendar: "month", time_zone: "Europe/Berlin" };
+    await node.addRule("limited", "/limited", 20, monthly);
+    const identities = [0, 1].map((worker) => ({ identifier: userOf(worker, "t") }));
+    const ask = (path: string, body: object): Promise<Response> => node.request("POST", path, body);
+    const together = { identities, endpoint: "/limited", with_limits: true };
+    // New connections, so that both workers are asked.
+    const statuses = await Promise.all(
+      Array.from({ length: 40 }, async () => (await ask("/api/v1/check", together)).status),
+    );
+    expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(20);
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(0);
+    const left = await ask("/api/v1/check", { ...together, cost: 0 });
+    const { limits } = (await left.json()) as { limits: { remaining: number; reset_at_ms: number }[] };
+    const passed = statuses.filter((status) => status === 200).length;
+    expect(limits.map(({ remaining }) => remaining)).toEqual([20 - passed, 20 - passed]);
+    const ends = new Intl.DateTimeFormat("sv-SE", {
+      timeZone: "Europe/Berlin",
+      dateStyle: "short",
+      timeStyle: "medium",
+    });
+    expect(ends.format(limits[0].reset_at_ms)).toMatch(/^\d{4}-\d\d-01 00:00:00$/);
+    const refunded = await ask("/api/v1/refund", { ...together, cost: 1 });
+    expect(await refunded.json()).toMatchObject({ allowed: true, remaining: 21 - passed });
+  });
+
   it("counts exactly in memory, whichever worker counts a key and whichever is asked", async () => {
     const node = await start();
     await node.addRule("limited", "/limited", 100, { window_seconds: 3600 });

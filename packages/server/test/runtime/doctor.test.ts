@@ -88,6 +88,12 @@ describe("the doctor", () => {
     expect((await examined({ data, rules })).get("rules")?.level).toBe("warn");
     writeFileSync(rules, `rules:\n${rule("all", "/**", 50)}`);
     expect((await examined({ data, rules })).get("rules")?.level).toBe("ok");
+    const slots = "  - { name: slots, dimension: user, endpoint_pattern: /s, limit: 1, algorithm: concurrency }\n";
+    writeFileSync(rules, `rules:\n${rule("all", "/**", 50)}${slots}`);
+    expect((await examined({ data, rules })).get("rules")).toMatchObject({
+      level: "ok",
+      message: expect.stringContaining("not applied by checks, only by reservations (concurrent tasks): slots"),
+    });
     writeFileSync(rules, "rules: 5");
     expect((await examined({ data, rules })).get("rules")?.level).toBe("fail");
   });

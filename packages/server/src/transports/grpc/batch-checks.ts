@@ -1,5 +1,5 @@
 import { isPromise } from "headgate/http";
-import type { CheckResult, CheckService } from "../../checks/check.ts";
+import type { CheckRequest, CheckResult } from "../../checks/check.ts";
 import { weightOf } from "../../checks/check-weight.ts";
 import { RequestError } from "../../checks/request-error.ts";
 import { startingNow, type Work } from "../../rules/cooperative-work.ts";
@@ -29,16 +29,16 @@ export interface ManyAnswers {
 
 /** Makes independent checks: synchronously if that takes no longer than a turn and all results are available. */
 export function checkMany(
-  service: Pick<CheckService, "check">,
+  ask: (check: CheckRequest) => CheckResult | Promise<CheckResult>,
   checks: readonly WireCheck[],
   failureOf: (error: unknown) => Failure,
 ): ManyAnswers | Promise<ManyAnswers> {
-  const begun = startingNow(checkEach(service, checks, failureOf));
+  const begun = startingNow(checkEach(ask, checks, failureOf));
   return isPromise(begun) ? begun.then(settled) : settled(begun);
 }
 
 function* checkEach(
-  service: Pick<CheckService, "check">,
+  ask: (check: CheckRequest) => CheckResult | Promise<CheckResult>,
   checks: readonly WireCheck[],
   failureOf: (error: unknown) => Failure,
 ): Work<Begun> {
@@ -53,7 +53,7 @@ function* checkEach(
     const check = checks[i];
     try {
       requireDimension(check);
-      const result = service.check(check);
+      const result = ask(check);
       if (isPromise(result)) waiting.push(result.then(keep(i), (error) => fail(i, error)));
       else answers[i] = { result, withLimits: check.withLimits };
     } catch (error) {

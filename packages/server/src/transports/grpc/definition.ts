@@ -24,4 +24,6 @@ export const rateLimiter = {
   resetLimit: inBytes("ResetLimit"),
   checkRateLimitBatch: inBytes("CheckRateLimitBatch"),
   checkRateLimitStream: inBytes("CheckRateLimitStream", true),
+  refund: inBytes("Refund"),
+  penalize: inBytes("Penalize"),
 };

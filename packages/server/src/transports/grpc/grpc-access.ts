@@ -1,7 +1,8 @@
 import type { Metadata } from "@grpc/grpc-js";
 import type { Role } from "../../access/api-key.ts";
 import type { Principal } from "../../access/key-ring.ts";
-import type { WrongKeys } from "../../access/wrong-keys.ts";
+import type { Transport } from "../../metrics/telemetry.ts";
+import { authenticate, isPrincipal, type KeyCheckOptions } from "../shared/authenticate.ts";
 import type { SelfLimits } from "../shared/own-limits.ts";
 import { type Failure, forbidden, overloaded, UNAUTHENTICATED, wrongKeysFrom } from "./grpc-status.ts";
 
@@ -16,10 +17,7 @@ export class Refused extends Error {
   }
 }
 
-export interface AccessOptions {
-  readonly keyRing: { authenticate(authorization: string | undefined, mayGuess?: boolean): Principal | undefined };
-  /** Default: wrong keys are not counted. */
-  readonly wrongKeys?: Pick<WrongKeys, "note" | "retryAfterMs"> | undefined;
+export interface AccessOptions extends KeyCheckOptions {
   readonly selfLimits?: Pick<SelfLimits, "admit" | "admitChecks"> | undefined;
 }
 
@@ -27,8 +25,11 @@ export interface AccessOptions {
 export class Access {
   private readonly options: AccessOptions;
 
-  constructor(options: AccessOptions) {
+  private readonly transport: Transport;
+
+  constructor(options: AccessOptions, transport: Transport = "grpc") {
     this.options = options;
+    this.transport = transport;
   }
 
   /**
@@ -36,16 +37,18 @@ export class Access {
    */
   require(metadata: Metadata, role: Role, address?: string): Principal {
     const [authorization] = metadata.get("authorization");
-    if (typeof authorization !== "string") throw new Refused(UNAUTHENTICATED);
-    const { keyRing, wrongKeys } = this.options;
-    const retryAfterMs = address === undefined ? 0 : (wrongKeys?.retryAfterMs(address) ?? 0);
-    const principal = keyRing.authenticate(authorization, retryAfterMs === 0);
-    if (principal === undefined) {
-      if (address !== undefined) wrongKeys?.note(address, "grpc");
-      throw new Refused(retryAfterMs > 0 ? wrongKeysFrom(retryAfterMs) : UNAUTHENTICATED);
+    return this.requireKey(typeof authorization === "string" ? authorization : undefined, role, address);
+  }
+
+  /** The same for the value of the header `Authorization`. */
+  requireKey(authorization: string | undefined, role: Role, address?: string): Principal {
+    if (authorization === undefined) throw new Refused(UNAUTHENTICATED);
+    const owner = authenticate(this.options, this.transport, authorization, address);
+    if (!isPrincipal(owner)) {
+      throw new Refused(owner.retryAfterMs > 0 ? wrongKeysFrom(owner.retryAfterMs) : UNAUTHENTICATED);
     }
-    if (!principal.roles.includes(role)) throw new Refused(forbidden(role));
-    return principal;
+    if (!owner.roles.includes(role)) throw new Refused(forbidden(role));
+    return owner;
   }
 
   /** Throws if the node has no capacity for this many checks. */

@@ -7,8 +7,8 @@ import {
   status,
 } from "@grpc/grpc-js";
 import type { Telemetry } from "../../metrics/telemetry.ts";
+import type { Connection, Connections } from "../shared/connections.ts";
 import { endStream, streamOf } from "./call-stream.ts";
-import type { Connection, Connections } from "./connections.ts";
 import { type Access, Refused } from "./grpc-access.ts";
 import { type Failure, MESSAGE_TIMEOUT, OPEN_MESSAGE, serviceError, TOO_MANY_OPEN_CALLS } from "./grpc-status.ts";
 import { Arrival } from "./message-prefix.ts";

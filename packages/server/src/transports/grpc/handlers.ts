@@ -7,8 +7,9 @@ import {
 } from "@grpc/grpc-js";
 import { after, type MaybePromise } from "headgate/http";
 import type { Principal } from "../../access/key-ring.ts";
-import type { CheckService } from "../../checks/check.ts";
+import type { CheckRequest, CheckResult, CheckService, Correction } from "../../checks/check.ts";
 import { weightOf } from "../../checks/check-weight.ts";
+import { RequestError } from "../../checks/request-error.ts";
 import type { Telemetry } from "../../metrics/telemetry.ts";
 import { checkMany, requireChecks, weightOfMany } from "./batch-checks.ts";
 import {
@@ -25,12 +26,12 @@ import {
 import { AnsweringStream } from "./check-stream.ts";
 import { type Access, type AccessOptions, Refused } from "./grpc-access.ts";
 import { type Failure, failureOf, INTERNAL, STOPPING, serviceError } from "./grpc-status.ts";
-import { requireNoKeyInMetadata, useKeyOfMetadata } from "./idempotency.ts";
+import { requireNoKeyInMetadata, useKeyOfMetadata } from "./idempotency-metadata.ts";
 import { decode, MessageWriter } from "./message-codec.ts";
 import { METHOD_ROLES, type MethodName } from "./method-roles.ts";
 
 export interface HandlerOptions extends AccessOptions {
-  readonly service: Pick<CheckService, "check" | "peek" | "reset">;
+  readonly service: Pick<CheckService, "check" | "peek" | "reset" | "correct">;
   readonly telemetry: Pick<Telemetry, "called">;
   /** Called for unexpected errors. */
   readonly onError: (error: unknown) => void;
@@ -59,6 +60,8 @@ export class Handlers {
       resetLimit: this.unary("ResetLimit", (message, principal) => this.reset(message, principal)),
       checkRateLimitBatch: this.unary("CheckRateLimitBatch", (message, _, metadata) => this.batch(message, metadata)),
       checkRateLimitStream: (call: ServerDuplexStream<Buffer, Buffer>) => this.stream(call),
+      refund: this.unary("Refund", (message, _, metadata) => this.correct("refund", message, metadata)),
+      penalize: this.unary("Penalize", (message, _, metadata) => this.correct("penalize", message, metadata)),
     };
   }
 
@@ -82,8 +85,8 @@ export class Handlers {
     const check = decode(readCheck, message);
     this.access.requireRoom(weightOf(check.endpoint));
     requireDimension(check);
-    const { identifier, dimension, endpoint, cost } = check;
-    return after(this.options.service.peek({ identifier, dimension, endpoint, cost }), (result) => {
+    const { identifier, dimension, endpoint, method, cost } = check;
+    return after(this.options.service.peek({ identifier, dimension, endpoint, method, cost }), (result) => {
       return this.writer.encode(() => writeQuota(result, this.writer));
     });
   }
@@ -100,11 +103,29 @@ export class Handlers {
   }
 
   private batch(message: Buffer, metadata: Metadata): MaybePromise<Buffer> {
+    return this.each(message, metadata, this.checkOne);
+  }
+
+  /** Corrections are independent of each other, as the checks of a batch are. */
+  private correct(action: Correction, message: Buffer, metadata: Metadata): MaybePromise<Buffer> {
+    return this.each(message, metadata, async (check) => {
+      if (check.cost < 1) throw new RequestError("cost", `must be a whole number of at least 1, got ${check.cost}`);
+      return this.options.service.correct(action, check);
+    });
+  }
+
+  private readonly checkOne = (check: CheckRequest): MaybePromise<CheckResult> => this.options.service.check(check);
+
+  private each(
+    message: Buffer,
+    metadata: Metadata,
+    ask: (check: CheckRequest) => MaybePromise<CheckResult>,
+  ): MaybePromise<Buffer> {
     requireNoKeyInMetadata(metadata);
     const { checks } = decode(readBatch, message);
     requireChecks(checks);
     this.access.requireRoom(weightOfMany(checks));
-    return after(checkMany(this.options.service, checks, this.failure), ({ answers, errors }) => {
+    return after(checkMany(ask, checks, this.failure), ({ answers, errors }) => {
       return this.writer.encode(() => writeBatch(answers, errors, this.writer));
     });
   }
@@ -113,7 +134,7 @@ export class Handlers {
     const { correlationId, checks } = decode(readStreamed, message);
     requireChecks(checks);
     this.access.requireRoom(weightOfMany(checks));
-    return after(checkMany(this.options.service, checks, this.failure), ({ answers, errors }) => {
+    return after(checkMany(this.checkOne, checks, this.failure), ({ answers, errors }) => {
       return this.writer.encode(() => writeStreamed(correlationId, answers, errors, this.writer));
     });
   }

@@ -7,6 +7,8 @@ export const METHOD_ROLES = {
   ResetLimit: "write",
   CheckRateLimitBatch: "check",
   CheckRateLimitStream: "check",
+  Refund: "check",
+  Penalize: "check",
 } as const satisfies Readonly<Record<string, Role>>;
 
 export type MethodName = keyof typeof METHOD_ROLES;

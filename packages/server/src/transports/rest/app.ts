@@ -2,36 +2,40 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createSecureServer, type ServerOptions as HttpsOptions } from "node:https";
 import { type FastifyBaseLogger, type FastifyInstance, fastify } from "fastify";
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fastify-type-provider-zod";
+import type { Log } from "../../runtime/log.ts";
 import { SelfLimits } from "../shared/own-limits.ts";
 import { guardRoutes } from "./authorize.ts";
 import { answerClientError } from "./client-errors.ts";
 import { farewell } from "./connection-close.ts";
+import { dashboardFiles, dashboardRoutes } from "./dashboard-routes.ts";
 import { announceDeprecations, DEPRECATIONS } from "./deprecation.ts";
 import { allowEmptyDelete } from "./empty-delete.ts";
 import { Errors } from "./error-handler.ts";
-import { rememberWrites } from "./idempotency.ts";
-import type { Log } from "./log.ts";
+import { rememberWrites } from "./idempotent-writes.ts";
 import { refuseOtherMethods } from "./method-not-allowed.ts";
 import { describeRoutes, openApiRoute } from "./openapi.ts";
 import { Problem } from "./problem.ts";
 import { Calls } from "./request-metrics.ts";
 import type { RestParts, WholeParts } from "./rest-dependencies.ts";
-import { authRoutes } from "./routes/auth.ts";
-import { checkRoutes } from "./routes/check.ts";
-import { explainRoutes } from "./routes/explain.ts";
-import { historyRoutes } from "./routes/history.ts";
-import { keyRoutes } from "./routes/keys.ts";
-import { nodeRoutes } from "./routes/node.ts";
-import { ruleRoutes } from "./routes/rules.ts";
-import { userRoutes } from "./routes/users.ts";
-import { tryPageRoutes } from "./try-page/routes.ts";
+import { authRoutes } from "./routes/auth-routes.ts";
+import { checkRoutes } from "./routes/check-routes.ts";
+import { draftRoutes } from "./routes/draft-routes.ts";
+import { explainRoutes } from "./routes/explain-routes.ts";
+import { historyRoutes } from "./routes/history-routes.ts";
+import { keyRoutes } from "./routes/key-routes.ts";
+import { liveRoutes } from "./routes/live-routes.ts";
+import { nodeRoutes } from "./routes/node-routes.ts";
+import { reservationRoutes } from "./routes/reservation-routes.ts";
+import { ruleRoutes } from "./routes/rule-routes.ts";
+import { sessionRoutes } from "./routes/session-routes.ts";
+import { userRoutes } from "./routes/user-routes.ts";
 
 /** The app that routes are added to. */
 export type App = FastifyInstance<Server, IncomingMessage, ServerResponse, FastifyBaseLogger, ZodTypeProvider>;
 
 export interface RestOptions {
   /** Default: nothing is logged. */
-  readonly logger?: Log | undefined;
+  readonly logger?: Pick<Log, "error" | "warn"> | undefined;
   /** TLS options: certificate, key, and the authority of client certificates. */
   readonly https?: HttpsOptions | undefined;
   /** Maximum time for a client to send a request. Default: 10,000. */
@@ -66,17 +70,21 @@ export function makeRest(given: RestParts, options: RestOptions = {}): FastifyIn
   app.register(async (root: App) => {
     nodeRoutes(root, parts);
     openApiRoute(root, description);
-    tryPageRoutes(root);
+    dashboardRoutes(root, dashboardFiles());
   });
   app.register(
     async (api: App) => {
+      sessionRoutes(api, parts);
       checkRoutes(api, parts, calls);
+      reservationRoutes(api, parts);
       authRoutes(api, parts);
       explainRoutes(api, parts);
       ruleRoutes(api, parts);
+      draftRoutes(api, parts);
       userRoutes(api, parts);
       keyRoutes(api, parts);
       historyRoutes(api, parts);
+      liveRoutes(api, parts);
     },
     { prefix: "/api/v1" },
   );

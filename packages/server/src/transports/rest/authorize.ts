@@ -1,13 +1,16 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler, RouteOptions } from "fastify";
 import { isPromise } from "headgate/http";
 import type { Role } from "../../access/api-key.ts";
-import type { Principal } from "../../access/key-ring.ts";
+import type { KeyRing, Principal } from "../../access/key-ring.ts";
 import { PERMISSIONS, type Permission } from "../../access/permissions.ts";
+import { areEqual } from "../../access/session-token.ts";
 import { weightOf } from "../../checks/check-weight.ts";
+import { authenticate, isPrincipal, type KeyCheckOptions } from "../shared/authenticate.ts";
 import type { SelfLimits } from "../shared/own-limits.ts";
 import { Problem } from "./problem.ts";
 import { sendHeaders } from "./reply.ts";
 import type { WholeParts } from "./rest-dependencies.ts";
+import { sessionTokenIn } from "./session-cookie.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -19,6 +22,8 @@ declare module "fastify" {
     refusesMethod?: boolean;
     /** The response has a secret and must not be stored. */
     answersWithSecret?: boolean;
+    /** The API key may be in X-Headgate-Key, because a proxy forwards the Authorization of its client. */
+    acceptsKeyHeader?: boolean;
   }
 }
 
@@ -30,17 +35,14 @@ export function principalOf({ principal }: FastifyRequest): Principal {
 
 /** Checks the role of the key, then the service limits, before any route reads its body. */
 export function guardRoutes(app: FastifyInstance, { keyRing, wrongKeys, selfLimits }: WholeParts): void {
-  const authenticate = ({ headers: { authorization }, ip }: FastifyRequest): Principal | Problem => {
-    if (authorization === undefined) return unauthenticated();
-    const retryAfterMs = wrongKeys?.retryAfterMs(ip) ?? 0;
-    const principal = keyRing.authenticate(authorization, retryAfterMs === 0);
-    if (principal !== undefined) return principal;
-    wrongKeys?.note(ip, "rest");
-    return retryAfterMs > 0 ? tooManyWrongKeys(retryAfterMs) : unauthenticated();
+  const ownerOf = (request: FastifyRequest, role: Role): Principal | Problem => {
+    const authorization = authorizationOf(request);
+    if (authorization !== undefined) return keyOwner({ keyRing, wrongKeys }, authorization, request.ip);
+    return sessionOwner(keyRing, request, role);
   };
   const guardOf = (role: Role): onRequestHookHandler => {
     return (request, reply, done) => {
-      const principal = authenticate(request);
+      const principal = ownerOf(request, role);
       if (principal instanceof Problem) return done(principal);
       if (!principal.roles.includes(role)) return done(forbidden(role));
       request.principal = principal;
@@ -62,6 +64,11 @@ export function guardRoutes(app: FastifyInstance, { keyRing, wrongKeys, selfLimi
   });
 }
 
+function authorizationOf({ headers, routeOptions }: FastifyRequest): string | undefined {
+  const { "x-headgate-key": key, authorization } = headers;
+  return routeOptions.config.acceptsKeyHeader && typeof key === "string" ? `Bearer ${key}` : authorization;
+}
+
 /** The permission a route requires. A route without one cannot be registered, so none is open by mistake. */
 export function permissionOf({ method, url, config }: RouteOptions): Permission {
   if (config?.refusesMethod === true) return "open";
@@ -77,7 +84,28 @@ export function listed<Hook>(hooks: Hook | Hook[] | undefined): Hook[] {
   return Array.isArray(hooks) ? hooks : [hooks];
 }
 
-function unauthenticated(): Problem {
+/** The owner of the API key in an Authorization header, or why it is not accepted. */
+export function keyOwner(options: KeyCheckOptions, authorization: string, address: string): Principal | Problem {
+  const owner = authenticate(options, "rest", authorization, address);
+  if (isPrincipal(owner)) return owner;
+  return owner.retryAfterMs > 0 ? tooManyWrongKeys(owner.retryAfterMs) : unauthenticated();
+}
+
+/**
+ * The owner of the session that a cookie proves. Only reading is possible with the cookie alone: a page of another
+ * origin might send it, but cannot know the CSRF token that everything else needs.
+ */
+function sessionOwner(keyRing: Pick<KeyRing, "session">, request: FastifyRequest, role: Role): Principal | Problem {
+  const token = sessionTokenIn(request);
+  const session = token === undefined ? undefined : keyRing.session(token);
+  if (session === undefined) return unauthenticated();
+  const isRead = role === "read" && (request.method === "GET" || request.method === "HEAD");
+  const given = request.headers["x-csrf-token"];
+  if (isRead || (typeof given === "string" && areEqual(given, session.csrfToken))) return session.principal;
+  return new Problem("csrf_token_required");
+}
+
+export function unauthenticated(): Problem {
   return new Problem("unauthenticated", undefined, { headers: { "www-authenticate": 'Bearer realm="headgate"' } });
 }
 
@@ -86,7 +114,7 @@ function tooManyWrongKeys(retryAfterMs: number): Problem {
   return new Problem("too_many_wrong_keys", undefined, { headers });
 }
 
-function forbidden(role: Role): Problem {
+export function forbidden(role: Role): Problem {
   return new Problem("forbidden", `this route requires the role ${role}`, { needs: role });
 }
 

@@ -12,9 +12,15 @@ const QUESTION = { ...USER, endpoint: "/api/v1/orders", cost: 1 };
 /** The examples belong together: sent in order, they create a rule, run into its limit, and override it. */
 export const BODY_EXAMPLES: Readonly<Record<string, object>> = {
   "POST /api/v1/check": QUESTION,
+  "POST /api/v1/refund": QUESTION,
+  "POST /api/v1/penalize": QUESTION,
+  "POST /api/v1/reservations": { checks: [QUESTION], for_ms: 60_000 },
+  "PATCH /api/v1/reservations/:reservation_id": { for_ms: 60_000 },
+  "POST /api/v1/reservations/:reservation_id/settle": { costs: { orders: 1 } },
   "POST /api/v1/explain": QUESTION,
   "POST /api/v1/reset": USER,
   "POST /api/v1/rules": RULE,
+  "POST /api/v1/rule-drafts": RULE,
   "PUT /api/v1/rules": { rules: [RULE] },
   "PUT /api/v1/rules/:rule_id": { ...RULE, limit: 10 },
   "POST /api/v1/users": { users: [{ user_id: "12345", tier: null }] },

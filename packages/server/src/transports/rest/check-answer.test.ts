@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { checkResult, type DecidedLimit } from "../../../test/checks/results.ts";
-import { answerOf, answerText, denialText } from "./check-answer.ts";
+import { answerOf } from "../shared/check-fields.ts";
+import { answerText, denialText } from "./check-answer.ts";
 
 const microseconds = fc.integer({ min: 0, max: 1e15 });
 

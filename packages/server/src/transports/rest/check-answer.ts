@@ -1,27 +1,7 @@
-import type { Decision } from "headgate";
-import type { z } from "zod";
 import type { CheckResult } from "../../checks/check.ts";
-import type { AppliedLimit } from "../../rules/shared-counter.ts";
+import { answerOf } from "../shared/check-fields.ts";
 import { figuresOf } from "../shared/decision-figures.ts";
 import { type ProblemCode, problemBody } from "./problem.ts";
-import type { checkAnswer } from "./schemas.ts";
-
-/** The response to a check: the figures of the limit that decided, or null if no rule matches. -1 means never. */
-type CheckAnswer = z.input<typeof checkAnswer>;
-
-export function answerOf(result: CheckResult, withLimits: boolean): CheckAnswer {
-  const { allowed, verdict, shadow, plan, skewMs, skewed } = result;
-  return {
-    allowed,
-    ...(verdict === undefined ? UNLIMITED : decidedFields(verdict.deciding)),
-    skewed,
-    ...(skewMs !== undefined && { skew_ms: Math.round(skewMs) }),
-    ...(withLimits && {
-      limits: verdict?.decisions.map((decision, i) => limitFields(plan.enforced[i], decision)) ?? [],
-      shadow_limits: shadow.map((decision, i) => limitFields(plan.shadow[i], decision)),
-    }),
-  };
-}
 
 /** The same text as JSON.stringify of `answerOf`, built by hand because no response is sent more often. */
 export function answerText(result: CheckResult, withLimits: boolean): string {
@@ -30,9 +10,9 @@ export function answerText(result: CheckResult, withLimits: boolean): string {
 
 /** Without the opening brace. */
 function fieldsText(result: CheckResult, withLimits: boolean): string {
-  const { allowed, verdict, skewMs, skewed } = result;
+  const { allowed, verdict, plan, skewMs, skewed } = result;
   // Rare, so not worth a fast path.
-  if (withLimits || verdict === undefined || skewMs !== undefined)
+  if (withLimits || verdict === undefined || skewMs !== undefined || plan.slots.length > 0)
     return JSON.stringify(answerOf(result, withLimits)).slice(1);
   const { rule, state, source, degraded, queuePosition } = verdict.deciding;
   if (queuePosition > 0) return JSON.stringify(answerOf(result, withLimits)).slice(1);
@@ -86,33 +66,4 @@ export function denialCode({ verdict }: CheckResult): DenialCode {
 /** The rules that denied a request, as RateLimit-Policy names them. */
 export function deniedBy({ verdict }: CheckResult): readonly string[] {
   return verdict?.deniedBy ?? [];
-}
-
-function decidedFields(decision: Decision) {
-  const { rule, state, source, degraded } = decision;
-  return { ...figuresOf(decision), rule_id: rule, state, source, degraded };
-}
-
-const UNLIMITED = {
-  current_count: null,
-  limit: null,
-  remaining: null,
-  reset_at: null,
-  retry_after: 0,
-  reset_at_ms: null,
-  retry_after_ms: 0,
-  rule_id: null,
-  state: "normal",
-  source: null,
-  degraded: false,
-} as const;
-
-function limitFields({ config, origin }: AppliedLimit, decision: Decision) {
-  const { allowed, burst, state, source, degraded } = decision;
-  const { limit, remaining, current_count, reset_at_ms, retry_after_ms, ...more } = figuresOf(decision);
-  const { queue_position, delay_ms } = more;
-  const { rule_id, name, window_seconds } = config;
-  const figures = { current_count, limit, burst, window_seconds, remaining, reset_at_ms, retry_after_ms };
-  const queue = queue_position !== undefined && { queue_position, delay_ms };
-  return { rule_id, name, allowed, ...figures, ...queue, state, source, degraded, origin };
 }

@@ -1,15 +1,15 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
+import type { Log } from "../../runtime/log.ts";
 import { internalProblem, problemOf } from "./error-to-problem.ts";
-import type { Log } from "./log.ts";
 import { sendProblem } from "./reply.ts";
 import type { Calls } from "./request-metrics.ts";
 
 /** Turns whatever a route or a hook throws into a problem response. */
 export class Errors {
   private readonly calls: Calls;
-  private readonly log: Log | undefined;
+  private readonly log: Pick<Log, "error" | "warn"> | undefined;
 
-  constructor(calls: Calls, log: Log | undefined) {
+  constructor(calls: Calls, log: Pick<Log, "error" | "warn"> | undefined) {
     this.calls = calls;
     this.log = log;
   }

@@ -18,6 +18,13 @@ const FASTIFY: Readonly<Record<string, ProblemCode>> = {
   FST_ERR_MAX_PARAM_LENGTH: "uri_too_long",
 };
 
+/** Errors of reservations. */
+const RESERVATIONS: Readonly<Record<string, ProblemCode>> = {
+  HG_UNKNOWN_RESERVATION: "reservation_not_found",
+  HG_RESERVATION_SETTLED: "reservation_settled",
+  HG_RESERVATION_LOST: "reservation_lost",
+};
+
 /** The problem to return for an error; undefined if the error is a bug of ours. */
 export function problemOf(error: FastifyError | Error, { method }: FastifyRequest): Problem | undefined {
   if (error instanceof Problem) return error;
@@ -27,6 +34,8 @@ export function problemOf(error: FastifyError | Error, { method }: FastifyReques
     return new Problem("store_unavailable", error.message, { ...RETRY, cause: error.code });
   if (error instanceof HeadgateError && error.code === "HG_IDEMPOTENCY_CONFLICT")
     return new Problem("idempotency_conflict");
+  if (error instanceof HeadgateError && Object.hasOwn(RESERVATIONS, error.code))
+    return new Problem(RESERVATIONS[error.code], error.message);
   if (error instanceof HeadgateError)
     return fieldProblem(method === "GET" ? "query" : "body", error.field, error.problem);
   if ("validation" in error && error.validation !== undefined) return ofValidation(error);

@@ -12,7 +12,7 @@ import { operationId } from "./operation-ids.ts";
 
 const DESCRIPTION = `Checks requests against rate limits and manages rules, users and API keys.
 
-Authenticate with \`Authorization: Bearer <key>\`. Errors are problem documents (RFC 9457) with a \`code\` for programs and \`advice\` for people. Changes accept \`X-Idempotency-Key\`, and \`If-Match\` where a resource has an ETag.`;
+Authenticate with \`Authorization: Bearer <key>\`. Browsers can exchange a key for a session cookie with \`POST /api/v1/session\`. Errors are problem documents (RFC 9457) with a \`code\` for programs and \`advice\` for people. Changes accept \`X-Idempotency-Key\`, and \`If-Match\` where a resource has an ETag.`;
 
 /**
  * Describes the routes registered after this call, as OpenAPI 3.1. The generator is loaded with the first request for the
@@ -57,6 +57,7 @@ async function descriptionOf(routes: readonly RouteOptions[]): Promise<string> {
         { name: "users", description: "Manage tiers, custom limits and overrides" },
         { name: "keys", description: "Manage API keys" },
         { name: "history", description: "Read the audit log and usage figures" },
+        { name: "sessions", description: "Sign in to the dashboard and out of it" },
         { name: "node", description: "Health and metrics of this node" },
       ],
       components: {

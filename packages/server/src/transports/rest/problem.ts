@@ -43,12 +43,22 @@ export const PROBLEMS = {
     title: "The API key does not have the required role",
     advice: "Use a key with the role named in needs, or create one with POST /api/v1/keys.",
   },
+  csrf_token_required: {
+    status: 403,
+    title: "A request with a session cookie needs a CSRF token",
+    advice: "Send X-CSRF-Token with the csrf_token of GET /api/v1/session, or use an API key instead of the cookie.",
+  },
   route_not_found: { status: 404, title: "Route not found", advice: "See /openapi.json for all routes." },
   rule_not_found: { status: 404, title: "Rule not found", advice: "GET /api/v1/rules lists all rules." },
   override_not_found: {
     status: 404,
     title: "Override not found",
     advice: "GET /api/v1/users/{user_id} lists the overrides of the user.",
+  },
+  reservation_not_found: {
+    status: 404,
+    title: "Reservation not found",
+    advice: "It has expired, or never existed. Nothing was charged for it.",
   },
   key_not_found: { status: 404, title: "API key not found", advice: "GET /api/v1/keys lists all keys." },
   method_not_allowed: {
@@ -70,6 +80,16 @@ export const PROBLEMS = {
     status: 409,
     title: "The rules come from a file",
     advice: "Change the file, which is reread automatically, or start the service without --rules.",
+  },
+  reservation_settled: {
+    status: 409,
+    title: "The reservation has ended with other costs",
+    advice: "Nothing was charged. Repeat a settlement only with the same costs.",
+  },
+  reservation_lost: {
+    status: 409,
+    title: "The reservation was not extended in time",
+    advice: "Its quota was given back. Charge what was used with POST /api/v1/penalize.",
   },
   idempotency_in_progress: {
     status: 409,

@@ -1,10 +1,12 @@
-import type { Principal } from "../../access/key-ring.ts";
+import type { KeyRing } from "../../access/key-ring.ts";
 import type { WrongKeys } from "../../access/wrong-keys.ts";
 import type { CheckService } from "../../checks/check.ts";
 import type { StoreState } from "../../checks/counter-stores.ts";
-import type { Standings } from "../../checks/user-data.ts";
+import type { ReservationService } from "../../checks/reservation-service.ts";
+import type { UserDataCache } from "../../checks/user-data-cache.ts";
 import type { Database } from "../../database/database.ts";
 import type { MostDenied } from "../../metrics/denied-on-all-nodes.ts";
+import type { LivePicture } from "../../metrics/node-reports.ts";
 import type { Telemetry } from "../../metrics/telemetry.ts";
 import type { Catalogue } from "../../rules/catalogue.ts";
 import type { SelfLimits } from "../shared/own-limits.ts";
@@ -18,12 +20,16 @@ export interface WholeParts extends RestParts {
 /** The dependencies of the routes. */
 export interface RestParts {
   readonly service: CheckService;
+  readonly reservations: Pick<ReservationService, "reserve" | "open" | "extend" | "settle" | "release" | "list">;
   readonly database: Pick<Database, "rules" | "users" | "keys" | "audit" | "rollups" | "answered">;
   /** The rules in force. */
-  readonly catalogue: () => Pick<Catalogue, "byId" | "limitsFor" | "limitsAt" | "limitsOfUser" | "tiers">;
+  readonly catalogue: () => Pick<
+    Catalogue,
+    "byId" | "findWarnings" | "limitsFor" | "limitsAt" | "limitsOfUser" | "tiers"
+  >;
   /** Tiers and limits of users. */
-  readonly standings: Pick<Standings, "of">;
-  readonly keyRing: { authenticate(authorization: string | undefined, mayGuess?: boolean): Principal | undefined };
+  readonly userDataCache: Pick<UserDataCache, "of">;
+  readonly keyRing: Pick<KeyRing, "authenticate" | "session" | "startSession">;
   /** Default: wrong keys are not counted. */
   readonly wrongKeys?: Pick<WrongKeys, "note" | "retryAfterMs"> | undefined;
   readonly telemetry: Pick<Telemetry, "called">;
@@ -34,6 +40,8 @@ export interface RestParts {
   /** State of the shared store; undefined if there is none. */
   readonly store?: () => StoreState | undefined;
   readonly topDenied: (limit: number) => Promise<MostDenied>;
+  /** What all nodes do at present. */
+  readonly livePicture: () => Promise<LivePicture>;
   /** The file that the rules come from, if not the database. Then they cannot be changed over REST. */
   readonly rulesFile?: string | undefined;
   /** Default: limits of this transport alone. */

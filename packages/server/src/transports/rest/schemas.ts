@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ROLES } from "../../access/api-key.ts";
+import { NAMESPACE, ROLES } from "../../access/api-key.ts";
 import { LONGEST_ID } from "../../database/storable-text.ts";
 import { DIMENSIONS, dimensionOf, type RuleInput } from "../../rules/rule.ts";
 import { ruleFields } from "../../rules/rule-input.ts";
@@ -19,13 +19,25 @@ const anyDimension = z.preprocess(dimensionOf, dimension).describe("Case-insensi
 
 // Requests.
 
-export const checkBody = z.strictObject({
-  identifier: z
-    .string()
-    .min(1)
-    .max(LONGEST_IDENTIFIER)
-    .meta({ examples: ["12345"] })
-    .describe("The user, IP address or API key that made the request"),
+const identifier = z
+  .string()
+  .min(1)
+  .max(LONGEST_IDENTIFIER)
+  .meta({ examples: ["12345"] })
+  .describe("The user, IP address or API key that made the request");
+
+const MOST_IDENTITIES = 8;
+
+const identities = z
+  .array(z.strictObject({ identifier, dimension: anyDimension.default("user") }))
+  .min(1)
+  .max(MOST_IDENTITIES)
+  .optional()
+  .describe("Instead of identifier and dimension: identities that are charged together, all of them or none");
+
+/** A check of one identity. */
+export const singleCheck = z.strictObject({
+  identifier,
   dimension: anyDimension.default("user"),
   endpoint: z
     .string()
@@ -33,6 +45,13 @@ export const checkBody = z.strictObject({
     .max(LONGEST_ENDPOINT)
     .meta({ examples: ["/api/v1/orders"] })
     .describe("The path of the request, percent-encoded as the client sent it"),
+  method: z
+    .string()
+    .min(1)
+    .max(32)
+    .optional()
+    .meta({ examples: ["POST"] })
+    .describe("The HTTP method of the request. Without it, rules that name methods do not apply"),
   cost: z.int().min(0).default(1).describe("Units to charge. With 0, nothing is charged"),
   timestamp: z
     .int()
@@ -40,6 +59,45 @@ export const checkBody = z.strictObject({
     .describe("The client's time in milliseconds since 1970. Used only to report the clock skew"),
   with_limits: z.boolean().default(false).describe("Whether the response lists all limits"),
 });
+
+const { identifier: _, dimension: __, ...ofAnyIdentity } = singleCheck.shape;
+
+/** A check of one identity, or of several. */
+export const checkBody = z
+  .strictObject({
+    identifier: identifier.optional(),
+    dimension: anyDimension.optional().describe("Default: user. Case-insensitive; api_key is accepted for apikey"),
+    identities,
+    ...ofAnyIdentity,
+  })
+  .superRefine(requireOneForm);
+
+/** What is to be refunded or charged afterwards. */
+export const correctionBody = z
+  .strictObject({
+    identifier: identifier.optional(),
+    dimension: anyDimension.optional().describe("Default: user. Case-insensitive; api_key is accepted for apikey"),
+    identities: identities.describe("Instead of identifier and dimension: several identities"),
+    endpoint: singleCheck.shape.endpoint,
+    method: singleCheck.shape.method,
+    cost: z.int().min(1).default(1).describe("Units to return or to charge"),
+    with_limits: singleCheck.shape.with_limits,
+  })
+  .superRefine(requireOneForm);
+
+interface WhoseCheck {
+  readonly identifier?: string | undefined;
+  readonly dimension?: unknown;
+  readonly identities?: readonly unknown[] | undefined;
+}
+
+function requireOneForm({ identifier, dimension, identities }: WhoseCheck, { addIssue }: z.RefinementCtx): void {
+  const refuse = (field: string, message: string) => addIssue({ code: "custom", path: [field], message });
+  if (identities === undefined) {
+    if (identifier === undefined) refuse("identifier", "is required, or identities");
+  } else if (identifier !== undefined) refuse("identifier", "does not go with identities: remove one of them");
+  else if (dimension !== undefined) refuse("dimension", "belongs to each of identities: remove it here");
+}
 
 /** A cost in a header or a query. Digits only: an empty string would be read as 0, which is free. */
 export const costText = z
@@ -50,16 +108,17 @@ export const costText = z
   .describe("Units to charge. With 0, nothing is charged");
 
 export const explainQuery = z.strictObject({
-  identifier: checkBody.shape.identifier,
-  dimension: checkBody.shape.dimension,
-  endpoint: checkBody.shape.endpoint,
+  identifier: singleCheck.shape.identifier,
+  dimension: singleCheck.shape.dimension,
+  endpoint: singleCheck.shape.endpoint,
+  method: singleCheck.shape.method,
   cost: costText.default(1),
 });
 
 export const resetBody = z.strictObject({
-  identifier: checkBody.shape.identifier,
+  identifier: singleCheck.shape.identifier,
   dimension: anyDimension.default("user"),
-  endpoint: checkBody.shape.endpoint
+  endpoint: singleCheck.shape.endpoint
     .optional()
     .describe("Reset only the rules that match this path. Default: all rules of the dimension"),
 });
@@ -142,6 +201,14 @@ export const keyBody = z
       .max(255)
       .meta({ examples: ["shop"] }),
     roles: z.array(z.enum(ROLES)).min(1).max(ROLES.length),
+    namespace: z
+      .string()
+      .regex(NAMESPACE, { error: "must have letters, digits, . _ and -, at most 64 of them" })
+      .optional()
+      .describe(
+        "What counters for limits sent with a call are kept under. Keys with the same namespace share them. Default: the key_id",
+      )
+      .meta({ examples: ["shop"] }),
     ...ending,
   })
   .refine(({ expires_at, duration_seconds }) => expires_at === undefined || duration_seconds === undefined, {
@@ -169,7 +236,50 @@ export const usageQuery = longPageQuery.extend({
   to: time.optional().describe("Default: now"),
 });
 
+/** Rules in a summary. Each has a number for every minute or day. */
+const MOST_SUMMED = 200;
+
+export const summaryQuery = z.strictObject({
+  ...usageQuery.omit({ rule_id: true, cursor: true, limit: true }).shape,
+  limit: z.coerce.number().int().min(1).max(MOST_SUMMED).default(20).describe("Maximum number of rules"),
+});
+
 export const topQuery = z.strictObject({ limit: z.coerce.number().int().min(1).max(1_000).default(20) });
+
+const MOST_RESERVED_CHECKS = 32;
+const LONGEST_RESERVATION_MS = 3_600_000;
+const LONGEST_WAIT_MS = 60_000;
+
+const forMs = z.int().min(1_000).max(LONGEST_RESERVATION_MS);
+
+export const reserveBody = z.strictObject({
+  checks: z
+    .array(
+      z.strictObject({
+        identifier,
+        dimension: anyDimension.default("user"),
+        endpoint: singleCheck.shape.endpoint,
+        method: singleCheck.shape.method,
+        cost: z.int().min(0).default(1).describe("Units to reserve. Of a limit on concurrent tasks, one slot is taken"),
+      }),
+    )
+    .min(1)
+    .max(MOST_RESERVED_CHECKS)
+    .describe("What to reserve: all of it or, if a limit denies, nothing"),
+  for_ms: forMs.default(60_000).describe("How long the reservation lasts unless it is extended, in milliseconds"),
+  max_wait_ms: z.int().min(0).max(LONGEST_WAIT_MS).default(0).describe("How long to wait for quota, in milliseconds"),
+});
+
+export const reservationParams = z.object({ reservation_id: id });
+export const extendBody = z.strictObject({
+  for_ms: forMs.describe("How long the reservation lasts from now on, in milliseconds"),
+});
+export const settleBody = z.strictObject({
+  costs: z
+    .record(z.string(), z.int().min(0))
+    .default({})
+    .describe("The real costs by rule_id. Rules that are not named keep what was reserved"),
+});
 
 // Responses.
 
@@ -192,11 +302,13 @@ const queue = {
 const limitAnswer = z.object({
   rule_id: z.string(),
   name: z.string(),
+  dimension: dimension.optional().describe("If the check has several identities: whose limit it is"),
+  identifier: z.string().optional(),
   allowed: z.boolean(),
   current_count: z.number(),
   limit: z.number(),
   burst: z.number(),
-  window_seconds: z.number(),
+  window_seconds: z.number().describe("Length of the window; of a calendar, of the one that the check was counted in"),
   remaining: z.number(),
   reset_at_ms: count,
   retry_after_ms: wait,
@@ -205,6 +317,7 @@ const limitAnswer = z.object({
   source,
   degraded: z.boolean(),
   origin,
+  candidate: z.literal(true).optional().describe("Set if it is the candidate of the rule"),
 });
 
 const answer = {
@@ -226,8 +339,17 @@ const answer = {
     .optional()
     .describe("Milliseconds by which the client's clock is ahead of the store's, if timestamp was sent"),
   skewed: z.boolean().describe("Whether skew_ms exceeds skew_bound"),
+  not_applied: z
+    .array(z.string())
+    .optional()
+    .describe("Rules that limit concurrent tasks: only reservations apply them"),
   limits: z.array(limitAnswer).optional().describe("All enforced limits, if with_limits was set"),
-  shadow_limits: z.array(limitAnswer).optional().describe("All limits in shadow mode, if with_limits was set"),
+  shadow_limits: z
+    .array(limitAnswer)
+    .optional()
+    .describe(
+      "All limits that deny nothing: in shadow mode, outside enforce_share, or candidates; if with_limits was set",
+    ),
 };
 
 export const checkAnswer = z.object(answer).describe("The request is allowed");
@@ -237,6 +359,7 @@ export const explanation = z
     identifier: z.string(),
     dimension,
     endpoint: z.string(),
+    method: z.string().optional(),
     cost: z.number(),
     tier: z.string().nullable(),
     summary: z.string(),
@@ -246,6 +369,7 @@ export const explanation = z
         rule_id: z.string(),
         name: z.string(),
         endpoint_pattern: z.string(),
+        methods: z.array(z.string()).nullable(),
         tier: z.string().nullable(),
         mode,
         applies: z.boolean(),
@@ -279,6 +403,7 @@ function answered(field: z.core.$ZodType): z.ZodType {
   if (field instanceof z.ZodPipe) return field.out instanceof z.ZodTransform ? z.string() : answered(field.out);
   if (field instanceof z.ZodEnum) return z.enum(field.enum);
   if (field instanceof z.ZodNumber) return z.number();
+  if (field instanceof z.ZodArray) return z.array(answered(field.element));
   return field instanceof z.ZodBoolean ? z.boolean() : z.string();
 }
 
@@ -314,7 +439,7 @@ export const override = z
   })
   .meta({ id: "Override" });
 
-export const standing = z
+export const userData = z
   .object({
     user_id: z.string(),
     tier: z.string().nullable(),
@@ -329,8 +454,8 @@ const warnings = z
   .optional()
   .describe("Values that were stored but probably have no effect, such as a tier that no rule uses");
 
-export const changedStanding = standing.extend({ warnings }).meta({ id: "ChangedUser" });
-export const userPage = z.object({ users: z.array(standing), next }).describe("A page of users");
+export const changedUser = userData.extend({ warnings }).meta({ id: "ChangedUser" });
+export const userPage = z.object({ users: z.array(userData), next }).describe("A page of users");
 export const imported = z
   .object({ created: count, updated: count, unchanged: count, warnings })
   .describe("How many users were created, updated and left unchanged");
@@ -345,7 +470,11 @@ export const userLimits = z
         rule_id: z.string(),
         name: z.string(),
         endpoint_pattern: z.string(),
-        window_seconds: z.number(),
+        methods: z.array(z.string()).nullable(),
+        window_seconds: z.number().nullable(),
+        calendar: z.string().nullable(),
+        time_zone: z.string().nullable(),
+        anchor_day: z.number().nullable(),
         algorithm: z.string(),
         mode,
         limit: z.number(),
@@ -363,6 +492,7 @@ export const apiKey = z
     key_id: z.string(),
     name: z.string(),
     roles: z.array(z.enum(ROLES)),
+    namespace: z.string(),
     created_at: z.string(),
     expires_at: z.string().nullable(),
     revoked_at: z.string().nullable(),
@@ -404,11 +534,49 @@ export const usage = z
     from: z.string(),
     to: z.string(),
     rollups: z.array(
-      z.object({ start: z.string(), rule_id: z.string(), allowed: count, denied: count, shadow_denied: count }),
+      z.object({
+        start: z.string(),
+        rule_id: z.string(),
+        allowed: count,
+        denied: count,
+        shadow_denied: count,
+        candidate_denied: count,
+      }),
     ),
     next,
   })
   .describe("A page of usage figures, ordered by start and rule_id");
+
+const series = { allowed: z.array(count), denied: z.array(count), shadow_denied: z.array(count) };
+
+export const usageSummary = z
+  .object({
+    period: z.enum(["minute", "day"]),
+    from: z.string(),
+    to: z.string(),
+    starts: z.array(z.string()).describe("The minutes or days in which anything was decided"),
+    total: z.object(series).describe("All rules together, one number for each start"),
+    rules: z
+      .array(z.object({ rule_id: z.string(), ...series }))
+      .describe("The rules that denied most, one number for each start"),
+  })
+  .describe("Usage figures summed up");
+
+const link = z.object({ seq: count, hash: z.string() });
+
+export const verification = z
+  .object({
+    intact: z.boolean(),
+    entries: count.describe("Number of unmodified entries"),
+    begins_after: link.describe("The last entry that was purged; seq 0 if none was"),
+    head: link.describe("The last entry. Keep it elsewhere to detect later whether the log was rewritten"),
+    broken: z
+      .array(z.looseObject({ seq: count }))
+      .optional()
+      .describe("Where the chain is broken"),
+    unlisted: count.optional().describe("Number of further breaks"),
+  })
+  .describe("Whether the audit log is intact");
 
 export const topDenied = z
   .object({
@@ -496,3 +664,35 @@ export function denials(): Record<number, { description: string; content: Record
     },
   };
 }
+
+const reservedLimit = z.object({
+  rule_id: z.string(),
+  dimension,
+  identifier: z.string(),
+  cost: count.describe("Units, or slots, that are reserved"),
+  slots: z.boolean().describe("Whether it is a limit on concurrent tasks"),
+});
+
+export const reservation = z
+  .object({
+    reservation_id: z.string(),
+    expires_at_ms: count.describe(
+      "When it ends unless it is extended, in milliseconds since 1970, by the store's clock",
+    ),
+    reserved: z.array(reservedLimit),
+  })
+  .meta({ id: "Reservation" });
+
+export const reserved = z
+  .object({
+    allowed: z.boolean(),
+    reservation_id: z.string().nullable().describe("Null if no rule matches: there is nothing to settle"),
+    expires_at_ms: count.nullable(),
+    reserved: z.array(reservedLimit),
+    limits: z.array(limitAnswer),
+  })
+  .describe("What was reserved, and the state of each limit");
+
+export const reservationList = z
+  .object({ reservations: z.array(reservation) })
+  .describe("Reservations that have not ended, those that expire next first");

@@ -2,7 +2,7 @@ import { Metadata, status } from "@grpc/grpc-js";
 import { describe, expect, it } from "vitest";
 import { ROLES } from "../../../src/access/api-key.ts";
 import { SelfLimits } from "../../../src/transports/shared/own-limits.ts";
-import { by, call, check, type Served, served } from "./fixtures.ts";
+import { by, call, check, quota, type Served, served } from "./fixtures.ts";
 import { Dimension } from "./generated/headgate/v1/rate_limiter.ts";
 
 const identity = { identifier: "42", dimension: Dimension.DIMENSION_USER, endpoint: "/api/v1/orders" };
@@ -12,7 +12,7 @@ const methods = {
   checkRateLimit: ["check", ({ client }: Served, as: Metadata) => call(client, client.checkRateLimit, check(), as)],
   getRemainingQuota: [
     "check",
-    ({ client }: Served, as: Metadata) => call(client, client.getRemainingQuota, { ...identity, cost: undefined }, as),
+    ({ client }: Served, as: Metadata) => call(client, client.getRemainingQuota, quota(), as),
   ],
   resetLimit: ["write", ({ client }: Served, as: Metadata) => call(client, client.resetLimit, identity, as)],
   checkRateLimitBatch: [

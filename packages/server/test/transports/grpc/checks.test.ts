@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { rule } from "../../checks/fixtures.ts";
-import { call, check, served } from "./fixtures.ts";
+import { call, check, quota, served } from "./fixtures.ts";
 import { Dimension, Source, UsageState } from "./generated/headgate/v1/rate_limiter.ts";
 
 const NOW_S = Date.parse("2026-01-01T00:00:00Z") / 1000;
@@ -28,7 +28,18 @@ describe("CheckRateLimit", () => {
       shadowLimits: [],
       queuePosition: 0,
       delayMs: 0,
+      notApplied: [],
     });
+  });
+
+  it("names rules that limit concurrent tasks as not applied", async () => {
+    const slots = rule({ rule_id: "slots", algorithm: "concurrency", window_seconds: null, limit: 1 });
+    const { client } = await served([rule({ limit: 2 }), slots]);
+    const notApplied = ["slots"];
+    const checked = () => call(client, client.checkRateLimit, check());
+    expect(await checked()).toMatchObject({ allowed: true, ruleId: "all", notApplied });
+    expect(await checked()).toMatchObject({ allowed: true, notApplied });
+    expect(await call(client, client.getRemainingQuota, quota())).toMatchObject({ ruleId: "all", notApplied });
   });
 
   it("tells the place in the queue of a leaky bucket, and how long to delay the request", async () => {
@@ -81,6 +92,20 @@ describe("CheckRateLimit", () => {
     ]) {
       expect(await call(client, client.checkRateLimit, check({ cost }))).toMatchObject({ currentCount });
     }
+  });
+
+  it("applies the rules for the method of the request", async () => {
+    const { client } = await served([rule({ rule_id: "posts", methods: ["POST"], limit: 1 })]);
+    const ruleOf = async (method: string) => (await call(client, client.checkRateLimit, check({ method }))).ruleId;
+    expect([await ruleOf("POST"), await ruleOf("post"), await ruleOf("GET"), await ruleOf("")]).toEqual([
+      "posts",
+      "posts",
+      "",
+      "",
+    ]);
+    const answer = await call(client, client.getRemainingQuota, quota({ method: "POST" }));
+    expect(answer).toMatchObject({ allowed: false, ruleId: "posts" });
+    await expect(call(client, client.checkRateLimit, check({ method: "a b" }))).rejects.toThrow("method: must be");
   });
 
   it("allows what no rule is for, and names none", async () => {

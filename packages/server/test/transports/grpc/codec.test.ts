@@ -39,6 +39,10 @@ const checks = fc.array(
     timestamp: fc.option(signed, { nil: undefined }),
     idempotencyKey: text,
     withLimits: fc.boolean(),
+    method: text,
+    identities: fc.array(fc.record({ identifier: text, dimension: fc.constantFrom(...Object.values(Dimension)) }), {
+      maxLength: 3,
+    }),
   }),
   { maxLength: 5 },
 );
@@ -103,6 +107,8 @@ function statusOf(decision: Decision, { config, origin }: AppliedLimit) {
     origin: ORIGINS[origin],
     queuePosition: Math.ceil(decision.queuePosition),
     delayMs: Math.ceil(decision.delayMs),
+    identifier: "",
+    dimension: Dimension.DIMENSION_UNSPECIFIED,
   };
 }
 
@@ -127,6 +133,7 @@ function quotaOf({ allowed, verdict, shadow, plan }: CheckResult) {
     delayMs: told?.delayMs ?? 0,
     limits,
     shadowLimits: shadow.map((decision, i) => statusOf(decision, plan.shadow[i])),
+    notApplied: plan.slots.map(({ config }) => config.rule_id),
   };
 }
 
@@ -144,11 +151,16 @@ describe("our own codec", () => {
   it("reads what generated code writes", () => {
     fc.assert(
       fc.property(text, checks, (correlationId, checks) => {
-        const expected = checks.map(({ dimension, cost, idempotencyKey, ...check }) => ({
+        const expected = checks.map(({ dimension, cost, idempotencyKey, method, identities, ...check }) => ({
           ...check,
           dimension: DIMENSIONS[dimension],
           cost: cost ?? 1,
           idempotencyKey: idempotencyKey === "" ? undefined : idempotencyKey,
+          method: method === "" ? undefined : method,
+          identities:
+            identities.length === 0
+              ? undefined
+              : identities.map(({ identifier, dimension }) => ({ identifier, dimension: DIMENSIONS[dimension] })),
         }));
         expect(decode(readBatch, CheckRateLimitBatchRequest.encode({ checks }).finish()).checks).toEqual(
           expected.map((check) => expect.objectContaining(check)),

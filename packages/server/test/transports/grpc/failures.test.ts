@@ -3,7 +3,7 @@ import { StoreError } from "headgate";
 import { describe, expect, it } from "vitest";
 import { DatabaseError } from "../../../src/database/database-error.ts";
 import { rule } from "../../checks/fixtures.ts";
-import { by, call, check, clientOf, served } from "./fixtures.ts";
+import { by, call, check, clientOf, quota, served } from "./fixtures.ts";
 import { CheckRateLimitRequest, CheckRateLimitResponse, Dimension } from "./generated/headgate/v1/rate_limiter.ts";
 import { sendBytes } from "./raw-client.ts";
 
@@ -157,8 +157,7 @@ describe("a call that fails", () => {
         );
       }),
     ).rejects.toMatchObject({ code: status.DEADLINE_EXCEEDED });
-    const quota = { identifier: "42", dimension: Dimension.DIMENSION_USER, endpoint: "/", cost: undefined };
-    expect(await call(client, client.getRemainingQuota, quota)).toMatchObject({ allowed: true });
+    expect(await call(client, client.getRemainingQuota, quota())).toMatchObject({ allowed: true });
   });
 
   it("is counted with its code, as those that succeed are", async () => {

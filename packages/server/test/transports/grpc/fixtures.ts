@@ -4,9 +4,10 @@ import { ROLES, type Role } from "../../../src/access/api-key.ts";
 import type { Principal } from "../../../src/access/key-ring.ts";
 import type { TlsFiles } from "../../../src/config/settings.ts";
 import type { RateLimitRule } from "../../../src/rules/rule.ts";
-import { type GrpcOptions, type RunningGrpc, startGrpc } from "../../../src/transports/grpc/grpc-server.ts";
+import { type GrpcOptions, startGrpc } from "../../../src/transports/grpc/grpc-server.ts";
+import type { RunningTransport } from "../../../src/transports/shared/transport.ts";
 import { type World, world } from "../../checks/fixtures.ts";
-import { type CheckRateLimitRequest, Dimension, RateLimiterClient } from "./generated/headgate/v1/rate_limiter.ts";
+import { RateLimiterClient } from "./generated/headgate/v1/rate_limiter.ts";
 
 /** Keys by their secrets, as a key ring knows them. */
 class Keys {
@@ -18,13 +19,15 @@ class Keys {
   }
 
   add(name: string, roles: readonly Role[]): void {
-    this.known.set(`Bearer ${name}-key`, { id: name, name, roles });
+    this.known.set(`Bearer ${name}-key`, { id: name, name, roles, namespace: name });
   }
 
   authenticate(authorization: string | undefined): Principal | undefined {
     return authorization === undefined ? undefined : this.known.get(authorization);
   }
 }
+
+export { check, quota } from "./requests.ts";
 
 const endings: (() => unknown)[] = [];
 afterEach(async () => {
@@ -37,7 +40,7 @@ export function finallyDo(end: () => unknown): void {
 }
 
 export interface Served extends World {
-  readonly server: RunningGrpc;
+  readonly server: RunningTransport;
   readonly address: string;
   readonly keys: Keys;
   readonly client: RateLimiterClient;
@@ -64,6 +67,7 @@ export async function served(rules?: readonly RateLimitRule[], options: ServedOp
       check: (request) => made.service.check(request),
       peek: (request) => made.service.peek(request),
       reset: (identity, actor) => made.service.reset(identity, actor),
+      correct: (action, request) => made.service.correct(action, request),
       ...instead,
     },
     keyRing: keys,
@@ -95,19 +99,6 @@ export function by(key: string): Metadata {
   const metadata = new Metadata();
   metadata.set("authorization", `Bearer ${key}-key`);
   return metadata;
-}
-
-export function check(fields: Partial<CheckRateLimitRequest> = {}): CheckRateLimitRequest {
-  return {
-    identifier: "42",
-    dimension: Dimension.DIMENSION_USER,
-    endpoint: "/api/v1/orders",
-    cost: undefined,
-    timestamp: undefined,
-    idempotencyKey: "",
-    withLimits: false,
-    ...fields,
-  };
 }
 
 type Unary<Request, Response> = (

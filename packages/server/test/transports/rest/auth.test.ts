@@ -2,7 +2,9 @@ import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { Readable } from "node:stream";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { ruleOf, type Service, startService } from "./service.ts";
+import { eventually, ruleOf, type Service, startService } from "./service.ts";
+
+const SYSTEM = { id: "system", name: "test" };
 
 let service: Service;
 beforeEach(async () => {
@@ -133,4 +135,90 @@ it("refuses what it cannot ask about", async () => {
   }
   const none = await service.ask("GET", "/api/v1/auth", { headers: { "x-headgate-identifier": "1" } });
   expect([none.status, none.body.errors[0].field]).toEqual([400, "X-Headgate-Endpoint"]);
+});
+
+it.each(["x-headgate-method", "x-original-method", "x-forwarded-method"])("takes the method from %s", async (name) => {
+  await service.database.rules.replace([ruleOf({ rule_id: "posts", methods: ["POST"], limit: 1 })], SYSTEM);
+  await eventually(async () => expect((await auth({ [name]: "POST" })).headers.get("ratelimit")).not.toBeNull());
+  expect((await auth({ [name]: "post" })).status).toBe(429);
+  expect((await auth({ [name]: "GET" })).status).toBe(204);
+  expect((await auth({})).status).toBe(204);
+});
+
+it("rejects headers that disagree on the method: one of them may be the client's own", async () => {
+  const { status, body } = await auth({ "x-forwarded-method": "POST", "x-original-method": "GET" });
+  expect([status, body.errors[0].field]).toEqual([400, "X-Headgate-Method"]);
+  expect((await auth({ "x-forwarded-method": "POST", "x-original-method": "post" })).status).toBe(204);
+  expect((await auth({ "x-headgate-method": "no method" })).status).toBe(400);
+});
+
+/** As Traefik and Caddy ask: with every header of the client, and X-Forwarded-* of their own. */
+function forwarded(headers: Record<string, string>, query = "?from=forwarded") {
+  const set = { "x-forwarded-method": "GET", "x-forwarded-uri": "/pages/1?x=2", "x-forwarded-host": "shop.example" };
+  const address = { "x-forwarded-proto": "https", "x-forwarded-for": "192.0.2.1" };
+  return service.ask("GET", `/api/v1/auth${query}`, {
+    headers: { ...set, ...address, ...headers },
+    key: service.keys.check,
+  });
+}
+
+it.each(["", "?from=forwarded"])("reads the request from X-Forwarded-*, with %j", async (query) => {
+  expect((await forwarded({}, query)).status).toBe(204);
+  const denied = await forwarded({}, query);
+  expect([denied.status, denied.body.code]).toEqual([429, "quota_exceeded"]);
+  expect(denied.headers.get("retry-after")).not.toBeNull();
+  expect((await forwarded({ "x-forwarded-for": "192.0.2.2" }, query)).status).toBe(204);
+});
+
+it("ignores what a client adds to X-Forwarded-*, and its X-Headgate-* and X-Original-*", async () => {
+  expect((await forwarded({})).status).toBe(204);
+  const own = {
+    "x-headgate-identifier": "192.0.2.9",
+    "x-headgate-dimension": "ip",
+    "x-headgate-endpoint": "/free",
+    "x-headgate-method": "PUT",
+    "x-original-uri": "/free",
+    "x-original-method": "PUT",
+    "x-headgate-cost": "0",
+    "x-forwarded-for": "192.0.2.9, 192.0.2.1",
+  };
+  expect((await forwarded(own)).status).toBe(429);
+});
+
+it("skips the addresses of trusted proxies, from the right", async () => {
+  const list = { "x-forwarded-for": "6.6.6.6, 192.0.2.1, 10.0.0.1" };
+  expect((await forwarded(list, "?from=forwarded&hops=1")).status).toBe(204);
+  expect((await forwarded({}, "?from=forwarded")).status).toBe(429);
+  const { status, body } = await forwarded(list, "?from=forwarded&hops=3");
+  expect([status, body.errors[0].field]).toEqual([400, "X-Forwarded-For"]);
+});
+
+it("charges what a header of the proxy says, if it is told to", async () => {
+  const query = "?from=forwarded&identifier_header=X-User";
+  const orders = { "x-forwarded-uri": "/api/v1/orders", "x-user": "42" };
+  expect((await forwarded(orders, query)).headers.get("ratelimit")).toMatch(/^"orders";r=1;/);
+  const { status, body } = await forwarded({ "x-forwarded-uri": "/api/v1/orders" }, query);
+  expect([status, body.errors[0].field]).toEqual([400, "X-User"]);
+});
+
+it("takes its key from X-Headgate-Key, next to the Authorization of the client", async () => {
+  const ask = (headers: Record<string, string>, path = "/api/v1/auth?from=forwarded") => {
+    const usual = { "x-forwarded-uri": "/x", "x-forwarded-for": "192.0.2.7", authorization: "Bearer of-the-client" };
+    return service.ask("GET", path, { headers: { ...usual, ...headers }, key: null });
+  };
+  expect((await ask({ "x-headgate-key": service.keys.check })).status).toBe(204);
+  expect((await ask({})).status).toBe(401);
+  expect((await ask({ "x-headgate-key": "wrong" })).status).toBe(401);
+  expect((await ask({ "x-headgate-key": service.keys.read }, "/api/v1/rules")).status, "only here").toBe(401);
+});
+
+it.each([
+  [{ "x-forwarded-for": "" }, "?from=forwarded", "X-Forwarded-For"],
+  [{ "x-forwarded-for": "nowhere" }, "?from=forwarded", "identifier"],
+  [{}, "?from=headgate", "X-Headgate-Identifier"],
+  [{}, "?hops=17", "hops"],
+  [{}, "?from=elsewhere", "from"],
+])("refuses %j with %s", async (headers, query, field) => {
+  const { status, body } = await forwarded(headers, query);
+  expect([status, body.errors[0].field]).toEqual([400, field]);
 });

@@ -95,14 +95,8 @@ describe("a problem in the words of RFC 9457 answers", () => {
 
   it("several fields at once, each by its name", async () => {
     const { body } = await service.ask("POST", "/api/v1/check", { body: { cost: -1, a: 1, b: 2 } });
-    expect(body.errors.map(({ field }: { field: string }) => field).sort()).toEqual([
-      "a",
-      "b",
-      "cost",
-      "endpoint",
-      "identifier",
-    ]);
-    expect(body.detail).toContain("(and 4 more)");
+    expect(body.errors.map(({ field }: { field: string }) => field).sort()).toEqual(["a", "b", "cost", "endpoint"]);
+    expect(body.detail).toContain("(and 3 more)");
   });
 
   it("a path of 100 kB", async () => {

@@ -137,7 +137,9 @@ it("answers 503 when the store is gone and the rule denies then", async () => {
       service: {
         check: async () =>
           checkResult({ limits: [{ allowed: false, source: "fallback", degraded: true, retryAfter: 1_000_000 }] }),
+        checkRule: (request) => service.checkRule(request),
         peek: (request) => service.peek(request),
+        correct: (action, request) => service.correct(action, request),
         reset: (identity, actor) => service.reset(identity, actor),
         close: () => service.close(),
       },

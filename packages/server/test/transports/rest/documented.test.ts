@@ -17,12 +17,12 @@ it("has every problem in docs/service/errors.md", () => {
 });
 
 it("has every route and its role in docs/service/access.md", () => {
-  const documented = rows(page("service/access.md"), /^\| `((?:GET|POST|PUT|DELETE) [^`]*)` \| (\w+) \|$/gm);
+  const documented = rows(page("service/access.md"), /^\| `((?:GET|POST|PUT|PATCH|DELETE) [^`]*)` \| (\w+) \|$/gm);
   expect(documented).toEqual(Object.entries(PERMISSIONS));
 });
 
-it("has every route of the API in docs/service/rest.md, access.md or nginx.md", () => {
-  const text = ["rest", "access", "nginx"].map((name) => page(`service/${name}.md`)).join("");
+it("has every route of the API in docs/service/rest.md, access.md or reverse-proxies.md", () => {
+  const text = ["rest", "access", "reverse-proxies"].map((name) => page(`service/${name}.md`)).join("");
   for (const route of Object.keys(PERMISSIONS).filter((route) => route.includes("/api/"))) {
     expect(text).toContain(route.replaceAll(/:(\w+)/g, "{$1}").replace(/^\w+ /, ""));
   }

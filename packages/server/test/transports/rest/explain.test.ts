@@ -9,6 +9,7 @@ beforeEach(async () => {
       ruleOf({ rule_id: "orders-premium", tier: "premium", limit: 100 }),
       ruleOf({ rule_id: "orders-gold", tier: "gold", limit: 1_000 }),
       ruleOf({ rule_id: "watch", endpoint_pattern: "/**", limit: 1, mode: "shadow" }),
+      ruleOf({ rule_id: "only-reads", methods: ["GET", "HEAD"] }),
       ruleOf({ rule_id: "elsewhere", endpoint_pattern: "/elsewhere" }),
     ],
   });
@@ -39,7 +40,21 @@ it("says which rules match, which apply, and why", async () => {
     watch: "yes: the rule applies to all users; in shadow mode, so it denies nothing",
     "orders-premium": "no: the rule is for tier premium; the user's tier is none",
     "orders-gold": "no: the rule is for tier gold; the user's tier is none",
+    "only-reads": "no: the rule is for GET, HEAD; the check has no method",
   });
+});
+
+it("says which rules are for other methods", async () => {
+  const read = await explain({ method: "get" });
+  expect([whyOf(read)["only-reads"], read.method]).toEqual(["yes: the rule applies to all users", "get"]);
+  expect(read.rules.find(({ rule_id }: { rule_id: string }) => rule_id === "only-reads").methods).toEqual([
+    "GET",
+    "HEAD",
+  ]);
+  const write = await explain({ method: "post" });
+  expect(whyOf(write)["only-reads"]).toBe("no: the rule is for GET, HEAD; the method is POST");
+  const query = "identifier=42&endpoint=%2Fapi%2Fv1%2Forders&method=HEAD";
+  expect(whyOf((await service.ask("GET", `/api/v1/explain?${query}`)).body)["only-reads"]).toMatch(/^yes/);
 });
 
 it("says what a tier, a custom limit and an override change", async () => {

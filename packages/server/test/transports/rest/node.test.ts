@@ -41,10 +41,13 @@ it("tells what rules have decided, of a span that is not too long", async () => 
     allowed: 5,
     denied: 2,
     shadow_denied: 0,
+    candidate_denied: 0,
   } as const;
   await service.database.rollups.add([rollup]);
   const { body } = await service.ask("GET", "/api/v1/usage");
-  expect(body.rollups).toEqual([{ start: minute, rule_id: "orders", allowed: 5, denied: 2, shadow_denied: 0 }]);
+  expect(body.rollups).toEqual([
+    { start: minute, rule_id: "orders", allowed: 5, denied: 2, shadow_denied: 0, candidate_denied: 0 },
+  ]);
   expect((await service.ask("GET", "/api/v1/usage?rule_id=other")).body.rollups).toEqual([]);
   const long = "/api/v1/usage?from=2026-01-01T00:00:00Z&to=2026-01-03T00:00:00Z";
   expect((await service.ask("GET", long)).body.errors[0].field).toBe("from");

@@ -9,9 +9,12 @@ import { makeKey } from "../../../src/access/secret.ts";
 import type { CheckService } from "../../../src/checks/check.ts";
 import { makeCheckService } from "../../../src/checks/check-service.ts";
 import { openStores } from "../../../src/checks/counter-stores.ts";
-import { Standings } from "../../../src/checks/user-data.ts";
+import { ReservationService } from "../../../src/checks/reservation-service.ts";
+import { UserDataCache } from "../../../src/checks/user-data-cache.ts";
 import type { Database } from "../../../src/database/database.ts";
 import { openDatabase } from "../../../src/database/open-database.ts";
+import { NodeReports } from "../../../src/metrics/node-reports.ts";
+import { NodeTelemetry } from "../../../src/metrics/node-telemetry.ts";
 import { Catalogue } from "../../../src/rules/catalogue.ts";
 import type { RuleInput } from "../../../src/rules/rule.ts";
 import { makeRest, type RestOptions } from "../../../src/transports/rest/app.ts";
@@ -19,6 +22,7 @@ import type { RestParts } from "../../../src/transports/rest/rest-dependencies.t
 import { SelfLimits } from "../../../src/transports/shared/own-limits.ts";
 import { sampleInput } from "../../rules/sample-rule.ts";
 
+const NODE = { name: "test", version: "0.0.0", store: () => undefined };
 const SYSTEM = { id: "system", name: "test" };
 
 /** 3 each minute for everything that a user does, but for what is given. */
@@ -71,7 +75,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const clock = new ManualClock(Date.now() - (Date.now() % 60_000) + 1_000);
   const now = (): number => clock.now() / 1000;
   const stores = await openStores({ redis: undefined, zookeeper: undefined, nodes: 1 }, {}, clock);
-  const standings = new Standings(database.users);
+  const userDataCache = new UserDataCache(database.users);
   const calls: string[] = [];
   const telemetry = {
     decided() {},
@@ -82,28 +86,36 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const service: CheckService = makeCheckService({
     stores,
     catalogue: () => catalogue,
-    standings,
+    userDataCache,
     telemetry,
     audit: database.audit,
     skewBoundMs: 1_000,
   });
+  const reservations = new ReservationService({
+    stores,
+    catalogue: () => catalogue,
+    userDataCache,
+    nowMs: now,
+    clock,
+  });
   const keyRing = new KeyRing(database, { now });
   const secrets = new Map<string, string>();
   for (const [name, roles] of [...ROLES.map((role) => [role, [role]] as const), ["all", ROLES] as const]) {
-    const { record, secret } = makeKey(name, roles, null);
+    const { record, secret } = makeKey(name, roles);
     await database.keys.add(record, SYSTEM);
     secrets.set(name, secret);
   }
   await keyRing.refresh();
   database.onChange(async (change) => {
-    standings.changed(change);
+    userDataCache.changed(change);
     if (change.kind === "rules" || change.kind === "all") catalogue = Catalogue.of(await database.rules.all());
   });
   const whole: RestParts = {
     service,
+    reservations,
     database,
     catalogue: () => catalogue,
-    standings,
+    userDataCache,
     keyRing,
     telemetry,
     metricsText: () => "# HELP headgate_up It runs.\nheadgate_up 1\n",
@@ -113,6 +125,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       nodes: 2,
       complete: true,
     }),
+    livePicture: () => new NodeReports(new NodeTelemetry(), database.nodes, NODE, now()).picture(now()),
     selfLimits: new SelfLimits({ clock }),
     now,
   };

@@ -120,6 +120,18 @@ export interface CheckRateLimitRequest {
   idempotencyKey: string;
   /** Whether the response lists all limits instead of only the one that decided. */
   withLimits: boolean;
+  /** The HTTP method of the request, such as POST. Without it, rules that name methods do not apply. */
+  method: string;
+  /** Instead of identifier and dimension: identities that are charged together, all of them or none. At most 8. */
+  identities: Identity[];
+}
+
+/** Whose quota is charged. */
+export interface Identity {
+  /** A user ID, IP address or API key, according to dimension. Required. */
+  identifier: string;
+  /** Required. */
+  dimension: Dimension;
 }
 
 /**
@@ -159,6 +171,8 @@ export interface CheckRateLimitResponse {
   queuePosition: number;
   /** If a leaky bucket allowed the check: milliseconds to delay the request so that traffic leaves at a constant rate. */
   delayMs: number;
+  /** Rules that match but limit concurrent tasks: only reservations apply them. */
+  notApplied: string[];
 }
 
 /** The result of one limit. */
@@ -180,6 +194,9 @@ export interface LimitStatus {
   origin: Origin;
   queuePosition: number;
   delayMs: number;
+  /** If the check has several identities: whose limit it is. */
+  identifier: string;
+  dimension: Dimension;
 }
 
 export interface GetRemainingQuotaRequest {
@@ -187,7 +204,11 @@ export interface GetRemainingQuotaRequest {
   dimension: Dimension;
   endpoint: string;
   /** The cost of the check. Default: 1. */
-  cost?: number | undefined;
+  cost?:
+    | number
+    | undefined;
+  /** The HTTP method of the request, such as POST. Without it, rules that name methods do not apply. */
+  method: string;
 }
 
 export interface GetRemainingQuotaResponse {
@@ -208,6 +229,8 @@ export interface GetRemainingQuotaResponse {
   shadowLimits: LimitStatus[];
   queuePosition: number;
   delayMs: number;
+  /** Rules that match but limit concurrent tasks: only reservations apply them. */
+  notApplied: string[];
 }
 
 export interface ResetLimitRequest {
@@ -246,6 +269,34 @@ export interface CheckRateLimitStreamResponse {
   errors: CheckError[];
 }
 
+export interface RefundRequest {
+  /**
+   * What to return: the identity, the endpoint and the cost of each check. At most 1,000. They are independent: one that
+   * is invalid does not affect the others.
+   */
+  checks: CheckRateLimitRequest[];
+}
+
+export interface RefundResponse {
+  /** The state of each identity afterwards, in the order of the checks. allowed: whether one more unit would be allowed. */
+  responses: CheckRateLimitResponse[];
+  errors: CheckError[];
+}
+
+export interface PenalizeRequest {
+  /**
+   * What to charge: the identity, the endpoint and the cost of each check. At most 1,000. They are independent: one that
+   * is invalid does not affect the others.
+   */
+  checks: CheckRateLimitRequest[];
+}
+
+export interface PenalizeResponse {
+  /** The state of each identity afterwards, in the order of the checks. allowed: whether one more unit would be allowed. */
+  responses: CheckRateLimitResponse[];
+  errors: CheckError[];
+}
+
 /** A check that failed and was not charged. */
 export interface CheckError {
   /** Index of the check, starting at 0. */
@@ -266,6 +317,8 @@ function createBaseCheckRateLimitRequest(): CheckRateLimitRequest {
     timestamp: undefined,
     idempotencyKey: "",
     withLimits: false,
+    method: "",
+    identities: [],
   };
 }
 
@@ -291,6 +344,12 @@ export const CheckRateLimitRequest: MessageFns<CheckRateLimitRequest> = {
     }
     if (message.withLimits !== false) {
       writer.uint32(56).bool(message.withLimits);
+    }
+    if (message.method !== "") {
+      writer.uint32(66).string(message.method);
+    }
+    for (const v of message.identities) {
+      Identity.encode(v!, writer.uint32(74).fork()).join();
     }
     return writer;
   },
@@ -364,6 +423,79 @@ export const CheckRateLimitRequest: MessageFns<CheckRateLimitRequest> = {
             message.withLimits = reader.bool();
             continue;
           }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.method = reader.string();
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.identities.push(Identity.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseIdentity(): Identity {
+  return { identifier: "", dimension: 0 };
+}
+
+export const Identity: MessageFns<Identity> = {
+  encode(message: Identity, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.identifier !== "") {
+      writer.uint32(10).string(message.identifier);
+    }
+    if (message.dimension !== 0) {
+      writer.uint32(16).int32(message.dimension);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Identity {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseIdentity();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.identifier = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.dimension = reader.int32() as any;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -397,6 +529,7 @@ function createBaseCheckRateLimitResponse(): CheckRateLimitResponse {
     shadowLimits: [],
     queuePosition: 0,
     delayMs: 0,
+    notApplied: [],
   };
 }
 
@@ -455,6 +588,9 @@ export const CheckRateLimitResponse: MessageFns<CheckRateLimitResponse> = {
     }
     if (message.delayMs !== 0) {
       writer.uint32(144).int64(message.delayMs);
+    }
+    for (const v of message.notApplied) {
+      writer.uint32(154).string(v!);
     }
     return writer;
   },
@@ -616,6 +752,14 @@ export const CheckRateLimitResponse: MessageFns<CheckRateLimitResponse> = {
             message.delayMs = longToNumber(reader.int64());
             continue;
           }
+          case 19: {
+            if (tag !== 154) {
+              break;
+            }
+
+            message.notApplied.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -647,6 +791,8 @@ function createBaseLimitStatus(): LimitStatus {
     origin: 0,
     queuePosition: 0,
     delayMs: 0,
+    identifier: "",
+    dimension: 0,
   };
 }
 
@@ -699,6 +845,12 @@ export const LimitStatus: MessageFns<LimitStatus> = {
     }
     if (message.delayMs !== 0) {
       writer.uint32(128).int64(message.delayMs);
+    }
+    if (message.identifier !== "") {
+      writer.uint32(138).string(message.identifier);
+    }
+    if (message.dimension !== 0) {
+      writer.uint32(144).int32(message.dimension);
     }
     return writer;
   },
@@ -844,6 +996,22 @@ export const LimitStatus: MessageFns<LimitStatus> = {
             message.delayMs = longToNumber(reader.int64());
             continue;
           }
+          case 17: {
+            if (tag !== 138) {
+              break;
+            }
+
+            message.identifier = reader.string();
+            continue;
+          }
+          case 18: {
+            if (tag !== 144) {
+              break;
+            }
+
+            message.dimension = reader.int32() as any;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -858,7 +1026,7 @@ export const LimitStatus: MessageFns<LimitStatus> = {
 };
 
 function createBaseGetRemainingQuotaRequest(): GetRemainingQuotaRequest {
-  return { identifier: "", dimension: 0, endpoint: "", cost: undefined };
+  return { identifier: "", dimension: 0, endpoint: "", cost: undefined, method: "" };
 }
 
 export const GetRemainingQuotaRequest: MessageFns<GetRemainingQuotaRequest> = {
@@ -874,6 +1042,9 @@ export const GetRemainingQuotaRequest: MessageFns<GetRemainingQuotaRequest> = {
     }
     if (message.cost !== undefined) {
       writer.uint32(32).int64(message.cost);
+    }
+    if (message.method !== "") {
+      writer.uint32(66).string(message.method);
     }
     return writer;
   },
@@ -923,6 +1094,14 @@ export const GetRemainingQuotaRequest: MessageFns<GetRemainingQuotaRequest> = {
             message.cost = longToNumber(reader.int64());
             continue;
           }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.method = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -954,6 +1133,7 @@ function createBaseGetRemainingQuotaResponse(): GetRemainingQuotaResponse {
     shadowLimits: [],
     queuePosition: 0,
     delayMs: 0,
+    notApplied: [],
   };
 }
 
@@ -1006,6 +1186,9 @@ export const GetRemainingQuotaResponse: MessageFns<GetRemainingQuotaResponse> = 
     }
     if (message.delayMs !== 0) {
       writer.uint32(144).int64(message.delayMs);
+    }
+    for (const v of message.notApplied) {
+      writer.uint32(154).string(v!);
     }
     return writer;
   },
@@ -1149,6 +1332,14 @@ export const GetRemainingQuotaResponse: MessageFns<GetRemainingQuotaResponse> = 
             }
 
             message.delayMs = longToNumber(reader.int64());
+            continue;
+          }
+          case 19: {
+            if (tag !== 154) {
+              break;
+            }
+
+            message.notApplied.push(reader.string());
             continue;
           }
         }
@@ -1506,6 +1697,212 @@ export const CheckRateLimitStreamResponse: MessageFns<CheckRateLimitStreamRespon
   },
 };
 
+function createBaseRefundRequest(): RefundRequest {
+  return { checks: [] };
+}
+
+export const RefundRequest: MessageFns<RefundRequest> = {
+  encode(message: RefundRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.checks) {
+      CheckRateLimitRequest.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RefundRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRefundRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.checks.push(CheckRateLimitRequest.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseRefundResponse(): RefundResponse {
+  return { responses: [], errors: [] };
+}
+
+export const RefundResponse: MessageFns<RefundResponse> = {
+  encode(message: RefundResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.responses) {
+      CheckRateLimitResponse.encode(v!, writer.uint32(10).fork()).join();
+    }
+    for (const v of message.errors) {
+      CheckError.encode(v!, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RefundResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRefundResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.responses.push(CheckRateLimitResponse.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.errors.push(CheckError.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBasePenalizeRequest(): PenalizeRequest {
+  return { checks: [] };
+}
+
+export const PenalizeRequest: MessageFns<PenalizeRequest> = {
+  encode(message: PenalizeRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.checks) {
+      CheckRateLimitRequest.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PenalizeRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePenalizeRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.checks.push(CheckRateLimitRequest.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBasePenalizeResponse(): PenalizeResponse {
+  return { responses: [], errors: [] };
+}
+
+export const PenalizeResponse: MessageFns<PenalizeResponse> = {
+  encode(message: PenalizeResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.responses) {
+      CheckRateLimitResponse.encode(v!, writer.uint32(10).fork()).join();
+    }
+    for (const v of message.errors) {
+      CheckError.encode(v!, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PenalizeResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePenalizeResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.responses.push(CheckRateLimitResponse.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.errors.push(CheckError.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 function createBaseCheckError(): CheckError {
   return { index: 0, code: 0, message: "", field: "" };
 }
@@ -1652,6 +2049,26 @@ export const RateLimiterService = {
       Buffer.from(CheckRateLimitStreamResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CheckRateLimitStreamResponse => CheckRateLimitStreamResponse.decode(value),
   },
+  /** Returns units that were charged, at most as many as are used. Role: check. */
+  refund: {
+    path: "/headgate.v1.RateLimiter/Refund" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: RefundRequest): Buffer => Buffer.from(RefundRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): RefundRequest => RefundRequest.decode(value),
+    responseSerialize: (value: RefundResponse): Buffer => Buffer.from(RefundResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): RefundResponse => RefundResponse.decode(value),
+  },
+  /** Charges units afterwards, even if they are not available. Role: check. */
+  penalize: {
+    path: "/headgate.v1.RateLimiter/Penalize" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: PenalizeRequest): Buffer => Buffer.from(PenalizeRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): PenalizeRequest => PenalizeRequest.decode(value),
+    responseSerialize: (value: PenalizeResponse): Buffer => Buffer.from(PenalizeResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): PenalizeResponse => PenalizeResponse.decode(value),
+  },
 } as const;
 
 export interface RateLimiterServer extends UntypedServiceImplementation {
@@ -1671,6 +2088,10 @@ export interface RateLimiterServer extends UntypedServiceImplementation {
    * Role: check.
    */
   checkRateLimitStream: handleBidiStreamingCall<CheckRateLimitStreamRequest, CheckRateLimitStreamResponse>;
+  /** Returns units that were charged, at most as many as are used. Role: check. */
+  refund: handleUnaryCall<RefundRequest, RefundResponse>;
+  /** Charges units afterwards, even if they are not available. Role: check. */
+  penalize: handleUnaryCall<PenalizeRequest, PenalizeResponse>;
 }
 
 export interface RateLimiterClient extends Client {
@@ -1753,6 +2174,38 @@ export interface RateLimiterClient extends Client {
     metadata: Metadata,
     options?: Partial<CallOptions>,
   ): ClientDuplexStream<CheckRateLimitStreamRequest, CheckRateLimitStreamResponse>;
+  /** Returns units that were charged, at most as many as are used. Role: check. */
+  refund(
+    request: RefundRequest,
+    callback: (error: ServiceError | null, response: RefundResponse) => void,
+  ): ClientUnaryCall;
+  refund(
+    request: RefundRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: RefundResponse) => void,
+  ): ClientUnaryCall;
+  refund(
+    request: RefundRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: RefundResponse) => void,
+  ): ClientUnaryCall;
+  /** Charges units afterwards, even if they are not available. Role: check. */
+  penalize(
+    request: PenalizeRequest,
+    callback: (error: ServiceError | null, response: PenalizeResponse) => void,
+  ): ClientUnaryCall;
+  penalize(
+    request: PenalizeRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: PenalizeResponse) => void,
+  ): ClientUnaryCall;
+  penalize(
+    request: PenalizeRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: PenalizeResponse) => void,
+  ): ClientUnaryCall;
 }
 
 export const RateLimiterClient = makeGenericClientConstructor(

@@ -1,0 +1,152 @@
+import * as fc from "fast-check";
+import {
+  type Action,
+  type Answer,
+  type ApplyOptions,
+  fixedWindow,
+  HeadgateError,
+  MemoryStore,
+  type Operation,
+  type Rule,
+  type Store,
+  StoreError,
+} from "headgate";
+import { ManualClock } from "headgate/testing";
+import { describe, expect, it } from "vitest";
+import { AcrossKeys } from "./across-keys.ts";
+
+const rule: Rule = { name: "api", limit: fixedWindow("5/m") };
+
+/** A store that keeps each key somewhere else. */
+class Apart implements Store {
+  readonly clock = new ManualClock(1_000);
+  readonly memory = new MemoryStore({ clock: this.clock });
+  readonly calls: string[] = [];
+  /** Called before each request. */
+  before: (action: Action, key: string) => void = () => {};
+
+  async apply(action: Action, operations: readonly Operation[], options?: ApplyOptions): Promise<readonly Answer[]> {
+    const [{ key }] = operations;
+    if (operations.some((other) => other.key !== key)) throw new HeadgateError("HG_KEYS_APART", "key", "are apart");
+    this.calls.push(`${action} ${key}`);
+    this.before(action, key);
+    return this.memory.apply(action, operations, options);
+  }
+
+  left(key: string): number {
+    return this.memory.apply("peek", [{ rule, key, cost: 0 }])[0].remaining;
+  }
+}
+
+function operations(...costs: readonly [key: string, cost: number][]): Operation[] {
+  return costs.map(([key, cost]) => ({ rule, key, cost }));
+}
+
+describe("a request with keys that are kept apart", () => {
+  it("is charged to all of them", async () => {
+    const store = new Apart();
+    const answers = await new AcrossKeys(store).apply("take", operations(["a", 2], ["b", 3]));
+    expect(answers).toMatchObject([
+      { allowed: true, remaining: 3 },
+      { allowed: true, remaining: 2 },
+    ]);
+  });
+
+  it("is charged to none of them if one denies, and says what is left of each", async () => {
+    const store = new Apart();
+    store.memory.apply("take", operations(["b", 4]));
+    const answers = await new AcrossKeys(store).apply("take", operations(["a", 2], ["b", 3], ["c", 1]));
+    expect(answers).toMatchObject([
+      { allowed: true, remaining: 5 },
+      { allowed: false, remaining: 1, retryAfter: 59_000_000 },
+      { allowed: true, remaining: 5 },
+    ]);
+    expect(store.calls).toEqual(["take a", "take b", "peek c", "refund a"]);
+    expect(["a", "b", "c"].map((key) => store.left(key))).toEqual([5, 1, 5]);
+  });
+
+  it("is charged once, and undone once, when it is repeated under its idempotency key", async () => {
+    const store = new Apart();
+    const across = new AcrossKeys(store);
+    for (let i = 0; i < 3; i += 1) {
+      await across.apply("take", operations(["a", 2], ["b", 1]), { idempotencyKey: "passes" });
+      await across.apply("take", operations(["a", 1], ["b", 9]), { idempotencyKey: "denied" });
+    }
+    expect(["a", "b"].map((key) => store.left(key))).toEqual([3, 4]);
+  });
+
+  it("gives nothing back into the next window", async () => {
+    const store = new Apart();
+    store.memory.apply("take", operations(["b", 5]));
+    store.before = (action) => {
+      if (action !== "refund") return;
+      store.clock.set(60_000);
+      store.memory.apply("take", operations(["a", 4]));
+      store.before = () => {};
+    };
+    await new AcrossKeys(store).apply("take", operations(["a", 3], ["b", 1]));
+    expect(store.left("a")).toBe(1);
+  });
+
+  it("gives nothing back that a fallback has admitted", async () => {
+    const store = new Apart();
+    const { apply } = store;
+    store.memory.apply("take", operations(["a", 3], ["b", 5]));
+    store.apply = async (action, asked, options) => {
+      if (action !== "take" || asked[0].key !== "a" || asked.length > 1)
+        return apply.call(store, action, asked, options);
+      return [
+        { time: 0, allowed: true, remaining: 1, retryAfter: 0, resetAfter: 1, source: "fallback", degraded: true },
+      ];
+    };
+    await new AcrossKeys(store).apply("take", operations(["a", 1], ["b", 1]));
+    expect(store.left("a")).toBe(2);
+  });
+
+  it("gives back when the store answers again, and fails with its error if it does not decide", async () => {
+    const store = new Apart();
+    let failures = 2;
+    store.before = (action, key) => {
+      if (action === "take" && key === "b") throw new StoreError("HG_STORE_UNREACHABLE", "is down");
+      if (action === "refund" && failures > 0) {
+        failures -= 1;
+        throw new StoreError("HG_STORE_UNREACHABLE", "is down");
+      }
+    };
+    const asked = new AcrossKeys(store).apply("take", operations(["a", 2], ["b", 1]));
+    await expect(asked).rejects.toMatchObject({ code: "HG_STORE_UNREACHABLE" });
+    expect(store.left("a")).toBe(5);
+  });
+
+  it("never admits more than a limit, and leaves nothing charged of what it denies, in any order", async () => {
+    const requests = fc.array(
+      fc.uniqueArray(fc.tuple(fc.constantFrom("a", "b", "c"), fc.integer({ min: 1, max: 3 })), {
+        minLength: 1,
+        maxLength: 3,
+        selector: ([key]) => key,
+      }),
+      { minLength: 1, maxLength: 12 },
+    );
+    await fc.assert(
+      fc.asyncProperty(requests, async (requests) => {
+        const store = new Apart();
+        const across = new AcrossKeys(store);
+        const results = await Promise.all(requests.map((request) => across.apply("take", operations(...request))));
+        const used = new Map([
+          ["a", 0],
+          ["b", 0],
+          ["c", 0],
+        ]);
+        for (const [i, request] of requests.entries()) {
+          if (!results[i].every(({ allowed }) => allowed)) continue;
+          for (const [key, cost] of request) used.set(key, (used.get(key) ?? 0) + cost);
+        }
+        for (const [key, units] of used) {
+          expect(units).toBeLessThanOrEqual(5);
+          expect(store.left(key)).toBe(5 - units);
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+});

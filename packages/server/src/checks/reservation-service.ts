@@ -1,0 +1,151 @@
+import { type Clock, HeadgateError, type Operation, type Reservation, Reservations } from "headgate";
+import type { Verdict } from "headgate/http";
+import type { AppliedLimit } from "../rules/shared-counter.ts";
+import type { CheckResult, Identity } from "./check.ts";
+import { isSlots, type Plan } from "./check-plans.ts";
+import { requireRequest } from "./check-request.ts";
+import type { Stores } from "./counter-stores.ts";
+import { type IdentityPlan, IdentityPlans, type IdentityPlansOptions } from "./identity-plans.ts";
+import { RequestError } from "./request-error.ts";
+
+/** One of the checks that quota is reserved for. */
+interface ReservedCheck extends Identity {
+  readonly endpoint: string;
+  readonly method?: string | undefined;
+  /** Units of rates. Of each limit on concurrent tasks, one slot is taken. */
+  readonly cost: number;
+}
+
+export interface ReserveRequest {
+  readonly checks: readonly ReservedCheck[];
+  /** How long the reservation lasts unless it is extended, in milliseconds. */
+  readonly forMs: number;
+  /** How long to wait for quota, in milliseconds. */
+  readonly maxWaitMs: number;
+  /** Aborts the wait. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The result of `reserve`. If it is denied, nothing is reserved. */
+export interface ReserveResult {
+  readonly result: CheckResult;
+  /** Undefined if no rule matches: there is nothing to settle. */
+  readonly reservation: Reservation | undefined;
+}
+
+export interface ReservationServiceOptions extends IdentityPlansOptions {
+  readonly stores: Pick<Stores, "strict" | "canReserve">;
+  /** For timers. Default: the system clock. */
+  readonly clock?: Clock;
+}
+
+/** Reservations that clients of the service make, extend and settle by their ids, on any node. */
+export class ReservationService {
+  readonly #plans: IdentityPlans;
+  readonly #canReserve: boolean;
+  readonly #reservations: Reservations;
+
+  constructor(options: ReservationServiceOptions) {
+    this.#plans = new IdentityPlans(options);
+    this.#canReserve = options.stores.canReserve;
+    this.#reservations = new Reservations(options.stores.strict, { clock: options.clock });
+  }
+
+  /** How many reservations this node has ended because nobody extended them. */
+  get cleanedUp(): number {
+    return this.#reservations.stats.cleanedUp;
+  }
+
+  async reserve({ checks, forMs, maxWaitMs, signal }: ReserveRequest): Promise<ReserveResult> {
+    if (!this.#canReserve) {
+      const problem =
+        "cannot be reserved, since nodes or workers could not find them: use --redis, or memory and one worker";
+      throw new RequestError("checks", problem);
+    }
+    for (const check of checks) requireRequest(check);
+    const parts = await Promise.all(checks.map((check) => this.#plans.of(check)));
+    const { operations, limits } = merged(checks, parts);
+    const keys = { enforced: operations.map(({ key }) => key), shadow: [] };
+    const plan: Plan = { enforced: limits, shadow: [], slots: [], consistency: "strict", keys };
+    const outcome = (verdict: Verdict | undefined): CheckResult => {
+      const allowed = verdict?.allowed ?? true;
+      return { allowed, verdict, shadow: [], plan, skewMs: undefined, skewed: false };
+    };
+    if (operations.length === 0) return { result: outcome(undefined), reservation: undefined };
+    const options = { forMs, maxWaitMs, isUnattended: true, ...(signal && { signal }) };
+    const reservation = await this.#reservations.reserve(operations, options);
+    return { result: outcome(reservation.verdict), reservation };
+  }
+
+  /** Rejects with HG_UNKNOWN_RESERVATION if there is none, or if it has expired. */
+  private async get(id: string): Promise<Reservation> {
+    return this.#reservations.find(id);
+  }
+
+  /** A reservation that has not ended. */
+  async open(id: string): Promise<Reservation> {
+    const reservation = await this.get(id);
+    reservation.signal.throwIfAborted();
+    if (reservation.isEnded) throw new HeadgateError("HG_RESERVATION_SETTLED", "reservation", `${id} has ended`);
+    return reservation;
+  }
+
+  async extend(id: string, forMs: number): Promise<Reservation> {
+    const reservation = await this.get(id);
+    await reservation.extend(forMs);
+    return reservation;
+  }
+
+  /** Costs by rule. Those that are not named keep what was reserved; slots are returned. */
+  async settle(id: string, costs: Readonly<Record<string, number>>): Promise<Reservation> {
+    const reservation = await this.get(id);
+    await reservation.settle(costs);
+    return reservation;
+  }
+
+  async release(id: string): Promise<void> {
+    const reservation = await this.get(id);
+    await reservation.release();
+  }
+
+  list(most: number): ReturnType<Reservations["list"]> {
+    return this.#reservations.list(most);
+  }
+
+  close(): void {
+    this.#reservations.close();
+  }
+}
+
+interface Merged {
+  readonly operations: readonly Operation[];
+  readonly limits: readonly AppliedLimit[];
+}
+
+/** Checks that are counted together, such as two endpoints under one rule, are one operation. */
+function merged(checks: readonly ReservedCheck[], parts: readonly IdentityPlan[]): Merged {
+  const operations = new Map<string, { readonly limit: AppliedLimit; readonly key: string; cost: number }>();
+  for (const [i, { key, plan }] of parts.entries()) {
+    for (const limit of [...plan.enforced, ...plan.slots]) {
+      if (limit.consistency === "split") throw cannotReserve(limit);
+      const name = `${limit.rule.counter} ${limit.limit.algorithm} ${key}`;
+      const known = operations.get(name);
+      // The checks of a reservation are one task.
+      const isSlot = isSlots(limit);
+      if (known === undefined) operations.set(name, { limit, key, cost: isSlot ? 1 : checks[i].cost });
+      else if (!isSlot) known.cost += checks[i].cost;
+    }
+  }
+  const all = [...operations.values()];
+  return {
+    operations: all.map(({ limit, key, cost }) => ({ rule: limit.rule, key, cost, limit: limit.limit })),
+    limits: all.map(({ limit }) => limit),
+  };
+}
+
+function cannotReserve({ config }: AppliedLimit): HeadgateError {
+  return new RequestError(
+    "checks",
+    `match the rule ${config.rule_id}, which is split among the nodes and cannot be reserved: use another consistency`,
+  );
+}

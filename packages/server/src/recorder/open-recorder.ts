@@ -1,0 +1,38 @@
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { HeadgateError } from "headgate";
+import type { Settings } from "../config/settings.ts";
+import type { Log } from "../runtime/log.ts";
+import { Recorder } from "./recorder.ts";
+import { RecordingFile } from "./recording-file.ts";
+
+type RecordingSettings = Pick<Settings, "record" | "recordOneIn" | "recordMaxMb" | "recordSecret">;
+
+/** A recorder with its file. */
+export interface OpenRecorder {
+  readonly recorder: Recorder;
+  close(): Promise<void>;
+}
+
+const SHORTEST_SECRET = 16;
+
+/** Starts to record, if the settings say so. Each process writes a file of its own. */
+export async function openRecorder(settings: RecordingSettings, log: Log): Promise<OpenRecorder | undefined> {
+  const { record: folder, recordOneIn: oneIn, recordMaxMb, recordSecret: secret } = settings;
+  if (folder === undefined) return undefined;
+  if (secret === undefined || secret.length < SHORTEST_SECRET) {
+    throw new HeadgateError(
+      "HG_BAD_OPTION",
+      "HEADGATE_RECORD_SECRET",
+      `must have at least ${SHORTEST_SECRET} characters when record is set; use the same on all nodes`,
+    );
+  }
+  const node = `${new Date().toISOString().replace(/[-:]|\.\d+/g, "")}-${process.pid}-${randomBytes(4).toString("hex")}`;
+  const path = join(folder, `${node}.jsonl`);
+  const file = await RecordingFile.create(path, recordMaxMb * 1024 * 1024, (error) => {
+    log.warn({ ...(error && { err: error }), path }, "the recording is full or cannot be written: it ends here");
+  });
+  const recorder = new Recorder({ node, oneIn, secret, add: (entry) => file.add(entry), now: () => Date.now() * 1000 });
+  log.info({ path, one_in: oneIn }, "recording decisions");
+  return { recorder, close: () => file.close() };
+}

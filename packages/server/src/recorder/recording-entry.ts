@@ -1,0 +1,189 @@
+import { type Action, type Limit, limitFromJson, type Source } from "headgate";
+import { z } from "zod";
+
+/** The version of the format. Readers refuse others. */
+export const RECORDING_VERSION = 1;
+
+/** The first line of a recording. */
+interface RecordingHeader {
+  readonly type: "header";
+  readonly version: number;
+  /** The process that wrote it. */
+  readonly node: string;
+  /** One in so many identities is recorded. */
+  readonly oneIn: number;
+  /** In microseconds since the epoch. */
+  readonly time: number;
+}
+
+/** A limit, under a number that later lines refer to. A changed rule is a new limit. */
+export interface RecordedLimit {
+  readonly type: "limit";
+  readonly number: number;
+  readonly rule: string;
+  readonly counter: string;
+  readonly limit: Limit;
+}
+
+/** What the store did: requests, corrections and resets. */
+export interface RecordedCall {
+  readonly type: "call";
+  /** The order of calls in the process that made them: those of one moment are done in this order. */
+  readonly number: number;
+  /** When the store decided, by its clock, in microseconds since the epoch. */
+  readonly time: number;
+  readonly action: Action;
+  /** Hashed. */
+  readonly key: string;
+  readonly operations: readonly { readonly limit: number; readonly cost: number }[];
+  readonly answers: readonly RecordedAnswer[];
+  /** Set if the request was denied for another key, which may not be recorded: nothing was charged. */
+  readonly deniedElsewhere?: true;
+  /** Hashed, and for how many microseconds the answer is remembered, if not for the usual time. */
+  readonly idempotency?: { readonly key: string; readonly rememberFor?: number };
+}
+
+/** In units and microseconds. A `retryAfter` of null never ends. */
+export interface RecordedAnswer {
+  readonly allowed: boolean;
+  readonly remaining: number;
+  readonly retryAfter: number | null;
+  readonly resetAfter: number;
+}
+
+/** A call that the store did not answer. It may have been done all the same. */
+interface RecordedFailure {
+  readonly type: "failure";
+  readonly time: number;
+  readonly key: string;
+  readonly code: string;
+}
+
+/** A decision that was not made by the store, but from a lease, a cache or a fallback. */
+interface RecordedOther {
+  readonly type: "other";
+  readonly time: number;
+  readonly key: string;
+  readonly rule: string;
+  readonly source: Exclude<Source, "store">;
+  readonly allowed: boolean;
+}
+
+/** The last line of a recording that was closed, or that is full. */
+interface RecordingEnd {
+  readonly type: "end";
+  /** Number of entries that were not written, for lack of room or because the disk was too slow. */
+  readonly dropped: number;
+}
+
+export type RecordingEntry =
+  | RecordingHeader
+  | RecordedLimit
+  | RecordedCall
+  | RecordedFailure
+  | RecordedOther
+  | RecordingEnd;
+
+/** An entry as a line: a list without names, because there are many of them. */
+export function entryLine(entry: RecordingEntry): string {
+  return `${JSON.stringify(valuesOf(entry))}\n`;
+}
+
+function valuesOf(entry: RecordingEntry): readonly unknown[] {
+  switch (entry.type) {
+    case "header":
+      return ["h", entry.version, entry.node, entry.oneIn, entry.time];
+    case "limit":
+      return ["l", entry.number, entry.rule, entry.counter, entry.limit];
+    case "call": {
+      const { number, time, action, key, operations, answers, idempotency, deniedElsewhere } = entry;
+      const asked = operations.map(({ limit, cost }) => [limit, cost]);
+      const told = answers.map(({ allowed, remaining, retryAfter, resetAfter }) => {
+        return [allowed ? 1 : 0, remaining, retryAfter, resetAfter];
+      });
+      const once = idempotency === undefined ? null : [idempotency.key, idempotency.rememberFor ?? null];
+      const more = deniedElsewhere ? [once, 1] : once === null ? [] : [once];
+      return ["c", number, time, action, key, asked, told, ...more];
+    }
+    case "failure":
+      return ["f", entry.time, entry.key, entry.code];
+    case "other":
+      return ["o", entry.time, entry.key, entry.rule, entry.source, entry.allowed ? 1 : 0];
+    case "end":
+      return ["e", entry.dropped];
+  }
+}
+
+const number = z.number();
+const text = z.string();
+const flag = z.literal([0, 1]).transform((bit) => bit === 1);
+const action = z.enum(["take", "peek", "penalize", "refund", "reset", "extend", "release"]);
+const limit = z.unknown().transform((value, { addIssue }): Limit => {
+  const read = limitFromJson(value);
+  if (read !== undefined) return read;
+  addIssue("is not a limit");
+  return z.NEVER;
+});
+
+const line = z.union([
+  z.tuple([z.literal("h"), number, text, number, number]),
+  z.tuple([z.literal("l"), number, text, text, limit]),
+  z.tuple([
+    z.literal("c"),
+    number,
+    number,
+    action,
+    text,
+    z.array(z.tuple([number, number])),
+    z.array(z.tuple([flag, number, number.nullable(), number])),
+    z.tuple([text, number.nullable()]).nullable().optional(),
+    z.literal(1).optional(),
+  ]),
+  z.tuple([z.literal("f"), number, text, text]),
+  z.tuple([z.literal("o"), number, text, text, z.enum(["lease", "cache", "fallback"]), flag]),
+  z.tuple([z.literal("e"), number]),
+]);
+
+/** Reads a line. Undefined if it is not a line of a recording, such as the last one of a process that was killed. */
+export function readEntry(text: string): RecordingEntry | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const { data } = line.safeParse(value);
+  if (data === undefined) return undefined;
+  switch (data[0]) {
+    case "h":
+      return { type: "header", version: data[1], node: data[2], oneIn: data[3], time: data[4] };
+    case "l":
+      return { type: "limit", number: data[1], rule: data[2], counter: data[3], limit: data[4] };
+    case "c":
+      return callOf(data);
+    case "f":
+      return { type: "failure", time: data[1], key: data[2], code: data[3] };
+    case "o":
+      return { type: "other", time: data[1], key: data[2], rule: data[3], source: data[4], allowed: data[5] };
+    default:
+      return { type: "end", dropped: data[1] };
+  }
+}
+
+type CallLine = Extract<z.output<typeof line>, readonly ["c", ...unknown[]]>;
+
+function callOf([, number, time, action, key, asked, told, once, elsewhere]: CallLine): RecordedCall {
+  return {
+    type: "call",
+    number,
+    time,
+    action,
+    key,
+    operations: asked.map(([limit, cost]) => ({ limit, cost })),
+    answers: told.map(([allowed, remaining, retryAfter, resetAfter]) => {
+      return { allowed, remaining, retryAfter, resetAfter };
+    }),
+    ...(elsewhere && { deniedElsewhere: true as const }),
+    ...(once && { idempotency: { key: once[0], ...(once[1] !== null && { rememberFor: once[1] }) } }),
+  };
+}

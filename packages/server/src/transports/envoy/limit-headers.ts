@@ -1,0 +1,69 @@
+import type { Decision } from "headgate";
+import { HeaderWriter, Policy } from "headgate/http";
+import type { Header } from "./descriptor.ts";
+import type { ConfiguredLimit } from "./envoy-limit.ts";
+import type { HeaderForms } from "./header-forms.ts";
+
+/** Clients reject responses with more than about 16 kB of headers. */
+const MOST_WRITTEN = 16;
+
+interface Decided {
+  readonly limit: ConfiguredLimit;
+  readonly decision: Decision;
+}
+
+/** Writes the headers of a response from the decisions about its descriptors. */
+export class LimitHeaders {
+  private readonly isIetf: boolean;
+  private readonly isTheirs: boolean;
+  private readonly policies = new WeakMap<ConfiguredLimit, Policy>();
+
+  constructor(forms: HeaderForms) {
+    this.isIetf = forms === "ietf" || forms === "both";
+    this.isTheirs = forms === "ratelimit" || forms === "both";
+  }
+
+  write(decided: readonly Decided[]): Header[] {
+    if (decided.length === 0) return [];
+    const tightest = [...decided].sort(tighter).slice(0, MOST_WRITTEN);
+    const [{ decision: deciding, limit }] = tightest;
+    const headers: Header[] = [];
+    if (this.isIetf) {
+      const writer = new HeaderWriter(
+        ["draft"],
+        tightest.map((each) => this.policyOf(each)),
+      );
+      headers.push(
+        ...writer.write(
+          deciding,
+          tightest.map(({ decision }) => decision),
+        ),
+      );
+    }
+    if (this.isTheirs) {
+      const reset = deciding.allowed ? deciding.resetAfterMs : Math.min(deciding.retryAfterMs, deciding.resetAfterMs);
+      headers.push(
+        { name: "RateLimit-Limit", value: String(limit.requestsPerUnit) },
+        { name: "RateLimit-Remaining", value: String(Math.floor(deciding.remaining)) },
+        { name: "RateLimit-Reset", value: String(Math.ceil(reset / 1000)) },
+      );
+    }
+    return headers.map(({ name, value }) => ({ name, value }));
+  }
+
+  private policyOf({ limit }: Decided): Policy {
+    const known = this.policies.get(limit);
+    if (known !== undefined) return known;
+    const stated = limit.ownLimit ?? limit.rule?.limit;
+    if (stated === undefined) throw new Error("a limit that was decided has a rule");
+    const policy = new Policy(limit.path, stated);
+    this.policies.set(limit, policy);
+    return policy;
+  }
+}
+
+/** Denials first, those with the longest wait at the top; then the least left. */
+function tighter({ decision: a }: Decided, { decision: b }: Decided): number {
+  if (a.allowed !== b.allowed) return a.allowed ? 1 : -1;
+  return a.allowed ? a.remaining - b.remaining : b.retryAfterMs - a.retryAfterMs;
+}

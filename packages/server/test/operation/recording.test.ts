@@ -1,0 +1,92 @@
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { headgate } from "headgate-testkit/headgate-command";
+import { startRedis } from "headgate-testkit/redis-server";
+import { type NodeProcess, startNode } from "headgate-testkit/service-process";
+import { afterAll, expect, it } from "vitest";
+
+const folder = mkdtempSync(join(tmpdir(), "headgate-recording-"));
+const recordings = join(folder, "recordings");
+const nodes: NodeProcess[] = [];
+
+afterAll(async () => {
+  await Promise.all(nodes.map((node) => node.stop()));
+  rmSync(folder, { recursive: true });
+});
+
+interface Limits {
+  readonly limits: readonly { readonly source: string }[];
+  readonly shadow_limits: readonly { readonly source: string }[];
+}
+
+it("lets a replay reproduce every decision that the store made for two nodes", async () => {
+  const redis = await startRedis();
+  try {
+    const env = {
+      HEADGATE_ADMIN_KEY: "hg_test_0123456789abcdef0123456789abcdef",
+      HEADGATE_RECORD_SECRET: "0123456789abcdef",
+    };
+    const flags = ["--redis", redis.url, "--record", recordings, "--record-one-in", "1", "--nodes", "2"];
+    for (let i = 0; i < 2; i += 1) nodes.push(await startNode({ flags, env, data: folder }));
+    const [first] = nodes;
+    await first.addRule("bucket", "/counter/**", 40, { candidate: { limit: 20, algorithm: "fixed_window" } });
+    await first.addRule("window", "/window/**", 30, { algorithm: "sliding_window_log", window_seconds: 3 });
+    await first.addRule("counter", "/counter/**", 25, { algorithm: "sliding_window_counter", window_seconds: 3 });
+    await first.addRule("leased", "/leased/**", 200, { algorithm: "fixed_window", consistency: "leased" });
+    await first.addRule("share", "/window/**", 20, { algorithm: "gcra", enforce_share: 0.5, window_seconds: 5 });
+    const sources = { store: 0, lease: 0, cache: 0, fallback: 0 };
+    const check = async (node: NodeProcess, i: number): Promise<void> => {
+      const endpoint = `/${["window", "counter", "leased"][i % 3]}/x`;
+      const body = { identifier: `u${i % 5}`, endpoint, cost: 1 + (i % 2), with_limits: true };
+      // Some requests are retries of the one before.
+      const idempotency = i % 7 < 2 ? { "x-idempotency-key": `k${i % 5}-${Math.floor(i / 7)}` } : {};
+      const response = await node.request("POST", "/api/v1/check", body, idempotency);
+      const { limits = [], shadow_limits = [] } = (await response.json()) as Partial<Limits>;
+      for (const { source } of [...limits, ...shadow_limits]) sources[source as keyof typeof sources] += 1;
+    };
+    const load = async (from: number, to: number): Promise<void> => {
+      await Promise.all(
+        nodes.map(async (node, n) => {
+          for (let i = from; i < to; i += 10) {
+            await Promise.all(Array.from({ length: 10 }, (_, j) => check(node, i + j + 3 * n)));
+          }
+        }),
+      );
+    };
+    await load(0, 150);
+    await nodes[1].request("POST", "/api/v1/reset", { identifier: "u1", dimension: "user" });
+    await first.request("PUT", "/api/v1/rules/window", {
+      rule_id: "window",
+      name: "window",
+      dimension: "user",
+      endpoint_pattern: "/window/**",
+      limit: 50,
+      window_seconds: 3,
+      algorithm: "sliding_window_log",
+    });
+    await load(150, 300);
+    await Promise.all(nodes.splice(0).map((node) => node.stop()));
+
+    const files = readdirSync(recordings).map((name) => join(recordings, name));
+    expect(files).toHaveLength(2);
+    const run = await headgate(["replay", "--recording", "--json", ...files]);
+    expect(run.stderr).toBe("");
+    const report = JSON.parse(run.stdout);
+    expect(report.differences).toEqual([]);
+    expect(run.code).toBe(0);
+    expect(report).toMatchObject({ differing: 0, begun_before: 0, uncertain: 0, dropped: 0, bad_lines: 0 });
+    expect(report.reproduced).toBe(report.decisions);
+    // Every decision that clients were told is there. Leases and resets are operations of the store, too.
+    expect(sources.store).toBeGreaterThan(500);
+    expect(report.decisions).toBeGreaterThanOrEqual(sources.store);
+    expect(sources.lease).toBeGreaterThan(0);
+    expect(report.others.lease).toBe(sources.lease);
+    const text = await headgate(["replay", "--recording", ...files]);
+    expect(text.stdout).toMatch(
+      /decisions of the store for \d+ keys, recorded by 2 processes\n {2}reproduced +[\d,]+\n/,
+    );
+  } finally {
+    await redis.stop();
+  }
+});

@@ -1,0 +1,139 @@
+import { Redis } from "ioredis";
+import type { Transport } from "../../../src/metrics/telemetry.ts";
+import type { RateLimitRule } from "../../../src/rules/rule.ts";
+import { userData, world } from "../../checks/fixtures.ts";
+import { call, check as grpcCheck, served as grpcServed } from "../grpc/fixtures.ts";
+import { Source, UsageState } from "../grpc/generated/headgate/v1/rate_limiter.ts";
+import { finallyDo, served as respServed } from "../resp/fixtures.ts";
+import { startService } from "../rest/service.ts";
+
+/** A check under one rule: transports that name an endpoint use the rule's pattern. */
+export interface Asked {
+  readonly rule: RateLimitRule;
+  readonly identifier: string;
+  readonly cost: number;
+}
+
+/** What every transport says about a decision, in one form. Times are relative, because the clocks start differently. */
+export interface Said {
+  readonly allowed: boolean;
+  readonly limit: number;
+  readonly remaining: number;
+  readonly currentCount: number;
+  readonly resetInMs: number;
+  readonly retryAfterMs: number;
+  readonly ruleId: string;
+  readonly state: string;
+  readonly source: string;
+  readonly degraded: boolean;
+}
+
+/** A transport of a service with rules, on a memory store and a clock that the test moves. */
+interface Channel {
+  check(asked: Asked): Promise<Said>;
+  advance(ms: number): Promise<void>;
+}
+
+/** A user of this tier, and one without. */
+export const GOLD = "gold-user";
+
+type StartChannel = (rules: readonly RateLimitRule[]) => Promise<Channel>;
+
+/**
+ * One for each transport: a transport without a line here does not compile. Envoy states its checks by descriptors, not
+ * by rules.
+ */
+export const channels: Readonly<Record<Exclude<Transport, "envoy">, StartChannel>> = {
+  async rest(rules) {
+    const service = await startService({ rules });
+    finallyDo(() => service.stop());
+    await service.database.users.setTier(GOLD, "gold", { id: "system", name: "test" });
+    return {
+      advance: (ms) => service.clock.advance(ms),
+      async check({ rule, identifier, cost }) {
+        const { dimension, endpoint_pattern: endpoint } = rule;
+        const { body } = await service.ask("POST", "/api/v1/check", {
+          body: { identifier, dimension, endpoint, cost },
+        });
+        return saidOf(body, service.clock.now() / 1000);
+      },
+    };
+  },
+
+  async grpc(rules) {
+    const made = await inTheSecondSecond(rules);
+    const { client, clock } = await grpcServed(rules, { world: made });
+    return {
+      advance: (ms) => clock.advance(ms),
+      async check({ rule, identifier, cost }) {
+        const { endpoint_pattern: endpoint } = rule;
+        const answer = await call(client, client.checkRateLimit, grpcCheck({ identifier, endpoint, cost }));
+        const { allowed, limit, remaining, currentCount, retryAfterMs, ruleId, degraded } = answer;
+        return {
+          allowed,
+          limit,
+          remaining,
+          currentCount,
+          resetInMs: answer.resetAtMs - clock.now() / 1000,
+          retryAfterMs,
+          ruleId,
+          state: nameOf(UsageState, answer.state, "USAGE_STATE_"),
+          source: nameOf(Source, answer.source, "SOURCE_"),
+          degraded,
+        };
+      },
+    };
+  },
+
+  async resp(rules) {
+    const { port, clock, users } = await respServed({ rules });
+    users.set(GOLD, userData(GOLD, { tier: "gold" }));
+    await clock.advance(1_000);
+    const client = new Redis({ port, password: "check-key" });
+    finallyDo(() => client.disconnect());
+    return {
+      advance: (ms) => clock.advance(ms),
+      async check({ rule, identifier, cost }) {
+        const reply = await client.call("HG.CHECK", rule.rule_id, identifier, "COST", cost);
+        return saidOf(fieldsOf(reply), clock.now() / 1000);
+      },
+    };
+  },
+};
+
+/** The name of a number, as other transports write it. */
+function nameOf(names: Readonly<Record<string, number>>, value: number, prefix: string): string {
+  const [name = ""] = Object.entries(names).find(([, number]) => number === value) ?? [];
+  return name.replace(prefix, "").toLowerCase();
+}
+
+/** As the clock of REST in tests starts. */
+async function inTheSecondSecond(rules: readonly RateLimitRule[]) {
+  const made = await world(rules);
+  made.users.set(GOLD, userData(GOLD, { tier: "gold" }));
+  await made.clock.advance(1_000);
+  return made;
+}
+
+/** Names and values alternate. */
+function fieldsOf(reply: unknown): Readonly<Record<string, unknown>> {
+  if (!Array.isArray(reply)) throw new Error(`expected a list, got ${reply}`);
+  return Object.fromEntries(reply.flatMap((item, i) => (i % 2 === 0 ? [[String(item), reply[i + 1]]] : [])));
+}
+
+function saidOf(fields: Readonly<Record<string, unknown>>, nowMs: number): Said {
+  const { allowed, limit, remaining, current_count, reset_at_ms, retry_after_ms, ...more } = fields;
+  const { rule_id, state, source, degraded } = more;
+  return {
+    allowed: Boolean(allowed),
+    limit: Number(limit),
+    remaining: Number(remaining),
+    currentCount: Number(current_count),
+    resetInMs: Number(reset_at_ms) - nowMs,
+    retryAfterMs: Number(retry_after_ms),
+    ruleId: String(rule_id),
+    state: String(state),
+    source: String(source),
+    degraded: Boolean(degraded),
+  };
+}

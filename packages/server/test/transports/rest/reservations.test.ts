@@ -1,0 +1,232 @@
+import { eventually as patiently } from "headgate-testkit/eventually";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type Ask, ruleOf, type Service, startService } from "./service.ts";
+
+let service: Service;
+beforeEach(async () => {
+  service = await startService({
+    rules: [
+      ruleOf({
+        rule_id: "tokens",
+        name: "Tokens",
+        endpoint_pattern: "/tokens",
+        limit: 1_000,
+        algorithm: "fixed_window",
+      }),
+      ruleOf({ rule_id: "address", name: "Address", endpoint_pattern: "/tokens", dimension: "ip", limit: 5 }),
+      ruleOf({
+        rule_id: "streams",
+        name: "Streams",
+        endpoint_pattern: "/streams",
+        limit: 1,
+        algorithm: "concurrency",
+        window_seconds: null,
+      }),
+      ruleOf({ rule_id: "both", name: "Both", endpoint_pattern: "/streams/tokens", limit: 5 }),
+      ruleOf({
+        rule_id: "both-streams",
+        name: "Streams of both",
+        endpoint_pattern: "/streams/tokens",
+        limit: 1,
+        algorithm: "concurrency",
+        window_seconds: null,
+      }),
+    ],
+  });
+});
+afterEach(() => service.stop());
+
+const TOKENS = { identifier: "42", endpoint: "/tokens", cost: 400 };
+const STREAM = { identifier: "42", endpoint: "/streams" };
+const ADDRESS = { identifier: "10.0.0.1", dimension: "ip", endpoint: "/tokens" };
+
+function ask(method: string, path: string, body?: object, more: Ask = {}) {
+  return service.ask(method, `/api/v1/${path}`, { ...(body && { body }), key: service.keys.check, ...more });
+}
+
+function reserve(...checks: object[]) {
+  return ask("POST", "reservations", { checks });
+}
+
+/** What is left of the tokens. */
+async function left(): Promise<number> {
+  return (await ask("POST", "check", { ...TOKENS, cost: 0 })).body.remaining;
+}
+
+describe("POST /api/v1/reservations", () => {
+  it("reserves under the limits of several identities and endpoints, and says what", async () => {
+    const { status, body, headers } = await reserve(TOKENS, ADDRESS);
+    expect(status).toBe(201);
+    expect(body).toMatchObject({
+      allowed: true,
+      reserved: [
+        { rule_id: "tokens", dimension: "user", identifier: "42", cost: 400, slots: false },
+        { rule_id: "address", dimension: "ip", identifier: "10.0.0.1", cost: 1 },
+      ],
+      limits: [
+        { rule_id: "tokens", remaining: 600 },
+        { rule_id: "address", remaining: 4 },
+      ],
+    });
+    expect(body.expires_at_ms).toBe(service.clock.now() / 1000 + 60_000);
+    expect(headers.get("ratelimit-policy")).toContain('"tokens";q=1000;w=60');
+    expect((await ask("GET", `reservations/${body.reservation_id}`)).body).toMatchObject({ reserved: body.reserved });
+    const listed = await ask("GET", "reservations", undefined, { key: service.keys.read });
+    expect(listed.body.reservations).toMatchObject([{ reservation_id: body.reservation_id }]);
+  });
+
+  it("reserves nothing if one limit denies, and says which", async () => {
+    await reserve({ ...ADDRESS, cost: 5 });
+    const denied = await reserve(TOKENS, ADDRESS);
+    expect(denied).toMatchObject({ status: 429, body: { code: "quota_exceeded", "violated-policies": ["address"] } });
+    expect(await left()).toBe(1_000);
+  });
+
+  it("adds up checks that one rule counts together", async () => {
+    const { body } = await reserve(TOKENS, { ...TOKENS, cost: 100 });
+    expect(body.reserved).toMatchObject([{ rule_id: "tokens", cost: 500 }]);
+    expect(await left()).toBe(500);
+  });
+
+  it("is allowed without a reservation if no rule matches", async () => {
+    expect(await reserve({ identifier: "42", endpoint: "/other" })).toMatchObject({
+      status: 201,
+      body: { allowed: true, reservation_id: null, reserved: [] },
+    });
+  });
+
+  it.each([
+    [{ checks: [] }, "checks"],
+    [{ checks: [TOKENS], for_ms: 0 }, "for_ms"],
+    [{ checks: [TOKENS], max_wait_ms: -1 }, "max_wait_ms"],
+    [{ checks: [{ ...TOKENS, cost: -1 }] }, "checks.0.cost"],
+    [{ checks: [{ ...TOKENS, cost: 1_001 }] }, "checks[0].cost"],
+    [{ checks: [{ ...TOKENS, identifier: "" }] }, "checks.0.identifier"],
+  ])("refuses %j", async (body, field) => {
+    expect(await ask("POST", "reservations", body)).toMatchObject({
+      status: 400,
+      body: { code: "validation_failed", errors: [{ field }] },
+    });
+    expect(await left()).toBe(1_000);
+  });
+});
+
+describe("a reservation", () => {
+  async function made(): Promise<string> {
+    return (await reserve(TOKENS)).body.reservation_id;
+  }
+
+  it.each([
+    [{ tokens: 150 }, 850],
+    [{ tokens: 700 }, 300],
+    [{}, 600],
+  ])("is settled with %j", async (costs, remaining) => {
+    const id = await made();
+    expect((await ask("POST", `reservations/${id}/settle`, { costs })).status).toBe(200);
+    expect(await left()).toBe(remaining);
+  });
+
+  it("is settled once: again with the same costs, but not with others", async () => {
+    const id = await made();
+    const settle = (tokens: number) => ask("POST", `reservations/${id}/settle`, { costs: { tokens } });
+    expect((await settle(100)).status).toBe(200);
+    expect((await settle(100)).status).toBe(200);
+    expect(await settle(200)).toMatchObject({ status: 409, body: { code: "reservation_settled" } });
+    expect(await left()).toBe(900);
+  });
+
+  it("is released", async () => {
+    const id = await made();
+    expect((await ask("DELETE", `reservations/${id}`)).status).toBe(204);
+    expect(await left()).toBe(1_000);
+  });
+
+  it("expires unless it is extended, and gives everything back", async () => {
+    const id = await made();
+    await service.clock.advance(20_000);
+    const extended = await ask("PATCH", `reservations/${id}`, { for_ms: 120_000 });
+    expect(extended.body.expires_at_ms).toBe(service.clock.now() / 1000 + 120_000);
+    await service.clock.advance(25_000);
+    expect(await left()).toBe(600);
+    await service.clock.advance(100_000);
+    await patiently("it has ended", async () => (await ask("GET", `reservations/${id}`)).status !== 200);
+    const late = await ask("POST", `reservations/${id}/settle`, { costs: { tokens: 100 } });
+    expect([404, 409]).toContain(late.status);
+    expect(await left()).toBe(1_000);
+  });
+
+  it.each([
+    ["GET", "reservations/none", undefined],
+    ["PATCH", "reservations/none", { for_ms: 1_000 }],
+    ["POST", "reservations/none/settle", { costs: {} }],
+    ["DELETE", "reservations/none", undefined],
+  ])("is not found: %s %s", async (method, path, body) => {
+    expect(await ask(method, path, body)).toMatchObject({ status: 404, body: { code: "reservation_not_found" } });
+  });
+
+  it("refuses costs of rules that it has not reserved", async () => {
+    const id = await made();
+    const wrong = await ask("POST", `reservations/${id}/settle`, { costs: { none: 1 } });
+    expect(wrong).toMatchObject({ status: 400, body: { code: "validation_failed" } });
+    expect(await left()).toBe(600);
+  });
+});
+
+describe("a limit on concurrent tasks", () => {
+  it("gives a reservation one slot until it is settled, whatever its cost", async () => {
+    const { status, body, headers } = await reserve(TOKENS, { ...STREAM, cost: 7 }, STREAM);
+    expect(status).toBe(201);
+    expect(body.reserved).toMatchObject([
+      { rule_id: "tokens", cost: 400, slots: false },
+      { rule_id: "streams", dimension: "user", identifier: "42", cost: 1, slots: true },
+    ]);
+    expect(headers.get("ratelimit-policy")).toContain('"streams";q=1;qu="concurrent-requests"');
+    const denied = await reserve(TOKENS, STREAM);
+    expect(denied).toMatchObject({ status: 429, body: { code: "quota_exceeded", "violated-policies": ["streams"] } });
+    expect(await left()).toBe(600);
+    expect((await reserve({ ...STREAM, identifier: "43" })).status).toBe(201);
+    await ask("POST", `reservations/${body.reservation_id}/settle`, { costs: { tokens: 100 } });
+    expect(await left()).toBe(900);
+    expect((await reserve(STREAM)).status).toBe(201);
+  });
+
+  it("has its slot back when a reservation is released", async () => {
+    const { body } = await reserve(STREAM);
+    expect((await ask("DELETE", `reservations/${body.reservation_id}`)).status).toBe(204);
+    expect((await reserve(STREAM)).status).toBe(201);
+  });
+
+  it("has its slot back when a reservation expires, and not before", async () => {
+    const { body } = await reserve(STREAM);
+    await service.clock.advance(20_000);
+    await ask("PATCH", `reservations/${body.reservation_id}`, { for_ms: 120_000 });
+    await service.clock.advance(119_000);
+    expect((await reserve(STREAM)).status).toBe(429);
+    await service.clock.advance(10_000);
+    await patiently("the slot is free", async () => (await reserve(STREAM)).status === 201);
+  });
+
+  it("is not applied by checks, refunds and penalties, which say so", async () => {
+    await reserve(STREAM);
+    for (const path of ["check", "refund", "penalize"]) {
+      expect(await ask("POST", path, STREAM)).toMatchObject({
+        status: 200,
+        body: { allowed: true, rule_id: null, not_applied: ["streams"] },
+      });
+    }
+    expect((await ask("POST", "check", TOKENS)).body).not.toHaveProperty("not_applied");
+    const both = { ...STREAM, endpoint: "/streams/tokens" };
+    expect((await ask("POST", "check", both)).body).toMatchObject({ rule_id: "both", not_applied: ["both-streams"] });
+    const explained = await ask("POST", "explain", STREAM, { key: service.keys.read });
+    expect(explained.body).toMatchObject({
+      summary: "Allowed: only limits on concurrent tasks match, which checks do not apply.",
+      rules: [{ rule_id: "streams", applies: false, why: expect.stringContaining("only reservations take its slots") }],
+    });
+  });
+
+  it("has its slots back after a reset", async () => {
+    await reserve(STREAM);
+    await ask("POST", "reset", { identifier: "42" }, { key: service.keys.all });
+    expect((await reserve(STREAM)).status).toBe(201);
+  });
+});
