@@ -1,0 +1,104 @@
+import type { FieldError } from "../../api/problem.ts";
+import { SelectField, TextField } from "../../ui/field.tsx";
+import { Card } from "../../ui/parts.tsx";
+import { ALGORITHM_NAMES, fieldsOf, type RuleDraft, type RuleField } from "./rule-draft.ts";
+
+const DIMENSIONS = [
+  ["user", "User"],
+  ["ip", "IP address"],
+  ["apikey", "API key"],
+] as const;
+const MODES = [
+  ["enforce", "Enforce"],
+  ["shadow", "Shadow: count and report, deny nothing"],
+] as const;
+const ON_ERRORS = [
+  ["local", "Each node allows its share"],
+  ["allow", "Allow everything"],
+  ["deny", "Deny everything"],
+] as const;
+const CONSISTENCIES = [
+  ["strict", "Strict: the store decides"],
+  ["cached", "Cached: decide locally, confirm later"],
+  ["leased", "Leased: nodes hold quota"],
+  ["split", "Split: an equal share per node"],
+] as const;
+
+/** The fields of a rule, in the groups in which people think of them. */
+export function RuleFields({
+  draft,
+  isNew,
+  errors,
+  onChange,
+}: {
+  readonly draft: RuleDraft;
+  readonly isNew: boolean;
+  readonly errors: readonly FieldError[];
+  readonly onChange: (field: string, value: string) => void;
+}) {
+  const of = (field: RuleField) => ({
+    value: draft[field],
+    onChange: (value: string) => onChange(field, value),
+    problem: errors.find((error) => error.field === field || error.field.startsWith(`${field}.`))?.problem,
+  });
+  return (
+    <>
+      <Card title="What it applies to">
+        <div class="fields">
+          <TextField label="Name" isRequired placeholder="Orders" {...of("name")} />
+          {isNew && <TextField label="ID" hint="Derived from the name if left blank" {...of("rule_id")} />}
+          <TextField
+            label="Path"
+            isRequired
+            placeholder="/api/v1/orders/*"
+            hint="* is any one segment, ** at the end any number of them"
+            {...of("endpoint_pattern")}
+          />
+          <TextField label="Methods" placeholder="POST, PUT" hint="All methods if left blank" {...of("methods")} />
+          <SelectField label="Counted per" options={DIMENSIONS} {...of("dimension")} />
+          <TextField
+            label="Tier"
+            placeholder="premium"
+            hint="Blank: users whose tier has no rule of its own here"
+            {...of("tier")}
+          />
+        </div>
+      </Card>
+      <Card title="Limit">
+        <div class="fields">
+          <TextField label="Requests" isNumber isRequired placeholder="100" {...of("limit")} />
+          <TextField label="Per, in seconds" isNumber isRequired {...of("window_seconds")} />
+          <SelectField
+            label="Algorithm"
+            options={ALGORITHM_NAMES.map((name) => [name, sentence(name)] as const)}
+            {...of("algorithm")}
+          />
+          {fieldsOf(draft["algorithm"]).map(({ name, about, choices }) =>
+            choices === undefined ? (
+              <TextField key={name} label={sentence(name)} isNumber hint={about} {...of(name as RuleField)} />
+            ) : (
+              <SelectField
+                key={name}
+                label={sentence(name)}
+                hint={about}
+                options={[["", "Default"], ...choices.map((choice) => [choice, sentence(choice)] as const)]}
+                {...of(name as RuleField)}
+              />
+            ),
+          )}
+        </div>
+      </Card>
+      <Card title="Enforcement">
+        <div class="fields">
+          <SelectField label="Mode" options={MODES} {...of("mode")} />
+          <SelectField label="While the store fails" options={ON_ERRORS} {...of("on_error")} />
+          <SelectField label="Consistency" options={CONSISTENCIES} {...of("consistency")} />
+        </div>
+      </Card>
+    </>
+  );
+}
+
+function sentence(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
+}

@@ -1,0 +1,114 @@
+import type { Explanation, LimitAnswer } from "../../api/types.ts";
+import { Chart } from "../../ui/chart.tsx";
+import { countText, limitText, waitText } from "../../ui/format.ts";
+import { Badge, Card, type Tone } from "../../ui/parts.tsx";
+
+const STATES: Readonly<Record<LimitAnswer["state"], readonly [Tone, string]>> = {
+  normal: ["good", "Normal"],
+  warning: ["warning", "Warning"],
+  throttled: ["bad", "Throttled"],
+};
+const ORIGINS: Readonly<Record<LimitAnswer["origin"], string>> = {
+  rule: "the rule's limit",
+  tier: "the tier's limit",
+  custom: "a custom limit",
+  override: "an override",
+};
+
+/** How much of each limit is in use, now and since the screen was opened. */
+export function Levels({
+  explanation,
+  seen,
+  everyMs,
+}: {
+  readonly explanation: Explanation;
+  readonly seen: readonly Explanation[];
+  readonly everyMs: number;
+}) {
+  const { limits = [], shadow_limits = [] } = explanation.answer;
+  const all = [...limits, ...shadow_limits];
+  if (all.length === 0) return null;
+  return (
+    <div class="levels">
+      {all.map((limit) => (
+        <Level
+          key={limit.rule_id}
+          limit={limit}
+          isShadow={shadow_limits.includes(limit)}
+          levels={seen.map(({ answer }) =>
+            [...(answer.limits ?? []), ...(answer.shadow_limits ?? [])].find(
+              ({ rule_id }) => rule_id === limit.rule_id,
+            ),
+          )}
+          everyMs={everyMs}
+        />
+      ))}
+    </div>
+  );
+}
+
+function Level({
+  limit,
+  isShadow,
+  levels,
+  everyMs,
+}: {
+  readonly limit: LimitAnswer;
+  readonly isShadow: boolean;
+  readonly levels: readonly (LimitAnswer | undefined)[];
+  readonly everyMs: number;
+}) {
+  const { name, current_count, remaining, retry_after_ms, allowed, state, source, degraded, origin } = limit;
+  const capacity = Math.max(1, limit.burst, current_count + remaining);
+  const share = Math.min(1, current_count / capacity);
+  const [tone, text] = STATES[state];
+  const times = levels.map((_, i) => (i - levels.length + 1) * (everyMs / 1000));
+  const used = `${countText(current_count)} of ${countText(capacity)} in use`;
+  return (
+    <Card
+      title={name}
+      note={`${limitText(limit.limit, limit.window_seconds)}, ${ORIGINS[origin]}`}
+      actions={
+        <>
+          {isShadow && <Badge tone="warning">Shadow</Badge>}
+          <Badge tone={tone}>{text}</Badge>
+        </>
+      }
+    >
+      <div>
+        <p class="level-figures">
+          <strong class="number">{used}</strong>
+          <span class="muted">{allowed ? `${countText(remaining)} left after it` : nextText(retry_after_ms)}</span>
+        </p>
+        <div class="meter" aria-hidden="true">
+          <div class={share >= 1 ? "is-bad" : share >= 0.8 ? "is-warning" : ""} style={{ width: `${share * 100}%` }} />
+        </div>
+      </div>
+      <Chart
+        height={120}
+        times={times}
+        from={-60}
+        to={0}
+        xText={(x) => (x === 0 ? "now" : `${x} s`)}
+        series={[
+          {
+            name: "In use",
+            color: "accent",
+            values: levels.map((each) => each?.current_count ?? null),
+            isFilled: true,
+            isStepped: true,
+          },
+        ]}
+        summary={used}
+      />
+      <p class="muted">
+        Decided by the {source}
+        {degraded && ", without the store: this may be inaccurate"}
+      </p>
+    </Card>
+  );
+}
+
+function nextText(retryAfterMs: number): string {
+  return retryAfterMs < 0 ? "never passes: the cost exceeds the limit" : `passes in ${waitText(retryAfterMs)}`;
+}

@@ -1,0 +1,32 @@
+import type { UsageSeries, UsageSummary } from "../api/types.ts";
+
+const STEP_SECONDS = { minute: 60, day: 86_400 } as const;
+
+/** Values for every minute or day, also for those in which nothing was decided. */
+export interface EvenSeries extends UsageSeries {
+  /** Seconds since 1970. */
+  readonly times: readonly number[];
+}
+
+export function evenly(
+  { period, from, to, starts }: Pick<UsageSummary, "period" | "from" | "to" | "starts">,
+  series: UsageSeries,
+): EvenSeries {
+  const step = STEP_SECONDS[period];
+  const first = Math.ceil(Date.parse(from) / 1000 / step) * step;
+  const last = Date.parse(to) / 1000;
+  const places = new Map(starts.map((start, i) => [Date.parse(start) / 1000, i]));
+  const times: number[] = [];
+  for (let time = first; time <= last; time += step) times.push(time);
+  const at = (values: readonly number[]): number[] =>
+    times.map((time) => {
+      const place = places.get(time);
+      return place === undefined ? 0 : values[place];
+    });
+  return {
+    times,
+    allowed: at(series.allowed),
+    denied: at(series.denied),
+    shadow_denied: at(series.shadow_denied),
+  };
+}
