@@ -4,10 +4,14 @@ import { algorithms } from "headgate";
 import type { ListOptions, VerifyOptions } from "./audit/audit-command.ts";
 import type { CheckOptions } from "./check/check-command.ts";
 import { type ExitCode, InvalidInput, reported } from "./failure.ts";
+import { addKeys } from "./keys/keys-commands.ts";
+import { addReplay } from "./replay/replay-command.ts";
 import { addRules } from "./rules/rules-commands.ts";
 import type { ScenarioOptions } from "./scenario/scenario.ts";
 import { addSettings } from "./settings/setting-options.ts";
-import type { SettingOptions } from "./settings/settings.ts";
+import type { SettingOptions } from "./settings/settings-of-flags.ts";
+import { addSimulate } from "./simulate/simulate-command.ts";
+import { addSuggest } from "./suggest/suggest-command.ts";
 import { addUsers } from "./users/users-commands.ts";
 
 const EXIT_CODES = `
@@ -24,7 +28,7 @@ or from the file given with --config (http: 127.0.0.1:8080). Flags take preceden
 environment over the file.
 `;
 
-const NAMES = Object.keys(algorithms);
+const NAMES = Object.values(algorithms).flatMap(({ name, traits }) => ("releasable" in traits ? [] : name));
 const ALGORITHMS = `Algorithms: ${NAMES[0]} (the default), ${NAMES.slice(1).join(", ")};
 all but the first as {"algorithm", "limit", "window", ...}.`;
 
@@ -113,6 +117,10 @@ before it are buffered until it is found.
       finish(await scenario(options));
     });
 
+  addReplay(program, requireValue, finish);
+  addSuggest(program, requireValue, finish);
+  addSimulate(program, requireValue, finish);
+
   addSettings(program.command("serve"), requireValue)
     .summary("run the service: rules, REST and gRPC")
     .description("Run a node of the service. By default it keeps counters in memory and rules in an SQLite file.")
@@ -165,6 +173,7 @@ Examples:
 
   addRules(program, requireValue, finish);
   addUsers(program, requireValue, finish);
+  addKeys(program, requireValue, finish);
 
   const audit = program
     .command("audit")

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type AuditQuery, type Database, openDatabase } from "headgate-server";
 import { type ExitCode, exitCodes, FileNotFound, InvalidInput } from "../failure.ts";
-import { type SettingOptions, settingsOf } from "../settings/settings.ts";
+import { type SettingOptions, settingsOf } from "../settings/settings-of-flags.ts";
 
 /** Entries to request at a time. */
 const PAGE = 500;

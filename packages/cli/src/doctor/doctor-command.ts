@@ -1,6 +1,6 @@
 import { doctor } from "headgate-server";
 import { type ExitCode, exitCodes } from "../failure.ts";
-import { type SettingOptions, settingsOf } from "../settings/settings.ts";
+import { type SettingOptions, settingsOf } from "../settings/settings-of-flags.ts";
 
 /** `headgate doctor`: prints one line per check. */
 export async function examine(options: SettingOptions): Promise<ExitCode> {

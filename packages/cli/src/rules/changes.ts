@@ -1,4 +1,4 @@
-import type { RuleInput } from "headgate-server";
+import { type RuleInput, windowText } from "headgate-server";
 
 export interface Changes {
   readonly created: readonly RuleInput[];
@@ -50,15 +50,20 @@ interface Counted {
 }
 
 function changedFields(before: RuleInput, after: RuleInput): (keyof RuleInput)[] {
-  return (Object.keys(after) as (keyof RuleInput)[]).filter((name) => (before[name] ?? null) !== after[name]);
+  return (Object.keys(after) as (keyof RuleInput)[]).filter((name) => {
+    return JSON.stringify(before[name] ?? null) !== JSON.stringify(after[name]);
+  });
 }
 
-function shown({ rule_id, dimension, endpoint_pattern, limit, window_seconds, tier }: RuleInput): string {
+function shown(rule: RuleInput): string {
+  const { rule_id, dimension, endpoint_pattern, methods, limit, tier } = rule;
   const whose = tier === null ? dimension : `${dimension} of tier ${tier}`;
-  return `${rule_id}: ${limit} in ${window_seconds} s for each ${whose} at ${endpoint_pattern}`;
+  const where = methods === null ? endpoint_pattern : `${methods} ${endpoint_pattern}`;
+  return `${rule_id}: ${limit} in ${windowText(rule)} for each ${whose} at ${where}`;
 }
 
 /** Escapes control characters: a name can contain anything. */
-function text(value: string | number | boolean | null): string {
+function text(value: RuleInput[keyof RuleInput]): string {
+  if (Array.isArray(value)) return value.map(text).join(",");
   return typeof value === "string" && !/^[\w./:*-]+$/.test(value) ? JSON.stringify(value) : String(value);
 }

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { ExitCode } from "../failure.ts";
-import type { DiffOptions, ExportOptions } from "./rules.ts";
+import type { DiffOptions, ExportOptions, ImportOptions } from "./rules-file-actions.ts";
 import type { ServiceOptions } from "./service-client.ts";
 
 export type RequireValue = (option: string) => (value: string) => string;
@@ -14,8 +14,8 @@ for apply, write.
 export function addRules(program: Command, requireValue: RequireValue, finish: (code: ExitCode) => void): void {
   const rules = program
     .command("rules")
-    .summary("validate, compare, apply and export rules files")
-    .description("Validate, compare, apply and export rules files.")
+    .summary("validate, compare, apply, export and import rules files")
+    .description("Validate, compare, apply, export and import rules files.")
     .helpCommand(false)
     .addHelpText(
       "after",
@@ -40,7 +40,7 @@ Examples:
 `,
     )
     .action(async (file: string | undefined) => {
-      const { validate } = await import("./rules.ts");
+      const { validate } = await import("./rules-file-actions.ts");
       finish(await validate(file));
     });
 
@@ -65,7 +65,7 @@ Examples:
 `,
     )
     .action(async (file: string | undefined, options: DiffOptions) => {
-      const { diff } = await import("./rules.ts");
+      const { diff } = await import("./rules-file-actions.ts");
       finish(await diff(file, options));
     });
 
@@ -80,7 +80,7 @@ Examples:
       `${SERVICE}\nExamples:\n  $ headgate rules diff rules.yaml && headgate rules apply rules.yaml\n`,
     )
     .action(async (file: string | undefined, options: ServiceOptions) => {
-      const { apply } = await import("./rules.ts");
+      const { apply } = await import("./rules-file-actions.ts");
       finish(await apply(file, options));
     });
 
@@ -90,8 +90,34 @@ Examples:
     .option("-o, --output <file>", "write to this file instead of standard output", requireValue("--output"))
     .addHelpText("after", `${SERVICE}\nExamples:\n  $ headgate rules export -o rules.yaml\n`)
     .action(async (options: ExportOptions) => {
-      const { exportRules } = await import("./rules.ts");
+      const { exportRules } = await import("./rules-file-actions.ts");
       finish(await exportRules(options));
+    });
+  addImport(rules, requireValue, finish);
+}
+
+/** Adds `headgate rules import`. */
+function addImport(rules: Command, requireValue: RequireValue, finish: (code: ExitCode) => void): void {
+  rules
+    .command("import")
+    .summary("convert the limits of another limiter")
+    .description(
+      "Convert the limits of another limiter to a rules file. Standard error says what has no equivalent, and where.",
+    )
+    .argument("[file]", "a file of envoyproxy/ratelimit, Limitador or nginx; - reads standard input")
+    .option("--from <format>", "envoy, limitador or nginx", requireValue("--from"))
+    .option("-o, --output <file>", "write to this file instead of standard output", requireValue("--output"))
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ headgate rules import --from envoy config.yaml -o rules.yaml
+  $ headgate rules import --from nginx /etc/nginx/nginx.conf
+`,
+    )
+    .action(async (file: string | undefined, options: ImportOptions) => {
+      const { importFile } = await import("./rules-file-actions.ts");
+      finish(await importFile(file, options));
     });
 }
 

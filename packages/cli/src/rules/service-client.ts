@@ -58,7 +58,7 @@ class RateLimited extends InvalidInput {
   }
 }
 
-/** Client for the rules and users of a running service. Never includes the API key in messages. */
+/** Client for the rules, users and API keys of a running service. Never includes the API key in messages. */
 export class Service {
   private readonly base: URL;
   private readonly authorization: string;
@@ -112,6 +112,21 @@ export class Service {
     const answer = await this.requestPatiently("POST", "users", { users });
     if (!isImported(answer)) throw this.unknownAnswer();
     return answer;
+  }
+
+  /** Creates a key, and returns it with its secret. */
+  createKey(key: object): Promise<object> {
+    return this.ask("POST", "keys", key);
+  }
+
+  async keys(): Promise<readonly object[]> {
+    const answer = await this.ask("GET", "keys");
+    if (!("keys" in answer) || !Array.isArray(answer.keys)) throw this.unknownAnswer();
+    return answer.keys;
+  }
+
+  revokeKey(id: string): Promise<object> {
+    return this.ask("DELETE", `keys/${encodeURIComponent(id)}`);
   }
 
   /** Sends a request, and waits and retries when the service limits the request rate. */

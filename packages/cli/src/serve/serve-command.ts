@@ -1,6 +1,6 @@
 import { keepFirstKey, openLog, type RunningNode, serve, welcome } from "headgate-server";
 import { type ExitCode, exitCodes } from "../failure.ts";
-import { asMissingFile, type SettingOptions, settingsOf } from "../settings/settings.ts";
+import { asMissingFile, type SettingOptions, settingsOf } from "../settings/settings-of-flags.ts";
 import { handleSignals } from "./signals.ts";
 import { drainedWithOthers, placeOfWorker, tellSupervisor } from "./worker-messages.ts";
 
@@ -53,15 +53,15 @@ export async function serveNode(options: SettingOptions): Promise<ExitCode> {
     log.info({ signal: "SIGHUP" }, "reloading");
     void node.reload();
   });
-  const { url, grpcAddress, rules, store, firstKey } = node;
+  const { url, addresses, rules, store, firstKey } = node;
   if (worker === undefined) process.stdout.write(await welcome(node, settings, firstKeyFile));
-  else tellSupervisor({ ready: { url, grpcAddress, rules, store, firstKey, firstKeyFile } });
+  else tellSupervisor({ ready: { url, addresses, rules, store, firstKey, firstKeyFile } });
   if (firstKeyFile !== undefined) {
     log.warn({ file: firstKeyFile }, "the first admin key is in this file: store it elsewhere, then remove the file");
   }
   // Of a worker, the supervisor reports it for all.
   const level = worker === undefined ? "info" : "debug";
-  log[level]({ http: url, grpc: grpcAddress, rules, store }, "ready");
+  log[level]({ http: url, ...addresses, rules, store }, "ready");
   log[level]({ signal: await signals.stop }, "stopping");
   await node.stop();
   log[level]("stopped");

@@ -43,8 +43,8 @@ export async function superviseWorkers(settings: Settings): Promise<ExitCode> {
   signals.onRestart(() => void workers.restart());
   const [first] = started;
   process.stdout.write(await welcome(first, settings, first.firstKeyFile));
-  const { url, grpcAddress, rules, store } = first;
-  log.info({ http: url, grpc: grpcAddress, rules, store, workers: settings.workers }, "ready");
+  const { url, addresses, rules, store } = first;
+  log.info({ http: url, ...addresses, rules, store, workers: settings.workers }, "ready");
   log.info({ signal: await signals.stop }, "stopping");
   await workers.stop();
   log.info("stopped");

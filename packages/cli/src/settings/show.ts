@@ -1,5 +1,5 @@
 import { type ExitCode, exitCodes } from "../failure.ts";
-import { type SettingOptions, settingsOf } from "./settings.ts";
+import { type SettingOptions, settingsOf } from "./settings-of-flags.ts";
 
 /** `headgate config`: prints the effective settings as a settings file, with the origin of each line. */
 export async function showSettings(options: SettingOptions): Promise<ExitCode> {

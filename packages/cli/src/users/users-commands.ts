@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { ExitCode } from "../failure.ts";
 import { type RequireValue, withService } from "../rules/rules-commands.ts";
-import type { ImportOptions, UserExportOptions } from "./users.ts";
+import type { ImportOptions, UserExportOptions } from "./import-export-users.ts";
 
 const KEY = `
 The key can also come from HEADGATE_KEY, where other users of the machine cannot see it. Import needs the role write,
@@ -50,7 +50,7 @@ JSON Lines; missing fields are not changed:
 `,
     )
     .action(async (file: string | undefined, options: ImportOptions) => {
-      const { importUsers } = await import("./users.ts");
+      const { importUsers } = await import("./import-export-users.ts");
       finish(await importUsers(file, options));
     });
 
@@ -62,7 +62,7 @@ JSON Lines; missing fields are not changed:
     .option("--tier <tier>", "only users of this tier", requireValue("--tier"))
     .addHelpText("after", `${KEY}\nExamples:\n  $ headgate users export > users.jsonl\n`)
     .action(async (options: UserExportOptions) => {
-      const { exportUsers } = await import("./users.ts");
+      const { exportUsers } = await import("./import-export-users.ts");
       finish(await exportUsers(options));
     });
 }

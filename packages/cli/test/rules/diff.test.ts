@@ -4,18 +4,18 @@ import { folderWith, rulesYaml } from "./files.ts";
 
 test("diff shows what changes from one file to another", async () => {
   const cwd = folderWith({
-    "before.yaml": rulesYaml({ name: "orders" }, { name: "old" }, { name: "same" }),
+    "before.yaml": rulesYaml({ name: "orders" }, { name: "old" }, { name: "same", methods: ["PUT", "post"] }),
     "after.yaml": rulesYaml(
-      { name: "same" },
-      { name: "Ours", rule_id: "orders", endpoint_pattern: "/orders", limit: 50, burst: 5 },
-      { name: "new", tier: "pro" },
+      { name: "same", methods: ["POST", "PUT"] },
+      { name: "Ours", rule_id: "orders", endpoint_pattern: "/orders", limit: 50, burst: 5, methods: ["POST"] },
+      { name: "new", tier: "pro", methods: ["POST", "PUT"] },
     ),
   });
   const args = ["rules", "diff", "after.yaml", "--against", "before.yaml"];
   expect(await headgate(args, { cwd })).toEqual({
     stdout:
-      "+ new: 100 in 60 s for each user of tier pro at /new\n" +
-      "~ orders: name orders -> Ours, limit 100 -> 50, burst null -> 5\n" +
+      "+ new: 100 in 60 s for each user of tier pro at POST,PUT /new\n" +
+      "~ orders: name orders -> Ours, methods null -> POST, limit 100 -> 50, burst null -> 5\n" +
       "- old: 100 in 60 s for each user at /old\n" +
       "1 created, 1 updated, 1 removed, 1 unchanged\n",
     stderr: "",

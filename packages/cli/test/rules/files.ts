@@ -5,7 +5,7 @@ import { onTestFinished } from "vitest";
 
 export interface Fields {
   readonly name: string;
-  readonly [field: string]: string | number | null;
+  readonly [field: string]: string | number | null | readonly string[];
 }
 
 /** A rule with what a test states, and the rest as it may be. */

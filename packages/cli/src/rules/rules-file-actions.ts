@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { rename, rm, writeFile } from "node:fs/promises";
-import { checkRules, type RuleInput, rulesText } from "headgate-server";
+import { importRules, rulesText } from "headgate-server";
 import { type ExitCode, exitCodes, InvalidInput, reported } from "../failure.ts";
-import { openSource } from "../input/source.ts";
 import { changes, changesText, summary } from "./changes.ts";
+import { readRules, readText } from "./read-rules.ts";
 import { Service, type ServiceOptions } from "./service-client.ts";
 
 export interface DiffOptions extends ServiceOptions {
@@ -12,6 +12,11 @@ export interface DiffOptions extends ServiceOptions {
 }
 
 export interface ExportOptions extends ServiceOptions {
+  readonly output?: string;
+}
+
+export interface ImportOptions {
+  readonly from?: string;
   readonly output?: string;
 }
 
@@ -45,34 +50,31 @@ export async function apply(file: string | undefined, options: ServiceOptions): 
   return exitCodes.done;
 }
 
+/** `headgate rules import`: converts the configuration of another limiter. Notes go to standard error. */
+export async function importFile(file: string | undefined, { from, output }: ImportOptions): Promise<ExitCode> {
+  if (from !== "envoy" && from !== "limitador" && from !== "nginx") {
+    throw new InvalidInput("--from: must be envoy, limitador or nginx");
+  }
+  const { name, text } = await readText(file, `headgate rules import --from ${from} limits.yaml`);
+  const { rules, notes } = await importRules(from, text, name).catch((error: unknown) => {
+    throw new InvalidInput(error instanceof Error ? error.message : String(error), { cause: error });
+  });
+  for (const note of notes) process.stderr.write(reported(new Error(note)).line);
+  const converted = await rulesText(rules);
+  if (output === undefined) process.stdout.write(converted);
+  else {
+    await writeWhole(output, converted);
+    process.stdout.write(`${output}: ${counted(rules.length, "rule")}, ${counted(notes.length, "note")}\n`);
+  }
+  return exitCodes.done;
+}
+
 /** `headgate rules export`. */
 export async function exportRules({ output, ...service }: ExportOptions): Promise<ExitCode> {
   const text = await rulesText(await new Service(service).rules());
   if (output === undefined) process.stdout.write(text);
   else await writeWhole(output, text);
   return exitCodes.done;
-}
-
-interface ReadRules {
-  readonly name: string;
-  readonly rules: readonly RuleInput[];
-  readonly warnings: readonly { readonly message: string }[];
-}
-
-/** Prints one line per problem; the last one is the error that is thrown. */
-async function readRules(file: string | undefined): Promise<ReadRules> {
-  if (file === undefined) throw new InvalidInput("file: is required, as in headgate rules validate rules.yaml");
-  const source = await openSource(file, "file");
-  const pieces: Buffer[] = [];
-  for await (const piece of source.read()) pieces.push(piece);
-  await source.close();
-  const checked = await checkRules(Buffer.concat(pieces).toString("utf8"));
-  if (checked.problems === undefined) return { name: source.name, ...checked };
-  const errors = checked.problems.map(({ line, column, field, problem }) => {
-    return new InvalidInput(`${source.name}:${line}:${column}: ${field === "" ? "" : `${field}: `}${problem}`);
-  });
-  for (const error of errors.slice(0, -1)) process.stderr.write(reported(error).line);
-  throw errors.at(-1);
 }
 
 /** Writes a file atomically, so that a service that watches it never sees half of it. */
