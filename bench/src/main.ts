@@ -1,11 +1,15 @@
 import { readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { accuracy, accuracyPackages } from "./accuracy/accuracy.ts";
 import { type Options, readOptions, UsageError } from "./options.ts";
+import { peers } from "./peers/peers.ts";
 import { progress } from "./progress.ts";
 import { machine } from "./report/machine.ts";
-import { markdown } from "./report/markdown.ts";
-import { type Standing, standings } from "./report/results.ts";
+import { markdown, type Section } from "./report/markdown.ts";
+import { type Ranking, type Result, rankings, rankingsOf } from "./report/results.ts";
 import { textTable } from "./report/table.ts";
 import { runInChild } from "./run/in-child.ts";
+import { nodeProgram, outputOf } from "./run/node-versions.ts";
 import { runRounds } from "./run/rounds.ts";
 import { Samples } from "./run/samples.ts";
 import { type Budget, isHeadgate, type Suite, type Task } from "./suite.ts";
@@ -13,6 +17,7 @@ import { findSuite, suites } from "./suites.ts";
 import { usage } from "./usage.ts";
 
 const PAGE = new URL("../../docs/internals/benchmarks.md", import.meta.url);
+const MAIN = fileURLToPath(import.meta.url);
 const PACKAGE = new URL("../package.json", import.meta.url);
 /** Dependencies of the subjects, whose versions matter too. */
 const BENEATH = ["@hono/node-server", "express", "fastify", "hono", "ioredis"];
@@ -21,30 +26,47 @@ async function main(): Promise<void> {
   const options = readOptions(process.argv.slice(2));
   if (options.write) return write(options);
   if (options.suite === undefined || options.help) return console.log(usage());
+  if (options.suite === "accuracy") {
+    return console.log(await accuracy(options.subjects, versions(accuracyPackages), (text) => console.error(text)));
+  }
+  if (options.suite === "peers") {
+    return console.log(await peers((text) => console.error(text), options.rounds));
+  }
   const suite = findSuite(options.suite);
   if (suite === undefined) {
-    throw new UsageError(`there is no suite ${options.suite}; there are ${suites.map(({ name }) => name).join(", ")}`);
+    throw new UsageError(
+      `there is no suite ${options.suite}; there are accuracy, peers, ${suites.map(({ name }) => name).join(", ")}`,
+    );
   }
   const taken = await take(suite, options);
   console.log(
     options.json
-      ? JSON.stringify(taken.standings.flatMap(({ results }) => results))
-      : taken.standings.map(textTable).join("\n\n"),
+      ? JSON.stringify(taken.rankings.flatMap(({ results }) => results))
+      : taken.rankings.map(textTable).join("\n\n"),
   );
 }
 
-async function write(options: Options): Promise<void> {
-  const before = machine();
-  const sections = [];
+/** Measures every suite with each version of Node, one after the other, and writes the page. */
+async function write({ quick, nodes }: Options): Promise<void> {
+  const found = await Promise.all(nodes.map(nodeProgram));
+  const before = machine(found.map(({ version }) => version).join(" and "));
+  const sections: Section[] = [];
   for (const suite of suites) {
-    sections.push({ suite, ...(await take(suite, options)), rounds: budgetOf(suite, options).rounds });
+    const measured = [];
+    for (const { program, version } of found) {
+      console.error(`${suite.name} on Node ${version}`);
+      const args = [MAIN, suite.name, "--json", ...(quick ? ["--quick"] : [])];
+      const results: Result[] = JSON.parse(await outputOf(program, args));
+      measured.push({ version, rankings: rankingsOf(suite.workloads, results) });
+    }
+    sections.push({ suite, measured });
   }
-  const command = ["npm run bench -- --write", options.quick ? "--quick" : ""].join(" ").trim();
-  writeFileSync(PAGE, markdown({ command, quick: options.quick, machine: before, versions: versions(), sections }));
+  const command = ["npm run bench -- --write", quick ? "--quick" : ""].join(" ").trim();
+  writeFileSync(PAGE, markdown({ command, machine: before, versions: versions(measuredPackages()), sections }));
 }
 
 interface Taken {
-  readonly standings: readonly Standing[];
+  readonly rankings: readonly Ranking[];
   readonly notes: readonly string[];
 }
 
@@ -62,7 +84,7 @@ async function take(suite: Suite, options: Options): Promise<Taken> {
   // Without a peer there is still a comparison; without Headgate there is none.
   if ([...failed].some(isHeadgate)) process.exitCode = 1;
   const wanted = suite.workloads.filter(({ name }) => workloads?.includes(name) ?? true);
-  return { standings: standings(wanted, samples), notes: surroundings?.notes ?? [] };
+  return { rankings: rankings(wanted, samples), notes: surroundings?.notes ?? [] };
 }
 
 function requireKnown(suite: Suite, what: string, asked: readonly string[] = [], known: ReadonlySet<string>): void {
@@ -84,11 +106,14 @@ function budgetOf(suite: Suite, { quick, rounds, seconds }: Options): Budget {
   };
 }
 
+function measuredPackages(): string[] {
+  return [...suites.flatMap((suite) => [...subjectsOf(suite)]), ...BENEATH];
+}
+
 /** Versions are pinned in the package, so they are the installed ones. */
-function versions(): [name: string, version: string][] {
+function versions(packages: readonly string[]): [name: string, version: string][] {
   const { dependencies }: { dependencies: Record<string, string> } = JSON.parse(readFileSync(PACKAGE, "utf8"));
-  const measured = new Set([...suites.flatMap((suite) => [...subjectsOf(suite)]), ...BENEATH]);
-  return Object.entries(dependencies).filter(([name]) => measured.has(name));
+  return Object.entries(dependencies).filter(([name]) => packages.includes(name));
 }
 
 try {

@@ -10,18 +10,23 @@ export interface Options {
   readonly subjects: readonly string[] | undefined;
   readonly rounds: number | undefined;
   readonly seconds: number | undefined;
+  /** Versions of Node for the page. */
+  readonly nodes: readonly string[];
 }
+
+/** The versions of Node that are maintained. */
+const NODES = ["24", "26"];
 
 export class UsageError extends Error {}
 
 export function readOptions(args: readonly string[]): Options {
   const { values, positionals } = parse(args);
-  const { quick, json, write, help, ...selection } = values;
+  const { quick, json, write, help, node, ...selection } = values;
   if (positionals.length > 1) throw new UsageError(`one suite at a time, got ${positionals.join(", ")}`);
   // The page names the command that generated it, and must contain every suite and subject.
   if (write && (json || positionals.length > 0 || Object.keys(selection).length > 0)) {
     throw new UsageError(
-      "--write runs every suite for docs/internals/benchmarks.md: it takes nothing else but --quick",
+      "--write runs every suite for docs/internals/benchmarks.md: it takes nothing else but --quick and --node",
     );
   }
   return {
@@ -33,6 +38,7 @@ export function readOptions(args: readonly string[]): Options {
     workloads: selection.workload,
     subjects: selection.subject,
     rounds: number(selection.rounds, "--rounds", (rounds) => Number.isInteger(rounds) && rounds >= 1),
+    nodes: node ?? NODES,
     seconds: number(selection.seconds, "--seconds", (seconds) => seconds > 0),
   };
 }
@@ -51,6 +57,7 @@ function parse(args: readonly string[]) {
         subject: { type: "string", multiple: true },
         rounds: { type: "string" },
         seconds: { type: "string" },
+        node: { type: "string", multiple: true },
       },
     });
   } catch (error) {

@@ -4,8 +4,10 @@ import { keys } from "./keys/suite.ts";
 import { leases, leasesOnZooKeeper } from "./leases/suite.ts";
 import { memory } from "./memory/suite.ts";
 import { redis } from "./redis/suite.ts";
+import { replay } from "./replay/suite.ts";
 import { rules } from "./rules/suite.ts";
 import { grpc } from "./service/grpc-suite.ts";
+import { resp } from "./service/resp-suite.ts";
 import { rest } from "./service/rest-suite.ts";
 import type { Suite } from "./suite.ts";
 
@@ -20,6 +22,8 @@ export const suites: readonly Suite[] = [
   rules,
   rest,
   grpc,
+  replay,
+  resp,
 ];
 
 export function findSuite(name: string): Suite | undefined {

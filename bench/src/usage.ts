@@ -4,7 +4,9 @@ export function usage(): string {
   const width = Math.max(...suites.map(({ name }) => name.length));
   return [
     "npm run -s bench -- <suite> [--quick] [--json]",
-    "npm run bench -- --write           every suite, into docs/internals/benchmarks.md",
+    "npm run bench -- --write           every suite on Node 24 and 26, into docs/internals/benchmarks.md",
+    "npm run -s bench -- accuracy       over-admission and outages, into docs/internals/accuracy.md",
+    "npm run -s bench -- peers          servers in other languages on their own protocol, if they are installed",
     "",
     "Suites:",
     ...suites.flatMap(({ name, about, workloads }) => [
@@ -17,6 +19,7 @@ export function usage(): string {
     "  --workload <name>  only this workload; can be repeated",
     "  --subject <name>   only this subject; can be repeated",
     "  --rounds <n>       how many rounds",
+    "  --node <version>   with --write: another version of Node; can be repeated",
     "  --seconds <s>      how long to time each subject in a round",
   ].join("\n");
 }

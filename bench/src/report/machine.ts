@@ -2,11 +2,11 @@ import { arch, availableParallelism, cpus, loadavg, release, totalmem, type } fr
 
 const GIBIBYTE = 2 ** 30;
 
-/** Where and when figures were measured, as `name: value` lines. */
-export function machine(): [name: string, value: string][] {
+/** Where and when figures were measured, as `name: value` lines. `nodes`: the versions of Node. */
+export function machine(nodes = process.version): [name: string, value: string][] {
   return [
     ["Date", new Date().toISOString().slice(0, 10)],
-    ["Node", `${process.version} (V8 ${process.versions.v8})`],
+    ["Node", nodes],
     ["Processor", `${cpus()[0]?.model.trim() ?? "unknown"}, ${availableParallelism()} cores`],
     ["Memory", `${Math.round(totalmem() / GIBIBYTE)} GiB`],
     ["System", `${type()} ${release()} ${arch()}`],

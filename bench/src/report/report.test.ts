@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Samples } from "../run/samples.ts";
 import type { Workload } from "../suite.ts";
-import { ratio, standings } from "./results.ts";
+import { rankings, ratio } from "./results.ts";
 import { summarize } from "./statistics.ts";
 import { comparison } from "./table.ts";
 
@@ -15,7 +15,7 @@ describe("summarize", () => {
   });
 });
 
-describe("standings", () => {
+describe("rankings", () => {
   const speed: Workload = { name: "hot", unit: "M checks/s", better: "more", about: "" };
   const pause: Workload = { name: "pause", unit: "ms", better: "less", about: "" };
   const samples = new Samples();
@@ -28,7 +28,7 @@ describe("standings", () => {
     samples.add("hot", subject, value);
     samples.add("pause", subject, value);
   }
-  const [fastest, calmest] = standings([speed, pause, { ...speed, name: "not run" }], samples);
+  const [fastest, calmest] = rankings([speed, pause, { ...speed, name: "not run" }], samples);
 
   test("put the best first, whether more is better or less", () => {
     expect(fastest.results.map(({ subject }) => subject)).toEqual(["floor: nothing", "headgate", "fast", "slow"]);
@@ -50,16 +50,16 @@ describe("standings", () => {
     cached.add("hot", "headgate-cached", 60);
     cached.add("hot", "headgate-resilient", 50);
     cached.add("hot", "slow", 10);
-    const [standing] = standings([speed], cached);
-    expect(standing.bestPeer?.subject).toBe("slow");
-    expect(comparison(standing)).toBe(
+    const [ranking] = rankings([speed], cached);
+    expect(ranking.bestPeer?.subject).toBe("slow");
+    expect(comparison(ranking)).toBe(
       "hot: headgate-cached 60.0 M checks/s, the best peer (slow) 10.0 M checks/s: 6.00× as fast",
     );
     cached.add("hot", "headgate", 20);
-    expect(standings([speed], cached)[0].headgate?.subject).toBe("headgate");
+    expect(rankings([speed], cached)[0].headgate?.subject).toBe("headgate");
   });
 
   test("leave out what was not run", () => {
-    expect(standings([{ ...speed, name: "not run" }], samples)).toEqual([]);
+    expect(rankings([{ ...speed, name: "not run" }], samples)).toEqual([]);
   });
 });

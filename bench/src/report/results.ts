@@ -10,7 +10,7 @@ export interface Result extends Summary {
 }
 
 /** The subjects of one workload, best first, compared with the best peer. */
-export interface Standing {
+export interface Ranking {
   readonly workload: Workload;
   readonly results: readonly Result[];
   readonly bestPeer: Result | undefined;
@@ -18,15 +18,32 @@ export interface Standing {
   readonly headgate: Result | undefined;
 }
 
-export function standings(workloads: readonly Workload[], samples: Samples): Standing[] {
-  return workloads.map((workload) => standing(workload, samples)).filter(({ results }) => results.length > 0);
+export function rankings(workloads: readonly Workload[], samples: Samples): Ranking[] {
+  const results = workloads.flatMap(({ name, unit }) =>
+    [...samples.of(name)].map(([subject, values]) => ({
+      workload: name,
+      subject,
+      unit,
+      ...rounded(summarize(values)),
+    })),
+  );
+  return rankingsOf(workloads, results);
 }
 
-function standing(workload: Workload, samples: Samples): Standing {
-  const { name, unit, better } = workload;
-  const results = [...samples.of(name)]
-    .map(([subject, values]) => ({ workload: name, subject, unit, ...rounded(summarize(values)) }))
-    .sort((a, b) => (better === "more" ? b.median - a.median : a.median - b.median));
+/** The rankings of figures in any order. Workloads without figures are left out. */
+export function rankingsOf(workloads: readonly Workload[], results: readonly Result[]): Ranking[] {
+  return workloads
+    .map((workload) =>
+      ranking(
+        workload,
+        results.filter((result) => result.workload === workload.name),
+      ),
+    )
+    .filter(({ results }) => results.length > 0);
+}
+
+function ranking(workload: Workload, figures: readonly Result[]): Ranking {
+  const results = [...figures].sort((a, b) => (workload.better === "more" ? b.median - a.median : a.median - b.median));
   return {
     workload,
     results,
@@ -36,7 +53,7 @@ function standing(workload: Workload, samples: Samples): Standing {
 }
 
 /** Ratio to the best peer: above 1 is better, whether more or less is better. */
-export function ratio({ workload, bestPeer }: Standing, result: Result): number | undefined {
+export function ratio({ workload, bestPeer }: Ranking, result: Result): number | undefined {
   if (bestPeer === undefined) return undefined;
   return workload.better === "more" ? result.median / bestPeer.median : bestPeer.median / result.median;
 }

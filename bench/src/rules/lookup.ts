@@ -31,7 +31,7 @@ type Look = (path: string) => number;
 
 async function inCatalogue(rules: readonly RateLimitRule[]): Promise<Look> {
   const catalogue = await catalogueOf(rules);
-  return (endpoint) => catalogue.limitsFor({ dimension: "user", endpoint, standing: undefined }, 0).length;
+  return (endpoint) => catalogue.limitsFor({ dimension: "user", endpoint, userData: undefined }, 0).length;
 }
 
 function inMap(paths: readonly string[]): Look {

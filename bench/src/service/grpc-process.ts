@@ -9,9 +9,11 @@ const [subject] = process.argv.slice(2);
 serving(subject === GRPC_ECHO ? await echo() : await checks());
 
 async function checks(): Promise<number> {
-  const { grpcAddress } = await startNode();
-  if (grpcAddress === undefined) throw new Error("it does not listen");
-  return Number(grpcAddress.split(":").at(-1));
+  const {
+    addresses: { grpc },
+  } = await startNode();
+  if (grpc === undefined) throw new Error("it does not listen");
+  return Number(grpc.split(":").at(-1));
 }
 
 /** Echoes the bytes of a check without parsing them. */
