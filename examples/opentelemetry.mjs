@@ -8,23 +8,15 @@ import {
   PeriodicExportingMetricReader,
 } from "@opentelemetry/sdk-metrics";
 import { fixedWindow, rateLimiter, tokenBucket } from "headgate";
+import { decisionMetrics } from "headgate/opentelemetry";
 
 const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
 const provider = new MeterProvider({ readers: [new PeriodicExportingMetricReader({ exporter })] });
 metrics.setGlobalMeterProvider(provider);
 
-const decisions = metrics.getMeter("headgate").createCounter("headgate.decisions", {
-  description: "Decisions by rule, result and source",
-});
-
 const limiter = rateLimiter(
   { api: tokenBucket("5/m"), login: fixedWindow("2/15m") },
-  {
-    // Keys identify users or addresses: too many values for an attribute, and possibly personal data.
-    onDecision({ rule, allowed, source, degraded }) {
-      decisions.add(1, { rule, result: allowed ? "allowed" : "denied", source, degraded });
-    },
-  },
+  { onDecision: decisionMetrics(metrics.getMeter("headgate")) },
 );
 
 for (let i = 0; i < 8; i += 1) limiter.checkSync("api", "ann");
