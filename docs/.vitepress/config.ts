@@ -11,6 +11,8 @@ export default defineConfig({
   description: "Rate limiting for Node.js, and a service for every other language",
   lang: "en",
   cleanUrls: true,
+  // The playground is compiled from the sources of the packages.
+  vite: { resolve: { conditions: ["source"] } },
   markdown: {
     anchor: { slugify: githubSlug },
     config: (md) => md.use(repositoryLinks, homepage),
