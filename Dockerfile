@@ -8,6 +8,7 @@ WORKDIR /headgate
 COPY package.json package-lock.json ./
 COPY packages/core/package.json packages/core/
 COPY packages/server/package.json packages/server/
+COPY packages/simulator/package.json packages/simulator/
 COPY packages/cli/package.json packages/cli/
 RUN npm ci --ignore-scripts --omit=dev --workspace packages/cli
 
@@ -21,6 +22,7 @@ COPY --from=dependencies /headgate ./
 COPY --from=build /headgate/packages/core/dist packages/core/dist
 COPY --from=build /headgate/packages/server/dist packages/server/dist
 COPY --from=build /headgate/packages/server/proto packages/server/proto
+COPY --from=build /headgate/packages/simulator/dist packages/simulator/dist
 COPY --from=build /headgate/packages/cli/dist packages/cli/dist
 COPY packages/cli/bin packages/cli/bin
 RUN install -d -o node -g node /data

@@ -2,15 +2,15 @@
 // as
 // ESM like the rest of the package.
 import { spawnSync } from "node:child_process";
-import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { buildDashboard } from "./build-dashboard.mjs";
 import { embedLua } from "./embed-lua.mjs";
 
-for (const name of workspaces()) {
-  if (!existsSync(new URL(`../node_modules/${name}`, import.meta.url))) {
-    console.error(`build: the workspace ${name} is not linked: run npm install`);
-    process.exit(1);
-  }
+// A workspace that was added since the last `npm install` is linked as npm would link it.
+for (const [folder, name] of workspaces()) {
+  const link = new URL(`../node_modules/${name}`, import.meta.url);
+  if (!existsSync(link)) symlinkSync(`../${folder}`, link, "dir");
 }
 
 const cjs = new URL("../packages/core/dist/cjs/", import.meta.url);
@@ -23,11 +23,11 @@ const tsc = fileURLToPath(new URL("../node_modules/typescript/bin/tsc", import.m
 const root = fileURLToPath(new URL("..", import.meta.url));
 const { status } = spawnSync(process.execPath, [tsc, "-b"], { cwd: root, stdio: "inherit" });
 if (status === 0) makeCallable(new URL("middleware/express-rate-limit.js", cjs));
-process.exit(status ?? 1);
+process.exit(status === 0 && !buildDashboard() ? 1 : (status ?? 1));
 
 function workspaces() {
   const manifest = (folder) => JSON.parse(readFileSync(new URL(`../${folder}/package.json`, import.meta.url), "utf8"));
-  return manifest(".").workspaces.map((folder) => manifest(folder).name);
+  return manifest(".").workspaces.map((folder) => [folder, manifest(folder).name]);
 }
 
 // As in express-rate-limit, what `require` returns is the function itself, with the exports as its properties.

@@ -12,6 +12,8 @@ const servers = [
   },
   { name: "PostgreSQL 15", debianPackages: ["postgresql"], programs: ["/usr/lib/postgresql/15/bin/postgres"] },
   { name: "nginx", debianPackages: ["nginx-light"], programs: ["nginx"] },
+  { name: "Caddy 2.6", debianPackages: ["caddy"], programs: ["caddy"] },
+  { name: "HAProxy 2.6", debianPackages: ["haproxy"], programs: ["haproxy"] },
   { name: "Chromium", debianPackages: ["chromium"], programs: ["chromium"] },
   { name: "OpenSSL", debianPackages: ["openssl"], programs: ["openssl"] },
 ];

@@ -57,6 +57,12 @@ export class Example {
     return calls;
   }
 
+  /** Ends it at once, as a crash would. */
+  async kill(): Promise<void> {
+    this.process.kill("SIGKILL");
+    await this.ended;
+  }
+
   async stop(): Promise<void> {
     this.process.kill();
     await this.ended;

@@ -75,6 +75,13 @@ describe.each(published)("the published package in %s", (folder) => {
     expect(mapped).toEqual([]);
   });
 
+  it.runIf(folder === "packages/server")("has the dashboard", () => {
+    const page = read("dist/dashboard/index.html");
+    const named = [...page.matchAll(/"\/(assets\/[^"]+)"/g)].map(([, file]) => `dist/dashboard/${file}`);
+    expect(named.length).toBeGreaterThan(2);
+    expect(files()).toEqual(expect.arrayContaining(named));
+  });
+
   it("has every file that its package.json names, and nothing there for developers", () => {
     const { exports, ...shown } = JSON.parse(read("package.json"));
     const targets = [...JSON.stringify({ exports, main: shown.main, bin: shown.bin }).matchAll(/"\.\/([^"]+\.\w+)"/g)];
