@@ -16,6 +16,9 @@ type Log = Awaited<ReturnType<typeof openLog>>["log"];
 
 /** `headgate serve --workers`: starts the workers, restarts those that end, and passes signals on. */
 export async function superviseWorkers(settings: Settings): Promise<ExitCode> {
+  // Workers accept connections themselves. If this process accepted them and passed them on (the default), a
+  // connection that was on its way to a worker when that worker is killed would stay open and never be answered.
+  cluster.schedulingPolicy = cluster.SCHED_NONE;
   const signals = handleSignals();
   const { log, output } = await openLog(settings);
   process.stdout.removeAllListeners("error").on("error", () => {});

@@ -51,6 +51,15 @@ function check(node: NodeProcess, user: string, agent: Agent): Promise<number> {
   });
 }
 
+/** The status of `/healthz`, asked for on a connection of its own. */
+function healthOf(node: NodeProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const asked = request(`${node.url}/healthz`, { agent: false, timeout: 10_000 });
+    asked.on("error", reject).on("timeout", () => asked.destroy(new Error("the request was not answered")));
+    asked.on("response", (response) => resolve(Number(response.resume().statusCode))).end();
+  });
+}
+
 describe("a node with several workers", () => {
   it("charges identities of different workers together, and follows the calendar of a rule", async () => {
     const node = await start();
@@ -117,6 +126,16 @@ describe("a node with several workers", () => {
     expect(await node.check(kept, "/limited")).toBe(429);
     expect(workersOf(node)).toContain(first);
     expect(workersOf(node)).toHaveLength(WORKERS);
+  });
+
+  it("answers requests on new connections while a worker is frozen, and after it is killed", async () => {
+    const node = await start();
+    const [, second] = workersOf(node);
+    process.kill(second, "SIGSTOP");
+    const statuses = Promise.all(Array.from({ length: 8 }, () => healthOf(node)));
+    await eventually("a request is answered", async () => (await healthOf(node)) === 200);
+    process.kill(second, "SIGKILL");
+    expect(new Set(await statuses)).toEqual(new Set([200]));
   });
 
   it("answers every accepted request when it stops, and counts exactly to the end", async () => {
