@@ -6,46 +6,53 @@ import { z } from "zod";
 import { InvalidInput } from "../failure.ts";
 import { openSource } from "../input/source.ts";
 import { readRules } from "../rules/read-rules.ts";
+import { fieldAt, problemWith } from "./simulation-problem.ts";
 
 const seconds = z.number().min(0).max(31_536_000);
 const milliseconds = z.number().min(0).max(86_400_000);
 const text = z.string().min(1).max(1_024);
 
-const arrivals = z.discriminatedUnion("model", [
-  z.strictObject({ model: z.literal("steady") }),
-  z.strictObject({ model: z.literal("poisson") }),
-  z
-    .strictObject({
-      model: z.literal("bursts"),
-      size: z.int().min(1).max(1_000_000),
-      spread_seconds: seconds.default(0),
-    })
-    .transform(({ spread_seconds, ...rest }) => ({ ...rest, spreadMs: 1000 * spread_seconds })),
-  z
-    .strictObject({
-      model: z.literal("daily"),
-      peak_hour: z.number().min(0).lt(24).default(14),
-      low: z.number().min(0).max(1).default(0.2),
-    })
-    .transform(({ peak_hour: peakHour, ...rest }) => ({ ...rest, peakHour })),
-  z
-    .strictObject({
-      model: z.literal("flash_crowd"),
-      at_seconds: seconds,
-      rise_seconds: seconds.default(10),
-      stay_seconds: seconds.default(60),
-      fall_seconds: seconds.default(60),
-      factor: z.number().min(1).max(1_000_000),
-    })
-    .transform(({ model, factor, ...times }) => ({
-      model,
-      factor,
-      atMs: 1000 * times.at_seconds,
-      riseMs: 1000 * times.rise_seconds,
-      stayMs: 1000 * times.stay_seconds,
-      fallMs: 1000 * times.fall_seconds,
-    })),
-]);
+const ARRIVALS = ["steady", "poisson", "bursts", "daily", "flash_crowd"];
+
+const arrivals = z.discriminatedUnion(
+  "model",
+  [
+    z.strictObject({ model: z.literal("steady") }),
+    z.strictObject({ model: z.literal("poisson") }),
+    z
+      .strictObject({
+        model: z.literal("bursts"),
+        size: z.int().min(1).max(1_000_000),
+        spread_seconds: seconds.default(0),
+      })
+      .transform(({ spread_seconds, ...rest }) => ({ ...rest, spreadMs: 1000 * spread_seconds })),
+    z
+      .strictObject({
+        model: z.literal("daily"),
+        peak_hour: z.number().min(0).lt(24).default(14),
+        low: z.number().min(0).max(1).default(0.2),
+      })
+      .transform(({ peak_hour: peakHour, ...rest }) => ({ ...rest, peakHour })),
+    z
+      .strictObject({
+        model: z.literal("flash_crowd"),
+        at_seconds: seconds,
+        rise_seconds: seconds.default(10),
+        stay_seconds: seconds.default(60),
+        fall_seconds: seconds.default(60),
+        factor: z.number().min(1).max(1_000_000),
+      })
+      .transform(({ model, factor, ...times }) => ({
+        model,
+        factor,
+        atMs: 1000 * times.at_seconds,
+        riseMs: 1000 * times.rise_seconds,
+        stayMs: 1000 * times.stay_seconds,
+        fallMs: 1000 * times.fall_seconds,
+      })),
+  ],
+  { error: `must be one of ${ARRIVALS.join(", ")}` },
+);
 
 const retries = z
   .strictObject({
@@ -68,7 +75,9 @@ const source = z
     zipf: z.number().min(0).max(10).default(0),
     path: text.default("/"),
     method: text.default("GET"),
-    cost: z.union([cost, z.tuple([cost, cost])]).default(1),
+    cost: z
+      .union([cost, z.tuple([cost, cost])], { error: "must be a whole number, or the least and the most as a list" })
+      .default(1),
     arrivals: arrivals.default({ model: "poisson" }),
     retries: retries.optional(),
   })
@@ -126,11 +135,13 @@ const simulation = z.strictObject({
     .min(0)
     .max(2 ** 31)
     .default(1),
-  start: z.iso.datetime().default("2026-01-01T00:00:00Z"),
+  start: z.iso
+    .datetime({ error: "must be a time in UTC, such as 2026-01-01T00:00:00Z" })
+    .default("2026-01-01T00:00:00Z"),
   duration_seconds: seconds.gt(0),
   dimension: z.enum(["user", "ip", "apikey"]).default("user"),
   traffic: z.array(source).min(1).max(100),
-  rules: z.union([z.string(), z.array(z.unknown())]),
+  rules: z.union([z.string(), z.array(z.unknown())], { error: "must be a list of rules, or the name of a file" }),
   cluster: cluster.optional(),
 });
 
@@ -156,10 +167,10 @@ export async function readSimulation(path: string): Promise<SimulationFile> {
     const { line = 1, col = 1 } = broken.linePos?.[0] ?? {};
     throw new InvalidInput(`${name}:${line}:${col}: ${broken.message.split("\n")[0]}`);
   }
-  const read = simulation.safeParse(document.toJS());
+  const read = simulation.safeParse(document.toJS(), { error: problemWith });
   if (!read.success) {
     const [{ path: at, message }] = read.error.issues;
-    throw new InvalidInput(`${name}: ${at.length === 0 ? "" : `${at.join(".")}: `}${message}`);
+    throw new InvalidInput(`${name}: ${at.length === 0 ? "" : `${fieldAt(at)}: `}${message}`);
   }
   const { seed, start, duration_seconds, dimension, traffic: sources, rules, cluster } = read.data;
   const model = { seed, start: Date.parse(start) * 1000, durationMs: 1000 * duration_seconds, sources };

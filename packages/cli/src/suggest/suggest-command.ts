@@ -12,7 +12,11 @@ export function addSuggest(program: Command, requireValue: RequireValue, finish:
       "Find, for each algorithm, the smallest limit and burst that deny at most a share of the keys of logs.",
     )
     .option("--rule <id>", "the rule to suggest limits for (required)", requireValue("--rule"))
-    .option("--deny-at-most <share>", "share of keys that may be denied, as in 0.1%", requireValue("--deny-at-most"))
+    .option(
+      "--deny-at-most <share>",
+      "share of keys that may be denied, as in 0.1% (required)",
+      requireValue("--deny-at-most"),
+    )
     .option("--rules <file>", "rules that contain the rule, for its path, methods and window", requireValue("--rules"))
     .option("--window <seconds>", "length of the window (default: of the rule, or 60)", requireValue("--window"))
     .option("--algorithm <name>", "algorithm of the rule to print (default: of the rule)", requireValue("--algorithm"))

@@ -129,7 +129,8 @@ function isRateAlgorithm(name: string): name is AlgorithmName {
 }
 
 function shareOf(text: string | undefined): number {
-  const [, number, percent] = /^(\d+(?:\.\d+)?)\s*(%?)$/.exec(text?.trim() ?? "") ?? [];
+  if (text === undefined) throw new InvalidInput("--deny-at-most: is required, as in --deny-at-most 0.1%");
+  const [, number, percent] = /^(\d+(?:\.\d+)?)\s*(%?)$/.exec(text.trim()) ?? [];
   const share = Number(number) / (percent === "%" ? 100 : 1);
   if (share >= 0 && share < 1) return share;
   throw new InvalidInput(`--deny-at-most: must be a share below 1, such as 0.1% or 0.001, got ${JSON.stringify(text)}`);

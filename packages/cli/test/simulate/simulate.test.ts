@@ -88,10 +88,14 @@ describe.concurrent("headgate simulate", () => {
   });
 
   it.each([
-    ["traffic: []\nrules: []\n", "duration_seconds"],
-    [simulation("    zipff: 1\n"), "traffic.0: "],
-    [simulation("    cost: 1.5\n"), "traffic.0.cost"],
-    [simulation("    retries: { strategy: never }\n"), "traffic.0.retries.strategy"],
+    ["traffic: []\nrules: []\n", "duration_seconds: is required"],
+    ["duration_seconds: ten\ntraffic: []\nrules: []\n", 'duration_seconds: must be a number, got "ten"'],
+    ["duration_seconds: 1\ntraffic: []\nrules: []\n", "traffic: must have at least 1 entry"],
+    ["[1]", "must be an object with fields, got [1]"],
+    [simulation("    zipff: 1\n"), "traffic[0]: zipff: unknown field"],
+    [simulation("    zipf: 11\n"), "traffic[0].zipf: must be at most 10, got 11"],
+    [simulation("    cost: 1.5\n"), "traffic[0].cost: must be a whole number"],
+    [simulation("    retries: { strategy: never }\n"), "traffic[0].retries.strategy: must be one of at_once"],
     [simulation("", "[{ name: A }]"), "rules[0].dimension"],
     ["a: [", "standard input:1:"],
   ])("names what is wrong with %j", async (stdin, message) => {

@@ -63,7 +63,8 @@ describe.concurrent("headgate suggest", () => {
   });
 
   it.each([
-    [["--rule", "api"], "--deny-at-most: must be"],
+    [["--rule", "api"], "--deny-at-most: is required"],
+    [["--rule", "api", "--deny-at-most", "2"], "--deny-at-most: must be a share below 1"],
     [["--deny-at-most", "1%"], "--rule: is required"],
     [["--rule", "api", "--deny-at-most", "1%", "--algorithm", "x"], "--algorithm: must be"],
     [["--rule", "none", "--rules", rules, "--deny-at-most", "1%"], "--rule: there is no rule none"],
