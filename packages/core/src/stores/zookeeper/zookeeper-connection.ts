@@ -1,5 +1,5 @@
 import { ACL, type Client, Id, Permission, type Stat } from "node-zookeeper-client";
-import { type Done, Session } from "./session.ts";
+import { type Done, Session } from "./zookeeper-session.ts";
 import { parentsOf } from "./znode-names.ts";
 import { isConflict, isMissing, unreachable } from "./zookeeper-errors.ts";
 
