@@ -11,7 +11,8 @@ type EnvoySettings = Pick<Settings, "tls" | "envoyAnonymous" | "envoyAnonymousRe
 /** Who may use a listener for Envoy: callers with an API key and, if the listener allows it, callers without one. */
 export class EnvoyAccess {
   private readonly access: Access;
-  private readonly isOpen: boolean;
+  /** Whether keys may be omitted. */
+  readonly isOpen: boolean;
   private readonly mayRefund: boolean;
 
   constructor(options: AccessOptions, flag: string, address: Address, settings: EnvoySettings) {

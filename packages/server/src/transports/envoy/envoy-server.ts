@@ -1,7 +1,16 @@
-import { type handleUnaryCall, type MethodDefinition, Server, type ServerUnaryCall, status } from "@grpc/grpc-js";
+import {
+  type handleUnaryCall,
+  type Metadata,
+  type MethodDefinition,
+  Server,
+  type ServerInterceptor,
+  type ServerUnaryCall,
+  status,
+} from "@grpc/grpc-js";
 import { HealthImplementation } from "grpc-health-check";
 import { Refused } from "../grpc/grpc-access.ts";
 import { type Failure, failureOf, INTERNAL, serviceError } from "../grpc/grpc-status.ts";
+import { guardCalls } from "../grpc/guarded-call.ts";
 import { decode, MessageWriter } from "../grpc/message-codec.ts";
 import { Connections } from "../shared/connections.ts";
 import { GrpcListener } from "../shared/grpc-listener.ts";
@@ -19,6 +28,10 @@ const LARGEST_MESSAGE = 1 << 18;
 /** Of the time that a caller waits, this part is left for the way back. */
 const WAY_BACK = 0.25;
 
+const SHOULD_RATE_LIMIT = { service: RATE_LIMIT, method: "ShouldRateLimit" } as const;
+const CHECK = { service: AUTHORIZATION, method: "Check" } as const;
+const METHODS = [SHOULD_RATE_LIMIT, CHECK];
+
 type Call = ServerUnaryCall<Buffer, Buffer>;
 
 /** Serves Envoy's rate limit and external authorization services, and health checks; nothing else. */
@@ -27,14 +40,17 @@ export async function startEnvoy(options: EnvoyOptions): Promise<RunningTranspor
   const address = settings.envoy ?? { host: "127.0.0.1", port: 0 };
   const access = new EnvoyAccess(options, "--envoy", address, settings);
   const parts = await openEnvoyParts(options);
+  const connections = new Connections(settings.grpcMaxConnections);
   const server = new Server({
     "grpc.max_receive_message_length": LARGEST_MESSAGE,
     "grpc.max_concurrent_streams": settings.grpcMaxStreams,
+    // Callers that need no key are trusted, so the cost of the guard is saved.
+    interceptors: access.isOpen ? [] : [guardOf(options, access, connections)],
   });
   new EnvoyHandlers(options, access, parts).addTo(server);
   const health = new HealthImplementation({ "": "SERVING", [RATE_LIMIT]: "SERVING", [AUTHORIZATION]: "SERVING" });
   health.addToServer(server);
-  const listener = new GrpcListener(server, settings, new Connections(settings.grpcMaxConnections));
+  const listener = new GrpcListener(server, settings, connections);
   try {
     const bound = await listener.listen(address);
     return {
@@ -52,6 +68,22 @@ export async function startEnvoy(options: EnvoyOptions): Promise<RunningTranspor
   }
 }
 
+/** Refuses callers without a key before their message is read. */
+function guardOf(
+  { settings, telemetry }: EnvoyOptions,
+  access: EnvoyAccess,
+  connections: Connections,
+): ServerInterceptor {
+  return guardCalls({
+    transport: "envoy",
+    methodOf: (path) => METHODS.find(({ service, method }) => path === `/${service}/${method}`)?.method,
+    requireCall: (_, metadata, address) => access.require(authorizationIn(metadata), address),
+    connections,
+    telemetry,
+    messageTimeoutMs: settings.grpcMessageTimeoutMs,
+  });
+}
+
 class EnvoyHandlers {
   private readonly options: EnvoyOptions;
   private readonly access: EnvoyAccess;
@@ -66,13 +98,10 @@ class EnvoyHandlers {
 
   addTo(server: Server): void {
     server.addService(
-      { shouldRateLimit: inBytes(RATE_LIMIT, "ShouldRateLimit") },
-      { shouldRateLimit: this.unary("ShouldRateLimit", (call) => this.shouldRateLimit(call)) },
+      { shouldRateLimit: inBytes(SHOULD_RATE_LIMIT) },
+      { shouldRateLimit: this.unary(SHOULD_RATE_LIMIT.method, (call) => this.shouldRateLimit(call)) },
     );
-    server.addService(
-      { check: inBytes(AUTHORIZATION, "Check") },
-      { check: this.unary("Check", (call) => this.check(call)) },
-    );
+    server.addService({ check: inBytes(CHECK) }, { check: this.unary(CHECK.method, (call) => this.check(call)) });
   }
 
   private async shouldRateLimit(call: Call): Promise<Buffer> {
@@ -92,8 +121,8 @@ class EnvoyHandlers {
   }
 
   private admit(call: Call): boolean {
-    const [authorization] = call.metadata.get("authorization");
-    return this.access.require(authorization?.toString(), hostOf(call.getPeer()));
+    // The guard has seen the key.
+    return !this.access.isOpen || this.access.require(authorizationIn(call.metadata), hostOf(call.getPeer()));
   }
 
   /** How long the store may take: what is left until the caller's deadline, less a quarter. */
@@ -131,7 +160,7 @@ class EnvoyHandlers {
   }
 }
 
-function inBytes(service: string, method: string): MethodDefinition<Buffer, Buffer> {
+function inBytes({ service, method }: (typeof METHODS)[number]): MethodDefinition<Buffer, Buffer> {
   const same = (message: Buffer): Buffer => message;
   return {
     path: `/${service}/${method}`,
@@ -142,6 +171,11 @@ function inBytes(service: string, method: string): MethodDefinition<Buffer, Buff
     responseSerialize: same,
     responseDeserialize: same,
   };
+}
+
+function authorizationIn(metadata: Metadata): string | undefined {
+  const [authorization] = metadata.get("authorization");
+  return authorization?.toString();
 }
 
 /** The address of a peer, without its port. */

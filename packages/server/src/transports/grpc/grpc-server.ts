@@ -7,6 +7,7 @@ import { rateLimiter } from "./definition.ts";
 import { Access } from "./grpc-access.ts";
 import { guardCalls } from "./guarded-call.ts";
 import { type HandlerOptions, Handlers } from "./handlers.ts";
+import { METHOD_ROLES, type MethodName, methodOf } from "./method-roles.ts";
 import { StandardServices } from "./standard-services.ts";
 
 /** Maximum message size in bytes: enough for a thousand checks unless they are long. */
@@ -29,12 +30,20 @@ export async function startGrpc({ settings, onError = warn, ...options }: GrpcOp
   const connections = new Connections(grpcMaxConnections);
   const access = new Access(options);
   const { telemetry } = options;
+  const guard = guardCalls<MethodName>({
+    transport: "grpc",
+    methodOf,
+    requireCall: (method, metadata, address) => access.require(metadata, METHOD_ROLES[method], address),
+    connections,
+    telemetry,
+    messageTimeoutMs: grpcMessageTimeoutMs,
+  });
   const server = new Server({
     "grpc.max_receive_message_length": LARGEST_MESSAGE,
     "grpc.max_concurrent_streams": grpcMaxStreams,
     "grpc.keepalive_time_ms": KEEPALIVE_MS,
     "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,
-    interceptors: [guardCalls({ access, connections, telemetry, messageTimeoutMs: grpcMessageTimeoutMs })],
+    interceptors: [guard],
   });
   const handlers = new Handlers({ ...options, onError }, access);
   server.addService(rateLimiter, handlers.methods);

@@ -6,21 +6,24 @@ import {
   type ServerInterceptor,
   status,
 } from "@grpc/grpc-js";
-import type { Telemetry } from "../../metrics/telemetry.ts";
+import type { Telemetry, Transport } from "../../metrics/telemetry.ts";
 import type { Connection, Connections } from "../shared/connections.ts";
 import { endStream, streamOf } from "./call-stream.ts";
-import { type Access, Refused } from "./grpc-access.ts";
+import { Refused } from "./grpc-access.ts";
 import { type Failure, MESSAGE_TIMEOUT, OPEN_MESSAGE, serviceError, TOO_MANY_OPEN_CALLS } from "./grpc-status.ts";
 import { Arrival } from "./message-prefix.ts";
-import { METHOD_ROLES, type MethodName, methodOf } from "./method-roles.ts";
 
 /** Health and reflection requests contain only names, so longer messages are not needed without a key. */
 const LONGEST_OPEN_MESSAGE = 4_096;
 /** Per connection, without a key. */
 const MOST_OPEN_CALLS = 16;
 
-export interface GuardOptions {
-  readonly access: Access;
+export interface GuardOptions<Method extends string> {
+  readonly transport: Transport;
+  /** The method that a path names; undefined if it needs no key, as health and reflection. */
+  readonly methodOf: (path: string) => Method | undefined;
+  /** Throws `Refused` if the caller may not use the method. */
+  readonly requireCall: (method: Method, metadata: Metadata, address: string | undefined) => void;
   readonly connections: Pick<Connections, "of" | "authenticated">;
   readonly telemetry: Pick<Telemetry, "called">;
   /** How long a message may take to arrive once it has started. */
@@ -28,17 +31,17 @@ export interface GuardOptions {
 }
 
 /** Admits calls whose key has the role, before any message is read, and ends those that take too long. */
-export function guardCalls(options: GuardOptions): ServerInterceptor {
-  return ({ path, requestStream }, call) => new GuardedCall(call, options, methodOf(path), requestStream);
+export function guardCalls<Method extends string>(options: GuardOptions<Method>): ServerInterceptor {
+  return ({ path, requestStream }, call) => new GuardedCall(call, options, options.methodOf(path), requestStream);
 }
 
 /** grpc-js does not export this type. */
 type Listener = Parameters<ServerInterceptingCallInterface["start"]>[0];
 
-class GuardedCall extends ServerInterceptingCall {
+class GuardedCall<Method extends string> extends ServerInterceptingCall {
   private readonly call: ServerInterceptingCallInterface;
-  private readonly options: GuardOptions;
-  private readonly method: MethodName | undefined;
+  private readonly options: GuardOptions<Method>;
+  private readonly method: Method | undefined;
   private readonly isStreaming: boolean;
   private readonly stream: ServerHttp2Stream;
   private readonly started = performance.now();
@@ -51,8 +54,8 @@ class GuardedCall extends ServerInterceptingCall {
 
   constructor(
     call: ServerInterceptingCallInterface,
-    options: GuardOptions,
-    method: MethodName | undefined,
+    options: GuardOptions<Method>,
+    method: Method | undefined,
     isStreaming: boolean,
   ) {
     super(call);
@@ -109,11 +112,11 @@ class GuardedCall extends ServerInterceptingCall {
   }
 
   private refusalOf(metadata: Metadata): Failure | undefined {
-    const { access, connections } = this.options;
+    const { requireCall, connections } = this.options;
     const connection = connections.of(this.call.getPeer());
     if (this.method === undefined) return this.openCall(connection) ? undefined : TOO_MANY_OPEN_CALLS;
     try {
-      access.require(metadata, METHOD_ROLES[this.method], this.call.getConnectionInfo().remoteAddress);
+      requireCall(this.method, metadata, this.call.getConnectionInfo().remoteAddress);
     } catch (error) {
       if (error instanceof Refused) return error.failure;
       throw error;
@@ -180,6 +183,6 @@ class GuardedCall extends ServerInterceptingCall {
     const isCounted = this.isStreaming && failure === MESSAGE_TIMEOUT;
     if (this.method === undefined || isCounted) return;
     const seconds = (performance.now() - this.started) / 1000;
-    this.options.telemetry.called("grpc", this.method, status[failure.code], seconds);
+    this.options.telemetry.called(this.options.transport, this.method, status[failure.code], seconds);
   }
 }

@@ -1,11 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Client, credentials } from "@grpc/grpc-js";
+import { Client, credentials, status } from "@grpc/grpc-js";
 import { eventually } from "headgate-testkit/eventually";
 import { describe, expect, it } from "vitest";
 import { world } from "../../checks/fixtures.ts";
 import { sampleRule } from "../../rules/sample-rule.ts";
+import { frame, rawCall, rawSession } from "../grpc/http2-client.ts";
 import {
   authorize,
   described,
@@ -49,6 +50,26 @@ describe("the gRPC listener for Envoy", () => {
     await expect(shouldRateLimit(address, ASKED, { key: "wrong" })).rejects.toMatchObject({ code: 16 });
     await expect(shouldRateLimit(address, ASKED, { key: "reader" })).rejects.toMatchObject({ code: 7 });
     expect(await shouldRateLimit(address, ASKED, { key: KEY })).toMatchObject({ overall_code: "OK" });
+  });
+
+  it("refuses a call without a key while its message is still being sent, and one that is not sent in time", async () => {
+    const settings = { envoyAnonymous: false, grpcMessageTimeoutMs: 100 };
+    const { address, told } = await servedEnvoy({ files: FILES, settings });
+    const session = await rawSession(address);
+    const path = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
+    for (const [authorization, code] of [
+      [undefined, status.UNAUTHENTICATED],
+      ["Bearer wrong", status.UNAUTHENTICATED],
+      [`Bearer ${KEY}`, status.DEADLINE_EXCEEDED],
+    ] as const) {
+      const { stream, outcome, closed } = rawCall(session, path, authorization);
+      stream.write(frame(200_000, 10));
+      expect(await outcome).toBe(String(code));
+      expect(await closed).toBe(0);
+    }
+    session.destroy();
+    const refused = "envoy ShouldRateLimit UNAUTHENTICATED";
+    expect(told.calls).toEqual([refused, refused, "envoy ShouldRateLimit DEADLINE_EXCEEDED"]);
   });
 
   it("rejects a wrong key even if none is required", async () => {
