@@ -2,7 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Client, credentials, loadPackageDefinition, Metadata, type ServiceError } from "@grpc/grpc-js";
+import {
+  type ChannelCredentials,
+  type Client,
+  credentials,
+  loadPackageDefinition,
+  Metadata,
+  type ServiceError,
+} from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
 import { pino } from "pino";
 import { afterEach } from "vitest";
@@ -98,9 +105,13 @@ function caller(file: string, service: readonly string[], method: string) {
   return <Answer>(
     address: string,
     request: object,
-    options: { readonly key?: string; readonly deadlineMs?: number } = {},
+    options: {
+      readonly key?: string;
+      readonly deadlineMs?: number;
+      readonly credentials?: ChannelCredentials;
+    } = {},
   ): Promise<Answer> => {
-    const client = new Service(address, credentials.createInsecure());
+    const client = new Service(address, options.credentials ?? credentials.createInsecure());
     endings.push(() => client.close());
     const metadata = new Metadata();
     if (options.key !== undefined) metadata.set("authorization", `Bearer ${options.key}`);

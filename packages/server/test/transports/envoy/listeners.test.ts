@@ -1,11 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Client, credentials, status } from "@grpc/grpc-js";
+import { type ChannelCredentials, Client, credentials, status } from "@grpc/grpc-js";
 import { eventually } from "headgate-testkit/eventually";
 import { describe, expect, it } from "vitest";
 import { world } from "../../checks/fixtures.ts";
 import { sampleRule } from "../../rules/sample-rule.ts";
+import { makeCertificates } from "../certificates.ts";
 import { frame, rawCall, rawSession } from "../grpc/http2-client.ts";
 import {
   authorize,
@@ -70,6 +71,20 @@ describe("the gRPC listener for Envoy", () => {
     session.destroy();
     const refused = "envoy ShouldRateLimit UNAUTHENTICATED";
     expect(told.calls).toEqual([refused, refused, "envoy ShouldRateLimit DEADLINE_EXCEEDED"]);
+  });
+
+  it("needs no key from a client with a certificate, and answers no other client", async () => {
+    const certificates = makeCertificates();
+    const [cert, key, clientCa] = ["server.pem", "server.key", "ca.pem"].map(certificates.at);
+    const settings = { envoyAnonymous: false, tls: { cert, key, clientCa } };
+    const { server } = await servedEnvoy({ files: FILES, settings });
+    const address = `localhost:${server.address.port}`;
+    const ask = (credentials: ChannelCredentials): Promise<unknown> => shouldRateLimit(address, ASKED, { credentials });
+    expect(await ask(certificates.as("client"))).toMatchObject({ overall_code: "OK" });
+    for (const other of [certificates.as("stranger"), certificates.as(), credentials.createInsecure()]) {
+      await expect(ask(other)).rejects.toMatchObject({ code: status.UNAVAILABLE });
+    }
+    certificates.remove();
   });
 
   it("rejects a wrong key even if none is required", async () => {

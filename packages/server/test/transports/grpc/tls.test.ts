@@ -1,40 +1,18 @@
-import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { copyFileSync, readFileSync } from "node:fs";
 import { type ChannelCredentials, credentials, status } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Certificates, makeCertificates } from "../certificates.ts";
 import { call, check, finallyDo, served } from "./fixtures.ts";
 import { RateLimiterClient } from "./generated/headgate/v1/rate_limiter.ts";
 
-const OPENSSL = "openssl";
-
-let dir: string;
-const at = (name: string): string => join(dir, name);
+let certificates: Certificates;
+const at = (name: string): string => certificates.at(name);
 const read = (name: string): Buffer => readFileSync(at(name));
 
-/** An authority, and a certificate of it for the server and one for a client. */
 beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), "headgate-tls-"));
-  const openssl = (...args: string[]): void => {
-    execFileSync(OPENSSL, args, { cwd: dir, stdio: "ignore" });
-  };
-  const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
-  for (const ca of ["ca", "other-ca"]) {
-    openssl("req", "-x509", ...key, "-keyout", `${ca}.key`, "-out", `${ca}.pem`, "-days", "2", "-subj", `/CN=${ca}`);
-  }
-  writeFileSync(at("names"), "subjectAltName=DNS:localhost,IP:127.0.0.1\n");
-  for (const [name, ca] of [
-    ["server", "ca"],
-    ["client", "ca"],
-    ["stranger", "other-ca"],
-  ]) {
-    openssl("req", "-new", ...key, "-keyout", `${name}.key`, "-out", `${name}.csr`, "-subj", `/CN=${name}`);
-    const signed = ["-CA", `${ca}.pem`, "-CAkey", `${ca}.key`, "-CAcreateserial", "-days", "2", "-extfile", "names"];
-    openssl("x509", "-req", "-in", `${name}.csr`, ...signed, "-out", `${name}.pem`);
-  }
+  certificates = makeCertificates();
 });
-afterAll(() => rmSync(dir, { recursive: true }));
+afterAll(() => certificates.remove());
 
 async function ask(port: number, secured: ChannelCredentials): Promise<unknown> {
   // With a connection of its own.
@@ -77,9 +55,8 @@ describe("with TLS", () => {
   it("and an authority for clients answers only those with a certificate of it", async () => {
     const tls = { cert: at("server.pem"), key: at("server.key"), clientCa: at("ca.pem") };
     const { port } = (await served(undefined, { tls })).server.address;
-    const as = (name: string) => credentials.createSsl(read("ca.pem"), read(`${name}.key`), read(`${name}.pem`));
-    expect(await ask(port, as("client"))).toMatchObject({ allowed: true });
-    await expect(ask(port, as("stranger"))).rejects.toMatchObject({ code: status.UNAVAILABLE });
+    expect(await ask(port, certificates.as("client"))).toMatchObject({ allowed: true });
+    await expect(ask(port, certificates.as("stranger"))).rejects.toMatchObject({ code: status.UNAVAILABLE });
     await expect(ask(port, credentials.createSsl(read("ca.pem")))).rejects.toMatchObject({ code: status.UNAVAILABLE });
   });
 
