@@ -2,6 +2,7 @@ import { Redis } from "ioredis";
 import type { Transport } from "../../../src/metrics/telemetry.ts";
 import type { RateLimitRule } from "../../../src/rules/rule.ts";
 import { userData, world } from "../../checks/fixtures.ts";
+import { type RateLimitResponse, servedEnvoy, shouldRateLimit } from "../envoy/fixtures.ts";
 import { call, check as grpcCheck, served as grpcServed } from "../grpc/fixtures.ts";
 import { Source, UsageState } from "../grpc/generated/headgate/v1/rate_limiter.ts";
 import { finallyDo, served as respServed } from "../resp/fixtures.ts";
@@ -39,10 +40,7 @@ export const GOLD = "gold-user";
 
 type StartChannel = (rules: readonly RateLimitRule[]) => Promise<Channel>;
 
-/**
- * One for each transport: a transport without a line here does not compile. Envoy states its checks by descriptors, not
- * by rules.
- */
+/** One for each transport that names our rules: a transport without a line here does not compile. */
 export const channels: Readonly<Record<Exclude<Transport, "envoy">, StartChannel>> = {
   async rest(rules) {
     const service = await startService({ rules });
@@ -100,6 +98,36 @@ export const channels: Readonly<Record<Exclude<Transport, "envoy">, StartChannel
     };
   },
 };
+
+/** What Envoy's rate limit service can say about a decision. */
+export type SaidToEnvoy = Pick<Said, "allowed" | "limit" | "remaining">;
+
+/** Envoy's rate limit service states limits by descriptors: here `<rule id>=<identifier>`, with the limits of the rules. */
+export async function envoyChannel(
+  rules: readonly RateLimitRule[],
+): Promise<{ check(asked: Asked): Promise<SaidToEnvoy>; advance(ms: number): Promise<void> }> {
+  const descriptors = rules.map(({ rule_id: key, limit, window_seconds, algorithm }) => ({
+    key,
+    rate_limit: { requests_per_unit: limit, window_seconds, algorithm, charge: "if_it_fits" },
+  }));
+  const made = await inTheSecondSecond([]);
+  const file = JSON.stringify({ domain: "rules", descriptors });
+  const { address, clock } = await servedEnvoy({ files: { "rules.yaml": file }, world: made });
+  return {
+    advance: (ms) => clock.advance(ms),
+    async check({ rule: { rule_id: key }, identifier, cost }) {
+      const descriptor = { entries: [{ key, value: identifier }], hits_addend: { value: cost } };
+      const asked = { domain: "rules", descriptors: [descriptor] };
+      const { overall_code, statuses } = await shouldRateLimit<RateLimitResponse>(address, asked);
+      const [{ current_limit, limit_remaining = 0 }] = statuses;
+      return {
+        allowed: overall_code === "OK",
+        limit: Number(current_limit?.requests_per_unit),
+        remaining: limit_remaining,
+      };
+    },
+  };
+}
 
 /** The name of a number, as other transports write it. */
 function nameOf(names: Readonly<Record<string, number>>, value: number, prefix: string): string {

@@ -1,7 +1,7 @@
 import { algorithms } from "headgate";
 import { expect, it } from "vitest";
 import { rule } from "../../checks/fixtures.ts";
-import { type Asked, channels, GOLD, type Said } from "./channels.ts";
+import { type Asked, channels, envoyChannel, GOLD, type Said, type SaidToEnvoy } from "./channels.ts";
 
 const ALGORITHMS = Object.values(algorithms).filter(({ traits }) => !("releasable" in traits));
 
@@ -48,4 +48,22 @@ it("every transport gives the same decisions for the same traffic", async () => 
   expect(new Set(first.map(({ state }) => state))).toEqual(new Set(["normal", "warning", "throttled"]));
   expect(others.length).toBeGreaterThanOrEqual(2);
   for (const other of others) expect(other).toEqual(first);
+});
+
+it("Envoy's rate limit service decides the same traffic alike, where limits do not depend on tiers", async () => {
+  const untiered = rules.filter(({ rule_id }) => !rule_id.startsWith("tiered"));
+  const rest = await channels.rest(untiered);
+  const envoy = await envoyChannel(untiered);
+  const said: SaidToEnvoy[] = [];
+  const heard: SaidToEnvoy[] = [];
+  for (const { pauseMs, ...asked } of traffic()) {
+    await rest.advance(pauseMs);
+    await envoy.advance(pauseMs);
+    if (!untiered.includes(asked.rule)) continue;
+    const { allowed, limit, remaining } = await rest.check(asked);
+    said.push({ allowed, limit, remaining: Math.floor(remaining) });
+    heard.push(await envoy.check(asked));
+  }
+  expect(said.filter(({ allowed }) => !allowed).length).toBeGreaterThan(10);
+  expect(heard).toEqual(said);
 });
