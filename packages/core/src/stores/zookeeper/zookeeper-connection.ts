@@ -1,7 +1,7 @@
 import { ACL, type Client, Id, Permission, type Stat } from "node-zookeeper-client";
-import { type Done, Session } from "./zookeeper-session.ts";
 import { parentsOf } from "./znode-names.ts";
 import { isConflict, isMissing, unreachable } from "./zookeeper-errors.ts";
+import { type Done, Session } from "./zookeeper-session.ts";
 
 /** A znode as read. */
 export interface Reading {
