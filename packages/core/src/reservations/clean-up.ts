@@ -24,7 +24,7 @@ export async function cleanUp(
   try {
     if (!(await catchUp(store, state, voidFrom))) return "over";
     state.settled = state.costsUnlessSettled;
-    await end(store, state, state.settled, voidFrom);
+    await end(store, state, state.settled, voidFrom, { storeOnly: true });
     state.isAbandoned = true;
     return state;
   } catch (error) {

@@ -37,6 +37,12 @@ class World {
     }
   }
 
+  async inUse(): Promise<number | undefined> {
+    const rule = { name: "slots", limit: rules.slots };
+    const [{ inUse }] = await this.store.apply("peek", [{ rule, key, cost: 0 }]);
+    return inUse;
+  }
+
   async remaining(): Promise<number> {
     const [{ remaining }] = await this.store.apply("peek", [{ rule: tokens, key, cost: 0 }]);
     return remaining;
@@ -147,6 +153,56 @@ describe("slots while the store fails", () => {
       await world.pass(60_000, 1_000);
     }
     expect(started).toBe(2);
+  });
+});
+
+describe("slots released while the store fails", () => {
+  it.each<[OnError | undefined]>([[undefined], ["deny"], ["allow"], ["local"]])(
+    "with onError %s are free soon after the store has recovered, long before their lease ends",
+    async (onError) => {
+      const world = new World();
+      const limiter = world.limiter(onError);
+      let end = (): void => {};
+      const running = limiter.run("slots", key, () => new Promise<void>((resolve) => (end = resolve)));
+      const reservation = await limiter.reserve([
+        { rule: "slots", key },
+        { rule: "tokens", key, cost: 500 },
+      ]);
+      await world.pass(5_000);
+      expect(await world.inUse()).toBe(2);
+      world.fail(true);
+      end();
+      const settled = reservation.settle({ tokens: 30 }).catch(() => {});
+      await world.pass(20_000);
+      await Promise.all([running, settled]);
+      world.fail(false);
+      expect(await world.inUse()).toBe(2);
+      await world.pass(5_000);
+      expect(await world.inUse()).toBe(0);
+      expect(await world.remaining()).toBe(9_970);
+    },
+  );
+
+  it("are not extended meanwhile", async () => {
+    const world = new World();
+    const reservation = await world.limiter().reserve([{ rule: "slots", key }]);
+    world.store.refused = "release";
+    await expect(reservation.release()).rejects.toMatchObject({ code: "HG_STORE_UNREACHABLE" });
+    await world.pass(62_000);
+    expect(await world.inUse()).toBe(0);
+  });
+
+  it("are not kept in mind after their lease has ended", async () => {
+    const world = new World();
+    const limiter = world.limiter("deny");
+    const running = limiter.run("slots", key, () => world.fail(true));
+    await world.pass(1_000);
+    await running;
+    await world.pass(90_000);
+    world.fail(false);
+    world.store.actions.length = 0;
+    await world.pass(10_000);
+    expect(world.store.actions).not.toContain("release");
   });
 });
 

@@ -5,9 +5,9 @@ export interface JournalEntry {
   readonly text: string;
 }
 
-/** An entry whose reservation has expired, or that was asked for. */
+/** An entry that was claimed, or asked for. */
 export interface FoundEntry extends JournalEntry {
-  /** When the reservation expires by the store's clock, in microseconds. */
+  /** When the reservation expires, or has expired if the entry was claimed, by the store's clock in microseconds. */
   readonly deadline: number;
   /** Whether it was ended; the entry is kept for a while, so that the same settlement can be repeated. */
   readonly isEnded: boolean;
@@ -21,7 +21,7 @@ export interface Extension {
   readonly text?: string | undefined;
 }
 
-/** What became of an entry: it was ended by this or another process, or the store has lost it. */
+/** What became of an entry: it was ended, or claimed to be ended, by another process, or the store has lost it. */
 export type EntryState = "open" | "ended" | "missing";
 
 /**
@@ -43,8 +43,12 @@ export interface ReservationJournal {
   /** Removes entries. Those with a text can be found for another `keepMs` milliseconds, as ended. */
   end(entries: readonly { readonly id: string; readonly text?: string | undefined }[], keepMs: number): Promise<void>;
   find(id: string): Promise<FoundEntry | undefined>;
-  /** Expired entries, at most `most` of them. They stay until they are ended, since the process that asks may die, too. */
-  overdue(most: number): Promise<readonly FoundEntry[]>;
+  /**
+   * Claims expired entries, about `most` of them, for the caller to end. A claimed entry cannot be extended any more, so
+   * its process learns that the reservation is lost. After `forMs` milliseconds, entries that were not ended can be
+   * claimed again, since the caller may die, too.
+   */
+  claimOverdue(most: number, forMs: number): Promise<readonly FoundEntry[]>;
   /** Entries that have not ended, at most `most` of them, those that expire next first. */
   list(most: number): Promise<readonly FoundEntry[]>;
 }

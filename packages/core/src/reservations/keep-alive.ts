@@ -3,13 +3,14 @@ import { SystemClock } from "../clock/system-clock.ts";
 import type { Verdict } from "../limiter/verdict.ts";
 import type { Notices } from "../middleware/notices.ts";
 import type { Store } from "../stores/store.ts";
-import { failureOf } from "../wrappers/resilient/store-failure.ts";
-import { cleanUp } from "./clean-up.ts";
+import { AbandonedReservations } from "./abandoned-reservations.ts";
 import { lostReservation, type OpenReservation } from "./open-reservation.ts";
+import { type Finishing, UnfinishedEnds } from "./unfinished-ends.ts";
 
-/** Maximum interval between searches for abandoned reservations, in milliseconds, and how many to fetch at a time. */
-const LOOK_EVERY_MS = 3_000;
-const MOST_AT_ONCE = 100;
+/** Maximum interval between searches for abandoned reservations, in milliseconds. */
+const LOOK_EVERY_MS = 2_000;
+/** Maximum interval between attempts to tell the store what it has not heard of, because it failed. */
+const RETRY_EVERY_MS = 500;
 /** Maximum interval between extensions in milliseconds, and how many of them fit into the time of a reservation. */
 const EXTEND_EVERY_MS = 10_000;
 const BEATS = 4;
@@ -29,13 +30,15 @@ export class KeepAlive {
   readonly open = new Map<string, OpenReservation>();
   /** Reservations that have ended, for stores without a journal. */
   readonly recent = new Map<string, OpenReservation>();
-  cleanedUp = 0;
   private readonly store: Store;
   private readonly clock: Clock;
   private readonly notices: Notices;
-  private readonly finish: (open: OpenReservation) => Promise<unknown>;
-  /** Reservations whose end the store has not heard of, because it failed. */
-  private readonly undone = new Set<OpenReservation>();
+  private readonly finish: (open: OpenReservation) => Promise<Verdict>;
+  private readonly abandoned: AbandonedReservations;
+  private readonly unfinished: UnfinishedEnds;
+  /** Reservations that expired because their client did not extend them. */
+  private expired = 0;
+  private isRetrying = false;
   private readonly unremoved = new Map<string, Ended>();
   private lookedAt = Number.NEGATIVE_INFINITY;
   private isRunning = false;
@@ -44,12 +47,19 @@ export class KeepAlive {
   private sleepingMs = 0;
   private isClosed = false;
 
-  constructor(store: Store, clock: Clock, notices: Notices, finish: (open: OpenReservation) => Promise<unknown>) {
+  constructor(store: Store, clock: Clock, notices: Notices, finishing: Omit<Finishing, "now">) {
     this.store = store;
     this.clock = clock;
     this.notices = notices;
-    this.finish = finish;
+    this.finish = finishing.finish;
+    this.abandoned = new AbandonedReservations(store, () => this.now());
+    this.unfinished = new UnfinishedEnds(store, { ...finishing, now: () => this.now() });
     if (store.journal !== undefined) void this.run();
+  }
+
+  /** How many reservations this process has ended because they had expired. */
+  get cleanedUp(): number {
+    return this.abandoned.cleanedUp + this.expired;
   }
 
   add(open: OpenReservation): void {
@@ -64,17 +74,22 @@ export class KeepAlive {
   }
 
   /** Ends a reservation when the store is back. */
-  addUndone(open: OpenReservation): void {
-    open.isUndone = true;
-    this.undone.add(open);
-    if (!this.isRunning) void this.run();
+  finishLater(open: OpenReservation): void {
+    this.unfinished.addEnd(open);
+    this.retrySoon();
+  }
+
+  /** Releases the slots of a reservation that has ended when the store is back. Until then, only the fallback knows. */
+  releaseLater(open: OpenReservation): void {
+    this.unfinished.addSlots(open);
+    this.retrySoon();
   }
 
   /** Forgets a reservation. `isOurs`: it was ended by this process. */
   ended(open: OpenReservation, isOurs = true): void {
     const { state, kind } = open;
     this.open.delete(open.name);
-    this.undone.delete(open);
+    this.unfinished.delete(open);
     if (kind.isJournalled && !kind.isDegraded) {
       this.remove([{ id: state.id, text: isOurs && !kind.isPrivate ? state.write() : undefined }]);
     } else if (this.store.journal === undefined) {
@@ -111,7 +126,7 @@ export class KeepAlive {
       throw error;
     };
     const journalled = all.filter(({ kind }) => kind.isJournalled && !kind.isDegraded);
-    const slots = all.filter(({ hasSlots, lost }) => hasSlots && lost === undefined);
+    const slots = all.filter(({ hasSlots, lost, ended }) => hasSlots && lost === undefined && ended === undefined);
     for (const open of all) open.triedAt = sureAt;
     const results = await Promise.allSettled([
       this.extendEntries(journalled, ms).catch(fail(journalled)),
@@ -132,17 +147,17 @@ export class KeepAlive {
 
   private async rounds(): Promise<void> {
     while (!this.isClosed && this.store.journal?.isClosed !== true) {
-      if (this.store.journal === undefined && this.open.size + this.undone.size === 0) break;
-      let pauseMs = LOOK_EVERY_MS;
+      if (this.store.journal === undefined && this.open.size + this.unfinished.size === 0) break;
+      let pauseMs = this.unfinished.size > 0 ? RETRY_EVERY_MS : LOOK_EVERY_MS;
       for (const { state } of this.open.values()) pauseMs = Math.min(pauseMs, state.forMs / BEATS);
       await this.sleep(pauseMs);
       await this.quietly(() => this.extendDue());
       await this.endExpired();
-      await this.finishUndone();
+      this.retryUnfinished();
       const unremoved = [...this.unremoved.values()];
       this.unremoved.clear();
       if (unremoved.length > 0) this.remove(unremoved);
-      if (this.store.journal !== undefined) await this.quietly(() => this.cleanUpOverdue());
+      this.cleanUpOverdue();
     }
   }
 
@@ -174,7 +189,7 @@ export class KeepAlive {
       });
       open.ended = { costs: state.settled, verdict };
       await verdict.catch(() => {});
-      this.cleanedUp += 1;
+      this.expired += 1;
     }
   }
 
@@ -182,7 +197,7 @@ export class KeepAlive {
   private loseExpired(): void {
     const now = this.now();
     for (const open of this.open.values()) {
-      if (open.hasSlots && now >= open.slotsDeadline) {
+      if (open.hasSlots && open.ended === undefined && now >= open.slotsDeadline) {
         open.lose("could not be extended in time, and others may use its slots");
       }
     }
@@ -232,38 +247,26 @@ export class KeepAlive {
     }
   }
 
-  /** Ends reservations whose end the store has not heard of, because it failed. */
-  private async finishUndone(): Promise<void> {
-    for (const open of this.undone) {
-      if (open.ended === undefined) continue;
-      const verdict = this.finish(open);
-      open.ended.verdict = verdict as typeof open.ended.verdict;
-      const error: unknown = await verdict.then(
-        () => undefined,
-        (error: unknown) => error,
-      );
-      if (failureOf(error) !== undefined) return;
-      this.undone.delete(open);
-    }
+  private retrySoon(): void {
+    if (!this.isRunning) void this.run();
+    else if (this.sleepingMs > RETRY_EVERY_MS) this.nap.abort();
   }
 
-  private async cleanUpOverdue(): Promise<void> {
-    const { journal } = this.store;
+  /** Not awaited: meanwhile, others have to be extended. */
+  private retryUnfinished(): void {
+    if (this.isRetrying || this.unfinished.size === 0) return;
+    this.isRetrying = true;
+    void this.unfinished.retry().finally(() => {
+      this.isRetrying = false;
+    });
+  }
+
+  /** Not awaited: after a crash, there may be thousands. */
+  private cleanUpOverdue(): void {
     const now = this.clock.now();
-    if (journal === undefined || now - this.lookedAt < LOOK_EVERY_MS * 900) return;
+    if (this.store.journal === undefined || now - this.lookedAt < LOOK_EVERY_MS * 900) return;
     this.lookedAt = now;
-    for (;;) {
-      const overdue = await journal.overdue(MOST_AT_ONCE);
-      const over: Ended[] = [];
-      for (const entry of overdue) {
-        const result = await cleanUp(this.store, entry, this.now());
-        if (result === "later") continue;
-        if (result !== "over") this.cleanedUp += 1;
-        over.push({ id: entry.id, text: result === "over" ? undefined : result.write() });
-      }
-      if (over.length > 0) await journal.end(over, KEPT_MS);
-      if (over.length < MOST_AT_ONCE) return;
-    }
+    void this.quietly(() => this.abandoned.cleanUp());
   }
 
   /** Failures of the journal are reported, but fail no request. */

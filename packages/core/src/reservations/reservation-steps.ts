@@ -69,17 +69,18 @@ export async function adjust<Name extends string>(
 /**
  * Ends a reservation with these costs: the first to do so decides. Repeated with the same costs, the first answers come
  * back; with others it fails with HG_RESERVATION_SETTLED. Slots are released in any case. `voidFrom` is when the store
- * may have forgotten that another process ended it.
+ * may have forgotten that another process ended it. `options` are those of the release.
  */
 export async function end<Name extends string>(
   store: Store,
   state: ReservationState<Name>,
   costs: readonly number[],
   voidFrom: number,
+  options?: ApplyOptions,
 ): Promise<Verdict<Name>> {
   const { quotas, id } = state;
   const slots = quotas.filter(({ isSlots }) => isSlots);
-  const released = slots.length > 0 ? releaseSlots(store, state) : undefined;
+  const released = slots.length > 0 ? releaseSlots(store, state, options) : undefined;
   const operations = quotas.flatMap((quota, i): Operation<Name>[] => (quota.isSlots ? [] : [quota.settling(costs[i])]));
   if (operations.length === 0) return (await released) as Verdict<Name>;
   try {
@@ -109,9 +110,10 @@ export async function chargeLate(
 export async function releaseSlots<Name extends string>(
   store: Store,
   { id, forMs, quotas }: ReservationState<Name>,
+  options?: ApplyOptions,
 ): Promise<Verdict<Name>> {
   const slots = quotas.flatMap((quota) => (quota.isSlots ? quota.taking(id, forMs) : []));
-  return decide(store, "release", slots);
+  return decide(store, "release", slots, options);
 }
 
 export function settledBefore(id: string): HeadgateError {

@@ -69,7 +69,10 @@ export class Reservations {
     this.#clock = clock;
     this.#notices = notices;
     this.#waiting = new Waiting(store, clock);
-    this.#keepAlive = new KeepAlive(store, clock, notices, (open) => this.#finish(open));
+    this.#keepAlive = new KeepAlive(store, clock, notices, {
+      finish: (open) => this.#finish(open),
+      released: (open, verdict) => this.#slotsReleased(open, verdict),
+    });
   }
 
   /** Reservations of this process, the age of the oldest, and how many of dead processes it has ended. */
@@ -284,7 +287,7 @@ export class Reservations {
       return verdict;
     } catch (error) {
       if (failureOf(error) !== undefined) {
-        this.#keepAlive.addUndone(open);
+        this.#keepAlive.finishLater(open);
         throw error;
       }
       this.#keepAlive.ended(open, false);
@@ -298,7 +301,9 @@ export class Reservations {
     if (this.#now() >= voidFrom) throw lostReservation(state.id, "was not extended for too long to be settled");
     await catchUp(this.#store, state, voidFrom);
     try {
-      return await end(this.#store, state, state.settled ?? state.costsUnlessSettled, voidFrom);
+      const verdict = await end(this.#store, state, state.settled ?? state.costsUnlessSettled, voidFrom);
+      if (open.hasSlots && verdict.degraded) this.#keepAlive.releaseLater(open);
+      return verdict;
     } catch (error) {
       if (isSettledBefore(error) && kind.isPrivate) await this.#chargeLate(open);
       throw error;
@@ -307,7 +312,7 @@ export class Reservations {
 
   /** Nothing was taken from the store, as far as is known, so nothing is given back to it. */
   async #endDegraded<Name extends string>(open: OpenReservation<Name>): Promise<Verdict<Name>> {
-    if (open.hasSlots) await releaseSlots(this.#store, open.state);
+    if (open.hasSlots && (await releaseSlots(this.#store, open.state)).degraded) this.#keepAlive.releaseLater(open);
     return open.verdict;
   }
 
@@ -387,6 +392,16 @@ export class Reservations {
       const { rule, key, cost } = operation;
       this.#waiting.wake(counterOf(rule), key);
       if (isSlots && verdict !== undefined) this.#waiting.notify(counterOf(rule), key, verdict.decisions[i], cost);
+    }
+  }
+
+  /** The slots of a reservation that had ended while the store failed. `verdict` has no other decisions. */
+  #slotsReleased({ state }: OpenReservation, { decisions }: Verdict): void {
+    const slots = state.quotas.filter(({ isSlots }) => isSlots);
+    for (const [i, { operation }] of slots.entries()) {
+      const { rule, key, cost } = operation;
+      this.#waiting.wake(counterOf(rule), key);
+      this.#waiting.notify(counterOf(rule), key, decisions[i], cost);
     }
   }
 

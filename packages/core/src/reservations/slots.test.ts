@@ -212,6 +212,36 @@ describe("a reservation with a slot", () => {
     expect(await world.inUse()).toBe(2);
   });
 
+  it("that is being cleaned up when its process resumes cannot be extended any more", async () => {
+    const world = new World();
+    const [frozen] = [world.start(), world.start()];
+    const { signal } = await frozen.reserve(
+      [
+        { rule: "slots", key },
+        { rule: "tokens", key, cost: 60 },
+      ],
+      { forMs: 5_000 },
+    );
+    await world.pass(1_000);
+    const resume = world.stop(frozen);
+    let open = (): void => {};
+    world.store.gate = new Promise((resolve) => (open = resolve));
+    // The other process has found it, and its calls are on their way.
+    await world.pass(8_000);
+    resume();
+    await world.pass(2_000);
+    open();
+    await world.pass(0);
+    const [{ remaining }] = await world.store.apply("peek", [
+      { rule: { name: "tokens", limit: rules.tokens }, key, cost: 0 },
+    ]);
+    expect({ aborted: signal.aborted, remaining, inUse: await world.inUse() }).toEqual({
+      aborted: true,
+      remaining: 100,
+      inUse: 0,
+    });
+  });
+
   it("is extended with all others in one call, and aborts when the store fails past its lease", async () => {
     const world = new World();
     const limiter = world.start();

@@ -25,7 +25,7 @@ class WholeStore implements Store {
     end: async () => {},
     restore: async () => {},
     find: async () => undefined,
-    overdue: async () => [],
+    claimOverdue: async () => [],
     list: async () => [],
   };
   readonly nodes = { of: () => "a", all: () => ["a"] };

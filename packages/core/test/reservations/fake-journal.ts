@@ -6,6 +6,7 @@ import {
   type Operation,
   type ReservationJournal,
   type Store,
+  StoreError,
 } from "../../src/index.ts";
 import type { EntryState, Extension, FoundEntry, JournalEntry } from "../../src/reservations/journal.ts";
 import type { ManualClock } from "../../src/testing/index.ts";
@@ -18,7 +19,7 @@ export class Journal implements ReservationJournal {
   readonly calls: string[] = [];
   private readonly clock: ManualClock;
   readonly isOrdered = true;
-  private readonly entries = new Map<string, { text: string; deadline: number }>();
+  private readonly entries = new Map<string, { text: string; deadline: number; claimedUntil?: number }>();
   private readonly ended = new Map<string, string>();
 
   constructor(clock: ManualClock) {
@@ -43,6 +44,7 @@ export class Journal implements ReservationJournal {
     return extensions.map(({ id, forMs, text }) => {
       const entry = this.entries.get(id);
       if (entry === undefined) return this.ended.has(id) ? "ended" : "missing";
+      if (entry.claimedUntil !== undefined) return "ended";
       entry.deadline = Math.max(entry.deadline, this.clock.now() + forMs * 1000);
       entry.text = text ?? entry.text;
       return "open";
@@ -60,20 +62,23 @@ export class Journal implements ReservationJournal {
   async find(id: string): Promise<FoundEntry | undefined> {
     this.called("find");
     const [entry, text] = [this.entries.get(id), this.ended.get(id)];
-    if (entry !== undefined) return { id, ...entry, isEnded: false };
+    if (entry !== undefined) return { id, text: entry.text, deadline: entry.deadline, isEnded: false };
     return text === undefined ? undefined : { id, text, deadline: 0, isEnded: true };
   }
 
-  async overdue(most: number): Promise<readonly FoundEntry[]> {
+  async claimOverdue(most: number, forMs: number): Promise<readonly FoundEntry[]> {
     const now = this.clock.now();
-    return (await this.list(Number.POSITIVE_INFINITY, "overdue"))
-      .filter(({ deadline }) => deadline <= now)
-      .slice(0, most);
+    this.called("claimOverdue");
+    const due = [...this.entries].filter(([, { deadline, claimedUntil = deadline }]) => claimedUntil <= now);
+    return due.slice(0, most).map(([id, entry]) => {
+      entry.claimedUntil = now + forMs * 1000;
+      return { id, text: entry.text, deadline: entry.deadline, isEnded: false };
+    });
   }
 
-  async list(most: number, called = "list"): Promise<readonly FoundEntry[]> {
-    this.called(called);
-    const all = [...this.entries].map(([id, entry]) => ({ id, ...entry, isEnded: false }));
+  async list(most: number): Promise<readonly FoundEntry[]> {
+    this.called("list");
+    const all = [...this.entries].map(([id, { text, deadline }]) => ({ id, text, deadline, isEnded: false }));
     return all.sort((a, b) => a.deadline - b.deadline).slice(0, most);
   }
 
@@ -83,12 +88,20 @@ export class Journal implements ReservationJournal {
   }
 }
 
+const unreachable = new StoreError("HG_STORE_UNREACHABLE", "is gone");
+
 /** A store that outlives the processes that share it. */
 export class SharedStore implements Store {
   readonly clock: ManualClock;
   readonly journal: Journal;
   /** What its calls fail with, if anything; `afterwards` when they have been carried out. */
   failure: { readonly error: Error; readonly afterwards?: boolean } | undefined;
+  /** The only action that fails, because the store is unreachable whenever it is sent. */
+  refused: Action | undefined;
+  /** Resolves before anything is settled or released. */
+  gate: Promise<void> | undefined;
+  /** What it was asked to do. */
+  readonly actions: Action[] = [];
   private readonly memory: MemoryStore;
 
   constructor(clock: ManualClock) {
@@ -99,6 +112,9 @@ export class SharedStore implements Store {
 
   async apply(action: Action, operations: readonly Operation[], options?: ApplyOptions): Promise<readonly Answer[]> {
     const { failure } = this;
+    this.actions.push(action);
+    if (action === this.refused) throw unreachable;
+    if (action === "settle" || action === "release") await this.gate;
     if (failure !== undefined && !failure.afterwards) throw failure.error;
     const answers = this.memory.apply(action, operations, options);
     if (failure !== undefined) throw failure.error;

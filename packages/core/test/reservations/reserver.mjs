@@ -38,7 +38,7 @@ class FatalStore extends StoreWrapper {
       end: (...args) => stepOf(() => journal.end(...args)),
       find: (...args) => journal.find(...args),
       // Others clean up.
-      overdue: async () => [],
+      claimOverdue: async () => [],
       list: (...args) => journal.list(...args),
     };
   }

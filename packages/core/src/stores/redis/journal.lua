@@ -1,7 +1,8 @@
 -- The journal of reservations, in one of 64 parts by the reservation's id.
 --
--- KEYS   of each part that is used: when each reservation expires, a sorted set; their texts, a hash. And of each id
---        that is looked up or whose text is kept: that text, when it has ended.
+-- KEYS   of each part that is used: when each reservation expires or, if a process has claimed it to end it, when that
+--        claim expires, a sorted set; their texts, a hash; and when those that were claimed have expired, a hash. And of
+--        each id that is looked up or whose text is kept: that text, when it has ended.
 -- ARGV   commands, packed, numbers as doubles, names with a zero behind them, ids and texts with their length before
 --        them; each with its name, the number of the part's first key, and
 --        add: duration in milliseconds, id, text
@@ -9,12 +10,13 @@
 --        extend: duration in milliseconds, id, text or "" if it stays, number of the id's key
 --        finish: id, text to keep or "", for how many milliseconds, number of the id's key
 --        find: id, number of the id's key
---        list: latest deadline in microseconds or 0 for now, maximum number
+--        claim: maximum number of all such commands together, for how many milliseconds
+--        list: maximum number
 --        the time in microseconds; without it, or if it is empty, Redis's own counts
 -- Returns a value for each command:
---        extend: 1, or 0 if the reservation has ended, or -1 if it is unknown
+--        extend: 1, or 0 if the reservation has ended or was claimed, or -1 if it is unknown
 --        find: {}, or {1 or 0 if it has ended, text, deadline}
---        list: ids, texts and deadlines in turn
+--        claim, list: ids, texts and deadlines in turn
 --- @include "time"
 local packed = ARGV[1]
 local unpack_from = struct.unpack
@@ -38,6 +40,7 @@ local function flush()
   for part, ids in pairs(removing) do
     redis.call("ZREM", KEYS[part], unpack(ids))
     redis.call("HDEL", KEYS[part + 1], unpack(ids))
+    redis.call("HDEL", KEYS[part + 2], unpack(ids))
   end
   adding, removing = {}, {}
 end
@@ -81,6 +84,7 @@ function act.extend(part)
   flush()
   local deadline = redis.call("ZSCORE", KEYS[part], id)
   if not deadline then return redis.call("EXISTS", KEYS[ended]) - 1 end
+  if redis.call("HEXISTS", KEYS[part + 2], id) == 1 then return 0 end
   if now + ms * 1000 > tonumber(deadline) then redis.call("ZADD", KEYS[part], deadline_of(ms), id) end
   if text ~= "" then redis.call("HSET", KEYS[part + 1], id, text) end
   redis.call("PEXPIRE", KEYS[part], KEPT)
@@ -105,20 +109,44 @@ function act.find(part)
   id, ended, at_byte = unpack_from("<dc0d", packed, at_byte)
   flush()
   local text, deadline = redis.call("HGET", KEYS[part + 1], id), redis.call("ZSCORE", KEYS[part], id)
-  if text and deadline then return { 1, text, deadline } end
+  if text and deadline then return { 1, text, redis.call("HGET", KEYS[part + 2], id) or deadline } end
   text = redis.call("GET", KEYS[ended])
   return text and { 0, text, "0" } or {}
 end
 
-function act.list(part)
-  local latest, most, found = 0, 0, {}
-  latest, most, at_byte = unpack_from("<dd", packed, at_byte)
+local claimed = 0
+
+function act.claim(part)
+  local most, ms, found = 0, 0, {}
+  most, ms, at_byte = unpack_from("<dd", packed, at_byte)
+  if claimed >= most then return found end
   flush()
-  local to = string.format("%.17g", latest > 0 and latest or now)
-  local ids = redis.call("ZRANGEBYSCORE", KEYS[part], "-inf", to, "WITHSCORES", "LIMIT", 0, most)
+  local ends, texts, claims = KEYS[part], KEYS[part + 1], KEYS[part + 2]
+  local ids = redis.call("ZRANGEBYSCORE", ends, "-inf", string.format("%.17g", now), "WITHSCORES", "LIMIT", 0, most - claimed)
   for i = 1, #ids, 2 do
-    local n = #found
-    found[n + 1], found[n + 2], found[n + 3] = ids[i], redis.call("HGET", KEYS[part + 1], ids[i]) or "", ids[i + 1]
+    local id, n = ids[i], #found
+    local deadline = redis.call("HGET", claims, id)
+    if not deadline then
+      deadline = ids[i + 1]
+      redis.call("HSET", claims, id, deadline)
+    end
+    redis.call("ZADD", ends, deadline_of(ms), id)
+    found[n + 1], found[n + 2], found[n + 3] = id, redis.call("HGET", texts, id) or "", deadline
+  end
+  if #ids > 0 then redis.call("PEXPIRE", claims, KEPT) end
+  claimed = claimed + #ids / 2
+  return found
+end
+
+function act.list(part)
+  local most, found = 0, {}
+  most, at_byte = unpack_from("<d", packed, at_byte)
+  flush()
+  local ids = redis.call("ZRANGE", KEYS[part], 0, most - 1, "WITHSCORES")
+  for i = 1, #ids, 2 do
+    local id, n = ids[i], #found
+    found[n + 1], found[n + 2] = id, redis.call("HGET", KEYS[part + 1], id) or ""
+    found[n + 3] = redis.call("HGET", KEYS[part + 2], id) or ids[i + 1]
   end
   return found
 end

@@ -111,12 +111,15 @@ export class RedisJournal implements ReservationJournal {
     return { id, text: String(text), deadline: Number(deadline), isEnded: isOpen !== 1 };
   }
 
-  overdue(most: number): Promise<readonly FoundEntry[]> {
-    return this.entries(0, most);
+  /** In a cluster, where each part is asked on its own, about `most` if they are spread evenly. */
+  claimOverdue(most: number, forMs: number): Promise<readonly FoundEntry[]> {
+    const share = this.servers.isCluster ? Math.ceil((4 * most) / PARTS) : most;
+    return this.entries("claim", [share, forMs]);
   }
 
-  list(most: number): Promise<readonly FoundEntry[]> {
-    return this.entries(Number.MAX_SAFE_INTEGER, most);
+  async list(most: number): Promise<readonly FoundEntry[]> {
+    const found = await this.entries("list", [most]);
+    return found.slice(0, most);
   }
 
   /** Sends what is waiting, so that it comes before requests that are sent next. */
@@ -138,15 +141,16 @@ export class RedisJournal implements ReservationJournal {
     for (const commands of byPart.values()) this.send(commands);
   }
 
-  private async entries(latest: number, most: number): Promise<readonly FoundEntry[]> {
-    const parts = Array.from({ length: PARTS }, (_, part) => this.enqueue("list", part, undefined, [latest, most]));
+  /** Entries of all parts, those that expire next first. */
+  private async entries(command: "claim" | "list", args: readonly number[]): Promise<readonly FoundEntry[]> {
+    const parts = Array.from({ length: PARTS }, (_, part) => this.enqueue(command, part, undefined, args));
     const found = (await Promise.all(parts)).flatMap((reply) => {
       const items = listOf(reply).map(String);
       return items.flatMap((id, i) => {
         return i % 3 === 0 ? [{ id, text: items[i + 1], deadline: Number(items[i + 2]), isEnded: false }] : [];
       });
     });
-    return found.sort((a, b) => a.deadline - b.deadline).slice(0, most);
+    return found.sort((a, b) => a.deadline - b.deadline);
   }
 
   private enqueue(
@@ -176,7 +180,7 @@ export class RedisJournal implements ReservationJournal {
     for (const { name, part, ended, args } of commands) {
       const head = `${this.head}${part}}:`;
       writer.text(name);
-      writer.number(place(`${head}ends`, `${head}texts`));
+      writer.number(place(`${head}ends`, `${head}texts`, `${head}claims`));
       for (const argument of args) {
         if (typeof argument === "number") writer.number(argument);
         else writer.sized(argument);

@@ -57,7 +57,7 @@ export class ReservationNetwork {
       extend: (...args) => call(() => journal.extend(...args)),
       end: (entries) => call(() => journal.end(entries)),
       find: (...args) => call(() => journal.find(...args)),
-      overdue: (...args) => call(() => journal.overdue(...args)),
+      claimOverdue: (...args) => call(() => journal.claimOverdue(...args)),
       list: (...args) => call(() => journal.list(...args)),
     };
     return {

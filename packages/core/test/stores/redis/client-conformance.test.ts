@@ -126,9 +126,9 @@ describe.each(libraries)("a client of $name", (library) => {
   it("keeps the journal of reservations", async () => {
     const { journal } = storeOn(made.client);
     await journal.add({ id: "a", text: "reserved: ✓" }, 0);
-    expect(await journal.overdue(10)).toMatchObject([{ id: "a", text: "reserved: ✓" }]);
+    expect(await journal.claimOverdue(10, 0)).toMatchObject([{ id: "a", text: "reserved: ✓" }]);
     await journal.end([{ id: "a" }], 0);
-    expect(await journal.overdue(10)).toEqual([]);
+    expect(await journal.claimOverdue(10, 0)).toEqual([]);
   });
 
   it("reports a value of another type for its own request only", async () => {

@@ -44,17 +44,17 @@ describe.each([
     const first = { id: "a", text: "first ✓ \u0000 \ud83d\ude00", deadline: 1_700_000_001_000_000, isEnded: false };
     await journal.add(first, 1_000);
     await journal.add({ id: "b", text: "second" }, 2_000.5);
-    expect(await journal.overdue(10)).toEqual([]);
+    expect(await journal.claimOverdue(10, 0)).toEqual([]);
     await clock.advance(999.999);
-    expect(await journal.overdue(10)).toEqual([]);
+    expect(await journal.claimOverdue(10, 0)).toEqual([]);
     await clock.advance(0.001);
-    expect(await journal.overdue(10)).toEqual([first]);
+    expect(await journal.claimOverdue(10, 0)).toEqual([first]);
     await clock.advance(1_001);
-    expect(await journal.overdue(1)).toEqual([first]);
+    expect(await journal.list(1)).toEqual([first]);
     await journal.end([{ id: "a" }, { id: "unknown" }], 1_000);
-    expect(await journal.overdue(10)).toMatchObject([{ id: "b", text: "second" }]);
+    expect(await journal.claimOverdue(10, 0)).toMatchObject([{ id: "b", text: "second" }]);
     await journal.end([{ id: "b" }], 1_000);
-    expect(await journal.overdue(10)).toEqual([]);
+    expect(await journal.claimOverdue(10, 0)).toEqual([]);
   });
 
   it("extends entries, never to an earlier time, and says what became of the others", async () => {
@@ -72,9 +72,43 @@ describe.each([
     expect(await journal.extend(extensions)).toEqual(["missing", "open", "ended"]);
     expect(await journal.extend([{ id: "a", forMs: 1 }])).toEqual(["open"]);
     await clock.advance(500);
-    expect(await journal.overdue(10)).toMatchObject([{ id: "b", text: "B" }]);
+    expect(await journal.claimOverdue(10, 0)).toMatchObject([{ id: "b", text: "B" }]);
     await clock.advance(500);
-    expect(await journal.overdue(10)).toMatchObject([{ id: "b" }, { id: "a", text: "changed" }]);
+    expect(await journal.claimOverdue(10, 0)).toMatchObject([{ id: "b" }, { id: "a", text: "changed" }]);
+  });
+
+  it("lets one process at a time claim an expired entry, which cannot be extended any more", async () => {
+    const clock = new ManualClock(1_700_000_000_000);
+    const { journal } = newStore({ clock });
+    for (const id of ["a", "b", "c"]) await journal.add({ id, text: id }, 1_000);
+    await clock.advance(1_000);
+    expect(await journal.extend([{ id: "c", forMs: 1_000 }])).toEqual(["open"]);
+    const claimed = await Promise.all([journal.claimOverdue(10, 500), journal.claimOverdue(10, 500)]);
+    expect(claimed.flat().map(({ id }) => id)).toEqual(["a", "b"]);
+    expect(await journal.extend([{ id: "a", forMs: 1_000, text: "late" }])).toEqual(["ended"]);
+    await journal.end([{ id: "b" }], 1_000);
+    await clock.advance(500);
+    // The process that claimed it has died.
+    const again = { id: "a", text: "a", deadline: 1_700_000_001_000_000, isEnded: false };
+    expect(await journal.claimOverdue(10, 500)).toEqual([again]);
+    expect(await journal.find("a")).toEqual(again);
+    expect(await journal.list(1)).toEqual([again]);
+  });
+
+  it("hands out many expired entries in portions", async () => {
+    const clock = new ManualClock(1_700_000_000_000);
+    const { journal } = newStore({ clock });
+    const ids = Array.from({ length: 500 }, (_, i) => `${(i % 64).toString(16).padStart(2, "0")}${i}`);
+    await Promise.all(ids.map((id) => journal.add({ id, text: "" }, 1_000)));
+    await clock.advance(1_000);
+    const found: string[] = [];
+    for (;;) {
+      const some = await journal.claimOverdue(100, 60_000);
+      if (some.length === 0) break;
+      expect(some.length).toBeLessThanOrEqual(450);
+      found.push(...some.map(({ id }) => id));
+    }
+    expect(found.sort()).toEqual(ids.sort());
   });
 
   it("finds what is open, and what has ended for as long as it is kept; an entry that has ended is not added again", async () => {
@@ -101,7 +135,7 @@ describe.each([
     const { journal } = newStore({});
     await journal.add({ id: "over", text: "" }, 0);
     await journal.add({ id: "open", text: "" }, 60_000);
-    expect(await journal.overdue(10)).toMatchObject([{ id: "over", text: "" }]);
+    expect(await journal.claimOverdue(10, 0)).toMatchObject([{ id: "over", text: "" }]);
   });
 
   it("releases what was reserved under several limits", async () => {
@@ -117,7 +151,7 @@ describe.each([
     const { limiter } = gateOf(clock);
     expect(await limiter.peek("tokens", "ip:1.2.3.4")).toMatchObject({ remaining: 40 });
     await clock.advance(61_000);
-    while ((await store.journal.overdue(1)).length > 0) await clock.advance(3_000);
+    while ((await store.journal.list(1)).length > 0) await clock.advance(3_000);
     expect(await limiter.peek("tokens", "ip:1.2.3.4")).toMatchObject({ remaining: 100 });
     expect(await limiter.peek("calls", "ip:1.2.3.4")).toMatchObject({ remaining: 9 });
   });
@@ -162,14 +196,14 @@ describe("the journal of reservations", () => {
     const frozen = new RedisStore(redis.server.url, { timeoutMs: 200 });
     await frozen.ready();
     redis.server.pause();
-    const late = frozen.journal.overdue(1);
+    const late = frozen.journal.claimOverdue(1, 0);
     await expect(late).rejects.toBeInstanceOf(StoreError);
     await expect(late).rejects.toMatchObject({ code: "HG_STORE_TIMEOUT" });
     redis.server.resume();
     expect(store.journal.isClosed).toBe(false);
     await Promise.all([store.close(), frozen.close()]);
     expect(store.journal.isClosed).toBe(true);
-    await expect(store.journal.overdue(1)).rejects.toMatchObject({ code: "HG_STORE_UNREACHABLE" });
+    await expect(store.journal.claimOverdue(1, 0)).rejects.toMatchObject({ code: "HG_STORE_UNREACHABLE" });
     const gone = new RedisStore("redis://127.0.0.1:1");
     await expect(gone.journal.extend([{ id: "a", forMs: 1 }])).rejects.toMatchObject({ code: "HG_STORE_UNREACHABLE" });
     await gone.close();
