@@ -39,10 +39,10 @@ export class AbandonedReservations {
     }
   }
 
-  /** Returns false if the store failed. What is not ended then is claimed again later. */
+  /** Returns false if the store fails. What could not be ended is claimed again later. */
   private async end(journal: ReservationJournal, claimed: readonly FoundEntry[]): Promise<boolean> {
     const over: { id: string; text: string | undefined }[] = [];
-    const isUp = await inWaves(claimed, async (entry) => {
+    const isProgress = await inWaves(claimed, async (entry) => {
       const result = await cleanUp(this.store, entry, this.now());
       if (result === "later") return false;
       if (result !== "over") this.cleanedUp += 1;
@@ -50,6 +50,6 @@ export class AbandonedReservations {
       return true;
     });
     if (over.length > 0) await journal.end(over, KEPT_MS);
-    return isUp;
+    return isProgress;
   }
 }

@@ -2,13 +2,15 @@
 const WAVE = 64;
 
 /**
- * Runs a task for each item, a limited number of them at a time, and the first one alone, in case all would fail. Stops
- * when a task returns false, and returns whether all have returned true.
+ * Runs a task for each item, a limited number of them at a time. A task returns whether it succeeded. Stops when none of
+ * a wave did, because then the others would probably fail, too. Returns whether any task succeeded.
  */
 export async function inWaves<Item>(items: readonly Item[], task: (item: Item) => Promise<boolean>): Promise<boolean> {
-  for (let from = 0, size = 1; from < items.length; from += size, size = WAVE) {
-    const results = await Promise.all(items.slice(from, from + size).map(task));
-    if (results.includes(false)) return false;
+  let succeeded = 0;
+  for (let from = 0; from < items.length; from += WAVE) {
+    const results = await Promise.all(items.slice(from, from + WAVE).map(task));
+    if (!results.includes(true)) break;
+    succeeded += 1;
   }
-  return true;
+  return succeeded > 0;
 }

@@ -1,10 +1,11 @@
 import type { Clock } from "../clock/clock.ts";
-import { SystemClock } from "../clock/system-clock.ts";
 import type { Verdict } from "../limiter/verdict.ts";
 import type { Notices } from "../middleware/notices.ts";
 import type { Store } from "../stores/store.ts";
 import { AbandonedReservations } from "./abandoned-reservations.ts";
+import { Nap } from "./nap.ts";
 import { lostReservation, type OpenReservation } from "./open-reservation.ts";
+import { SlotWatch } from "./slot-watch.ts";
 import { type Finishing, UnfinishedEnds } from "./unfinished-ends.ts";
 
 /** Maximum interval between searches for abandoned reservations, in milliseconds. */
@@ -42,9 +43,9 @@ export class KeepAlive {
   private readonly unremoved = new Map<string, Ended>();
   private lookedAt = Number.NEGATIVE_INFINITY;
   private isRunning = false;
-  /** The sleep between two rounds, and how long it is in milliseconds. */
-  private nap = new AbortController();
-  private sleepingMs = 0;
+  /** The sleep between two rounds. */
+  private readonly nap: Nap;
+  private readonly slotWatch: SlotWatch;
   private isClosed = false;
 
   constructor(store: Store, clock: Clock, notices: Notices, finishing: Omit<Finishing, "now">) {
@@ -52,6 +53,8 @@ export class KeepAlive {
     this.clock = clock;
     this.notices = notices;
     this.finish = finishing.finish;
+    this.nap = new Nap(clock);
+    this.slotWatch = new SlotWatch(this.open, clock, () => this.now());
     this.abandoned = new AbandonedReservations(store, () => this.now());
     this.unfinished = new UnfinishedEnds(store, { ...finishing, now: () => this.now() });
     if (store.journal !== undefined) void this.run();
@@ -64,8 +67,9 @@ export class KeepAlive {
 
   add(open: OpenReservation): void {
     this.open.set(open.name, open);
+    if (open.hasSlots) this.slotWatch.add(open);
     if (!this.isRunning) void this.run();
-    else if (open.state.forMs / BEATS < this.sleepingMs) this.nap.abort();
+    else if (open.state.forMs / BEATS < this.nap.ms) this.nap.wake();
   }
 
   /** Stops extending a reservation, whose parts are extended instead. */
@@ -114,7 +118,8 @@ export class KeepAlive {
 
   close(): void {
     this.isClosed = true;
-    this.nap.abort();
+    this.nap.wake();
+    this.slotWatch.close();
   }
 
   /** Extends reservations to `ms` milliseconds from now, or to their own time. Those that are lost learn it. */
@@ -150,7 +155,7 @@ export class KeepAlive {
       if (this.store.journal === undefined && this.open.size + this.unfinished.size === 0) break;
       let pauseMs = this.unfinished.size > 0 ? RETRY_EVERY_MS : LOOK_EVERY_MS;
       for (const { state } of this.open.values()) pauseMs = Math.min(pauseMs, state.forMs / BEATS);
-      await this.sleep(pauseMs);
+      await this.nap.sleep(pauseMs);
       await this.quietly(() => this.extendDue());
       await this.endExpired();
       this.retryUnfinished();
@@ -168,11 +173,7 @@ export class KeepAlive {
       const isExtended = !kind.isUnattended && (hasSlots || !kind.isDegraded);
       return isExtended && now - triedAt >= Math.min(state.forMs / BEATS, EXTEND_EVERY_MS) * 1000;
     });
-    try {
-      if (due.length > 0) await this.extend(due);
-    } finally {
-      this.loseExpired();
-    }
+    if (due.length > 0) await this.extend(due);
   }
 
   /** Ends reservations that nobody has extended, in stores without a journal. With one, they are cleaned up. */
@@ -190,16 +191,6 @@ export class KeepAlive {
       open.ended = { costs: state.settled, verdict };
       await verdict.catch(() => {});
       this.expired += 1;
-    }
-  }
-
-  /** Slots that could not be extended in time may be used by others. */
-  private loseExpired(): void {
-    const now = this.now();
-    for (const open of this.open.values()) {
-      if (open.hasSlots && open.ended === undefined && now >= open.slotsDeadline) {
-        open.lose("could not be extended in time, and others may use its slots");
-      }
     }
   }
 
@@ -249,7 +240,7 @@ export class KeepAlive {
 
   private retrySoon(): void {
     if (!this.isRunning) void this.run();
-    else if (this.sleepingMs > RETRY_EVERY_MS) this.nap.abort();
+    else if (this.nap.ms > RETRY_EVERY_MS) this.nap.wake();
   }
 
   /** Not awaited: meanwhile, others have to be extended. */
@@ -278,22 +269,6 @@ export class KeepAlive {
         this.notices.give("HG_JOURNAL_FAILED", "the journal of reservations failed", error);
       }
     }
-  }
-
-  /** Sleeps until the next round. The timers of SystemClock would keep the process alive. */
-  private async sleep(ms: number): Promise<void> {
-    const nap = new AbortController();
-    this.nap = nap;
-    this.sleepingMs = ms;
-    if (!(this.clock instanceof SystemClock)) return this.clock.sleep(ms, nap.signal).catch(() => {});
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      timer.unref();
-      nap.signal.addEventListener("abort", () => {
-        clearTimeout(timer);
-        resolve();
-      });
-    });
   }
 
   private now(): number {

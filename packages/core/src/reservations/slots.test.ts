@@ -147,6 +147,22 @@ describe("run", () => {
   });
 });
 
+describe("reservations of a process that died", () => {
+  it("are cleaned up in parallel, while others are still extended", async () => {
+    const world = new World();
+    const [dying, living] = [world.start(), world.start()];
+    const reserve = (limiter: typeof dying, own: string) => limiter.reserve([{ rule: "tokens", key: own, cost: 1 }], { forMs: 5_000 });
+    for (let i = 0; i < 50; i += 1) await reserve(dying, `key ${i}`);
+    const { signal, id } = await reserve(living, key);
+    world.stop(dying);
+    world.store.gate = new Promise(() => {});
+    await world.pass(30_000);
+    expect(world.store.actions.filter((action) => action === "settle").length).toBeGreaterThan(1);
+    expect(signal.aborted).toBe(false);
+    expect((await world.store.journal.find(id))?.deadline).toBeGreaterThan(world.clock.now());
+  });
+});
+
 describe("a reservation with a slot", () => {
   it("takes slot and quota together or not at all, and returns the slot when it is settled", async () => {
     const { limiter } = testLimiter(rules);
@@ -240,6 +256,31 @@ describe("a reservation with a slot", () => {
       remaining: 100,
       inUse: 0,
     });
+  });
+
+  it("is lost when its lease ends, also while the store has not answered", async () => {
+    const world = new World();
+    const limiter = world.start();
+    const waiting = task();
+    void limiter.run("slots", key, waiting.run, { forMs: 20_000 });
+    world.store.gated = ["extend"];
+    world.store.gate = new Promise(() => {});
+    await world.pass(19_500);
+    expect(waiting.signal()?.aborted).toBe(false);
+    await world.pass(500);
+    expect(waiting.signal()?.reason).toMatchObject({ code: "HG_RESERVATION_LOST" });
+  });
+
+  it("that is granted only after its lease has ended is lost from the start", async () => {
+    const world = new World();
+    const limiter = world.start();
+    let open = (): void => {};
+    world.store.gated = ["take"];
+    world.store.gate = new Promise((resolve) => (open = resolve));
+    const reserving = limiter.reserve([{ rule: "slots", key }], { forMs: 5_000 });
+    await world.pass(6_000);
+    open();
+    expect((await reserving).signal.aborted).toBe(true);
   });
 
   it("is extended with all others in one call, and aborts when the store fails past its lease", async () => {

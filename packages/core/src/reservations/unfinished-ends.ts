@@ -47,38 +47,40 @@ export class UnfinishedEnds {
     this.ends.delete(open);
   }
 
-  /** Repeats them, until the store fails again. */
+  /** Repeats them, or some of them if the store still fails. */
   async retry(): Promise<void> {
-    const isUp = await inWaves([...this.ends], (open) => this.end(open));
-    if (isUp) await inWaves([...this.slots], (open) => this.release(open));
+    await inWaves([...this.ends], (open) => this.end(open));
+    await inWaves([...this.slots], (open) => this.release(open));
   }
 
   /** Returns whether the store has answered. */
   private async end(open: OpenReservation): Promise<boolean> {
-    if (open.ended === undefined) return true;
+    if (open.ended === undefined) return this.ends.delete(open);
     const verdict = this.finishing.finish(open);
     open.ended.verdict = verdict;
     const error: unknown = await verdict.then(
       () => undefined,
       (error: unknown) => error,
     );
-    if (error !== undefined && failureOf(error) !== undefined) return false;
-    this.ends.delete(open);
-    return true;
+    return this.heard(this.ends, open, error);
   }
 
   private async release(open: OpenReservation): Promise<boolean> {
     // By then, the lease has ended by itself.
     if (this.finishing.now() >= open.slotsDeadline) return this.slots.delete(open);
     try {
-      const verdict = await releaseSlots(this.store, open.state, { storeOnly: true });
-      this.slots.delete(open);
-      this.finishing.released(open, verdict);
-      return true;
+      this.finishing.released(open, await releaseSlots(this.store, open.state, { storeOnly: true }));
+      return this.heard(this.slots, open, undefined);
     } catch (error) {
-      if (failureOf(error) !== undefined) return false;
-      // Any other error would occur again.
-      return this.slots.delete(open);
+      return this.heard(this.slots, open, error);
     }
+  }
+
+  /** Forgets a reservation whose end the store has heard of, or lets others be tried before it. */
+  private heard(all: Set<OpenReservation>, open: OpenReservation, error: unknown): boolean {
+    all.delete(open);
+    const isHeard = error === undefined || failureOf(error) === undefined;
+    if (!isHeard) all.add(open);
+    return isHeard;
   }
 }

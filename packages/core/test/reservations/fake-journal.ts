@@ -98,8 +98,9 @@ export class SharedStore implements Store {
   failure: { readonly error: Error; readonly afterwards?: boolean } | undefined;
   /** The only action that fails, because the store is unreachable whenever it is sent. */
   refused: Action | undefined;
-  /** Resolves before anything is settled or released. */
+  /** Resolves before these actions are carried out. */
   gate: Promise<void> | undefined;
+  gated: readonly Action[] = ["settle", "release"];
   /** What it was asked to do. */
   readonly actions: Action[] = [];
   private readonly memory: MemoryStore;
@@ -114,7 +115,7 @@ export class SharedStore implements Store {
     const { failure } = this;
     this.actions.push(action);
     if (action === this.refused) throw unreachable;
-    if (action === "settle" || action === "release") await this.gate;
+    if (this.gated.includes(action)) await this.gate;
     if (failure !== undefined && !failure.afterwards) throw failure.error;
     const answers = this.memory.apply(action, operations, options);
     if (failure !== undefined) throw failure.error;
