@@ -3,12 +3,13 @@ import type { Store } from "../stores/store.ts";
 import { failureOf } from "../wrappers/resilient/store-failure.ts";
 import type { FoundEntry } from "./journal.ts";
 import { ReservationState } from "./reservation-state.ts";
-import { adjust, end, REMEMBERED, take } from "./reservation-steps.ts";
+import { adjust, REMEMBERED, releaseSlots, settleRates, take } from "./reservation-steps.ts";
 
 /**
  * Ends a reservation of a process that died or was unresponsive for too long: with what the process had settled or
  * spent, or else by giving everything back. Steps of which it is unknown whether they happened are repeated under their
- * idempotency keys: if they had not happened, they happen now and are undone with the rest.
+ * idempotency keys: if they had not happened, they happen now and are undone with the rest. Slots are free when their
+ * lease ends: the process may still use them if it could extend them, but not its entry in the journal.
  *
  * Returns "later" if the store failed, the state if this ended it, and otherwise "over".
  */
@@ -22,9 +23,12 @@ export async function cleanUp(
   const voidFrom = deadline + REMEMBERED;
   if (state === undefined || now >= voidFrom) return "over";
   try {
-    if (!(await catchUp(store, state, voidFrom))) return "over";
+    const taken = await catchUp(store, state, voidFrom);
+    if (taken === undefined) return "over";
     state.settled = state.costsUnlessSettled;
-    await end(store, state, state.settled, voidFrom, { storeOnly: true });
+    // Slots that were taken only now have no other user.
+    const slots = taken >= deadline && state.hasSlots ? releaseSlots(store, state, { storeOnly: true }) : undefined;
+    await Promise.all([settleRates(store, state, state.settled, voidFrom), slots]);
     state.isAbandoned = true;
     return state;
   } catch (error) {
@@ -33,11 +37,19 @@ export async function cleanUp(
   }
 }
 
-/** Finds out what was taken. Returns false if nothing was. */
-export async function catchUp(store: Store, state: ReservationState, voidFrom: number): Promise<boolean> {
-  if (!state.isTaken && !(await take(store, state, { voidFrom, storeOnly: true })).allowed) return false;
+/**
+ * Finds out what was taken. Returns when, by the store's clock in microseconds, or 0 if that is known to be past;
+ * undefined if nothing was.
+ */
+export async function catchUp(store: Store, state: ReservationState, voidFrom: number): Promise<number | undefined> {
+  let time = 0;
+  if (!state.isTaken) {
+    const { allowed, timeMs } = await take(store, state, { voidFrom, storeOnly: true });
+    if (!allowed) return undefined;
+    time = timeMs * 1000;
+  }
   await adjust(store, state);
-  return true;
+  return time;
 }
 
 export function isSettledBefore(error: unknown): boolean {

@@ -167,6 +167,8 @@ export class KeepAlive {
   }
 
   private async extendDue(): Promise<void> {
+    // After the process was frozen, its slots may be in use, and what it has lost is not taken again.
+    this.slotWatch.look();
     const now = this.now();
     const due = Array.from(this.open.values()).filter(({ state, triedAt, kind, hasSlots }) => {
       // Slots of the fallback are extended, too: otherwise it would give them to others.

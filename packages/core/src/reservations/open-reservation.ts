@@ -61,7 +61,7 @@ export class OpenReservation<Name extends string = string> {
   }
 
   get hasSlots(): boolean {
-    return this.state.quotas.some(({ isSlots }) => isSlots);
+    return this.state.hasSlots;
   }
 
   /** Aborts when it is lost. */

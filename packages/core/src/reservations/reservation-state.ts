@@ -30,6 +30,10 @@ export class ReservationState<Name extends string = string> {
     this.quotas = quotas;
   }
 
+  get hasSlots(): boolean {
+    return this.quotas.some(({ isSlots }) => isSlots);
+  }
+
   get isSpent(): boolean {
     return this.quotas.some(({ spent }) => spent !== undefined && spent > 0);
   }

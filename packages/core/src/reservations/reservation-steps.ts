@@ -69,31 +69,42 @@ export async function adjust<Name extends string>(
 /**
  * Ends a reservation with these costs: the first to do so decides. Repeated with the same costs, the first answers come
  * back; with others it fails with HG_RESERVATION_SETTLED. Slots are released in any case. `voidFrom` is when the store
- * may have forgotten that another process ended it. `options` are those of the release.
+ * may have forgotten that another process ended it.
  */
 export async function end<Name extends string>(
   store: Store,
   state: ReservationState<Name>,
   costs: readonly number[],
   voidFrom: number,
-  options?: ApplyOptions,
 ): Promise<Verdict<Name>> {
-  const { quotas, id } = state;
-  const slots = quotas.filter(({ isSlots }) => isSlots);
-  const released = slots.length > 0 ? releaseSlots(store, state, options) : undefined;
-  const operations = quotas.flatMap((quota, i): Operation<Name>[] => (quota.isSlots ? [] : [quota.settling(costs[i])]));
-  if (operations.length === 0) return (await released) as Verdict<Name>;
+  const { quotas } = state;
+  const released = quotas.some(({ isSlots }) => isSlots) ? releaseSlots(store, state) : undefined;
   try {
-    const [settled, freed] = await Promise.all([
-      decide(store, "settle", operations, { ...once(store, state, ":end"), voidFrom }),
-      released,
-    ]);
-    if (freed === undefined) return settled;
+    const [settled, freed] = await Promise.all([settleRates(store, state, costs, voidFrom), released]);
+    if (settled === undefined || freed === undefined) return (settled ?? freed) as Verdict<Name>;
     const [rates, freedSlots] = [[...settled.decisions], [...freed.decisions]];
     return new Verdict(quotas.map(({ isSlots }) => (isSlots ? freedSlots : rates).shift() as Decision<Name>));
   } catch (error) {
     await released?.catch(() => {});
-    throw isConflict(error) ? settledBefore(id) : error;
+    throw error;
+  }
+}
+
+/** Ends a reservation under its rates, if it has any, and leaves its slots alone. See `end`. */
+export async function settleRates<Name extends string>(
+  store: Store,
+  state: ReservationState<Name>,
+  costs: readonly number[],
+  voidFrom: number,
+): Promise<Verdict<Name> | undefined> {
+  const operations = state.quotas.flatMap((quota, i): Operation<Name>[] => {
+    return quota.isSlots ? [] : [quota.settling(costs[i])];
+  });
+  if (operations.length === 0) return undefined;
+  try {
+    return await decide(store, "settle", operations, { ...once(store, state, ":end"), voidFrom });
+  } catch (error) {
+    throw isConflict(error) ? settledBefore(state.id) : error;
   }
 }
 

@@ -372,7 +372,7 @@ export class Reservations {
    */
   async #learnWhatWasTaken({ state, kind, voidFrom }: OpenReservation): Promise<void> {
     if (kind.isDegraded || state.isTaken) return;
-    if (!(await catchUp(this.#store, state, voidFrom))) throw unknownReservation(state.id);
+    if ((await catchUp(this.#store, state, voidFrom)) === undefined) throw unknownReservation(state.id);
   }
 
   #rememberEnd(open: OpenReservation, { id }: FoundEntry): void {

@@ -39,17 +39,22 @@ export class SlotWatch {
     this.nap.wake();
   }
 
+  /** Gives up slots whose lease is over. */
+  look(): void {
+    const now = this.now();
+    this.next = Number.POSITIVE_INFINITY;
+    for (const open of this.open.values()) {
+      loseIfOver(open, now);
+      if (isWatched(open)) this.next = Math.min(this.next, endOf(open));
+    }
+  }
+
   private async run(): Promise<void> {
     this.isRunning = true;
     while (!this.isClosed) {
-      const now = this.now();
-      this.next = Number.POSITIVE_INFINITY;
-      for (const open of this.open.values()) {
-        loseIfOver(open, now);
-        if (isWatched(open)) this.next = Math.min(this.next, endOf(open));
-      }
+      this.look();
       if (this.next === Number.POSITIVE_INFINITY) break;
-      await this.nap.sleep(Math.min(LONGEST_MS, Math.max(1, (this.next - now) / 1000)));
+      await this.nap.sleep(Math.min(LONGEST_MS, Math.max(1, (this.next - this.now()) / 1000)));
     }
     this.isRunning = false;
   }

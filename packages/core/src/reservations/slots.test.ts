@@ -151,7 +151,8 @@ describe("reservations of a process that died", () => {
   it("are cleaned up in parallel, while others are still extended", async () => {
     const world = new World();
     const [dying, living] = [world.start(), world.start()];
-    const reserve = (limiter: typeof dying, own: string) => limiter.reserve([{ rule: "tokens", key: own, cost: 1 }], { forMs: 5_000 });
+    const reserve = (limiter: typeof dying, own: string) =>
+      limiter.reserve([{ rule: "tokens", key: own, cost: 1 }], { forMs: 5_000 });
     for (let i = 0; i < 50; i += 1) await reserve(dying, `key ${i}`);
     const { signal, id } = await reserve(living, key);
     world.stop(dying);
@@ -256,6 +257,28 @@ describe("a reservation with a slot", () => {
       remaining: 100,
       inUse: 0,
     });
+  });
+
+  it("keeps its slot until its task is told to stop, if only its entry in the journal could not be extended", async () => {
+    const world = new World();
+    const [cleaning, owner] = [world.start(), world.start()];
+    const checks = [
+      { rule: "slots", key },
+      { rule: "tokens", key, cost: 60 },
+    ] as const;
+    const { signal } = await owner.reserve(checks, { forMs: 20_000 });
+    await cleaning.reserve([{ rule: "slots", key }]);
+    await world.pass(6_000);
+    world.store.journal.failure = down;
+    await world.pass(24_000);
+    world.store.journal.failure = undefined;
+    const kept: boolean[] = [];
+    while (!signal.aborted) {
+      kept.push((await world.inUse()) === 2);
+      await world.pass(500);
+    }
+    expect(kept.length).toBeGreaterThan(1);
+    expect(kept).not.toContain(false);
   });
 
   it("is lost when its lease ends, also while the store has not answered", async () => {

@@ -1,4 +1,12 @@
-import { type Clock, MemoryStore, type ReservationJournal, type Store, StoreError } from "../../../src/index.ts";
+import {
+  type Answer,
+  type Clock,
+  MemoryStore,
+  type Operation,
+  type ReservationJournal,
+  type Store,
+  StoreError,
+} from "../../../src/index.ts";
 import { ManualClock } from "../../../src/testing/index.ts";
 import type { Random } from "../../wrappers/leased/simulation/random.ts";
 import type { VirtualTime } from "../../wrappers/leased/simulation/virtual-time.ts";
@@ -17,7 +25,7 @@ const TIMEOUT = 1_000_000;
 
 /** One real store in the middle, and ways to it that delay, lose and repeat. */
 export class ReservationNetwork {
-  readonly server: MemoryStore;
+  private readonly server: MemoryStore;
   readonly journal: Journal;
   /** Keys whose quota was taken although the journal could not be written. A crash may leave it taken. */
   readonly unjournalled = new Set<string>();
@@ -26,6 +34,8 @@ export class ReservationNetwork {
   private readonly time: VirtualTime;
   private readonly random: Random;
   private faults: Faults;
+  /** Until then, the journal cannot be reached: in a cluster, it is on other servers. */
+  private journalDownUntil = 0;
 
   constructor(time: VirtualTime, random: Random, faults: Faults) {
     this.time = time;
@@ -35,8 +45,20 @@ export class ReservationNetwork {
     this.journal = new Journal(this.serverClock);
   }
 
+  /** Microseconds during which the journal cannot be reached. */
+  cutJournal(span: number): void {
+    this.journalDownUntil = this.time.now + span;
+  }
+
   heal(): void {
+    this.journalDownUntil = 0;
     this.faults = { loseRequest: 0, loseReply: 0, duplicate: 0, slow: 0 };
+  }
+
+  /** What the store would answer now. */
+  peek(operation: Operation): readonly Answer[] {
+    this.serverClock.set(this.time.now / 1000);
+    return this.server.apply("peek", [operation]);
   }
 
   /** The store as a process sees it: it knows the server's time to a few milliseconds. */
@@ -44,7 +66,8 @@ export class ReservationNetwork {
     const error = this.random.whole(-4_000, 4_000);
     const clock: Clock = { now: () => this.time.now + error, sleep: (ms) => process.clock.sleep(ms) };
     const { journal, server } = this;
-    const call = <Value>(task: () => Value | Promise<Value>) => this.call(process, task);
+    const call = <Value>(task: () => Value | Promise<Value>) =>
+      this.call(process, task, () => this.time.now >= this.journalDownUntil);
     const remote: ReservationJournal = {
       isClosed: false,
       isOrdered: false,
@@ -66,10 +89,10 @@ export class ReservationNetwork {
       apply: (action, operations, options = {}) => {
         const due = clock.now() + TIMEOUT + 4_000;
         const voidFrom = Math.min(due, options.voidFrom ?? due);
-        return call(() => {
+        return this.call(process, () => {
           const answers = server.apply(action, operations, { ...options, voidFrom });
           if (action === "take" && !this.journalled.has(options.idempotencyKey ?? "")) {
-            this.unjournalled.add(operations[0].key);
+            for (const { key } of operations) this.unjournalled.add(key);
           }
           return answers;
         });
@@ -77,11 +100,16 @@ export class ReservationNetwork {
     };
   }
 
-  private call<Value>(process: ReservingProcess, task: () => Value | Promise<Value>): Promise<Value> {
+  private call<Value>(
+    process: ReservingProcess,
+    task: () => Value | Promise<Value>,
+    isUp = () => true,
+  ): Promise<Value> {
     const { time, random, faults } = this;
     return new Promise((resolve, reject) => {
       process.after(TIMEOUT, () => reject(new StoreError("HG_STORE_TIMEOUT", "did not answer")));
       const execute = (): void => {
+        if (!isUp()) return;
         this.serverClock.set(time.now / 1000);
         const reply = (act: () => void): void => {
           if (!random.chance(faults.loseReply)) time.after(this.delay(), () => process.run(act));

@@ -1,4 +1,11 @@
-import { fixedWindow, HeadgateError, type Operation, type Reservation } from "../../../src/index.ts";
+import {
+  concurrency,
+  fixedWindow,
+  HeadgateError,
+  type Operation,
+  type Reservation,
+  type Rule,
+} from "../../../src/index.ts";
 import { Random } from "../../wrappers/leased/simulation/random.ts";
 import { VirtualTime } from "../../wrappers/leased/simulation/virtual-time.ts";
 import { ReservationNetwork } from "./network.ts";
@@ -9,10 +16,19 @@ const START = 1_700_049_600_000_000;
 const SECOND = 1_000_000;
 const limits = [fixedWindow("1000000/d"), fixedWindow("1000000/w")];
 
-/** What may be charged for a reservation in the end: its final costs, or any of several. */
+/** What may be charged for a reservation in the end under its rates: its final costs, or any of several. */
 interface Expected {
   readonly operations: readonly Operation[];
   possible: (readonly number[])[];
+  /** The slots that it holds besides, if any. */
+  readonly slots: Operation | undefined;
+}
+
+/** A task that runs in slots. */
+interface Task {
+  readonly process: ReservingProcess;
+  readonly slots: Operation;
+  readonly signal: AbortSignal;
 }
 
 /** Runs a seed. Throws, with the seed, if anything but what was settled, spent or released is charged. */
@@ -27,12 +43,17 @@ export class World {
   lost = 0;
   failed = 0;
   released = 0;
+  denied = 0;
+  aborted = 0;
   private readonly seed: number;
   private readonly random: Random;
   private readonly time = new VirtualTime(START);
   private readonly network: ReservationNetwork;
   private readonly processes: ReservingProcess[] = [];
   private readonly all: Expected[] = [];
+  /** Shared by many reservations, unlike the keys of rates. */
+  private readonly teams: readonly { readonly key: string; readonly rule: Rule }[];
+  private readonly tasks = new Set<Task>();
 
   constructor(seed: number) {
     this.seed = seed;
@@ -42,6 +63,9 @@ export class World {
     const rough = (most: number): number => (isRough && random.chance(0.6) ? random.next() * most : 0);
     const faults = { loseRequest: rough(0.3), loseReply: rough(0.3), duplicate: rough(0.3), slow: rough(0.3) };
     this.network = new ReservationNetwork(this.time, random, faults);
+    this.teams = Array.from({ length: random.whole(1, 2) }, (_, i) => {
+      return { key: `team${i}`, rule: { name: "slots", limit: concurrency(random.whole(2, 4)) } };
+    });
   }
 
   async run(): Promise<void> {
@@ -52,13 +76,17 @@ export class World {
     for (let i = 0; i < steps; i += 1) time.at(START + random.whole(0, 60 * SECOND), () => this.reserve(i));
     for (let i = random.whole(0, 3); i > 0; i -= 1) time.at(START + random.whole(0, 90 * SECOND), () => this.freeze());
     for (let i = random.whole(0, 2); i > 0; i -= 1) time.at(START + random.whole(0, 90 * SECOND), () => this.kill());
-    await time.runUntil(START + 150 * SECOND, () => {});
+    if (random.chance(0.3)) {
+      time.at(START + random.whole(0, 90 * SECOND), () => this.network.cutJournal(random.whole(5, 30) * SECOND));
+    }
+    await time.runUntil(START + 150 * SECOND, () => this.check());
     // All die. One process that can reach the store cleans up.
     for (const process of this.processes) process.isDead = true;
     this.network.heal();
     this.start();
-    await time.runUntil(START + 250 * SECOND, () => {});
+    await time.runUntil(START + 250 * SECOND, () => this.check());
     for (const { operations, possible } of this.all) this.require(operations, possible);
+    for (const team of this.teams) if (this.inUse(team) > 0) throw this.failure(`slots of ${team.key} leaked`);
     if (this.network.journal.size > 0) throw this.failure(`${this.network.journal.size} entries are left`);
   }
 
@@ -74,7 +102,8 @@ export class World {
 
   private freeze(): void {
     const process = this.pick();
-    if (process !== undefined) process.frozenUntil = this.time.now + this.random.whole(1, 60) * SECOND;
+    if (process === undefined) return;
+    process.frozenUntil = Math.max(process.frozenUntil, this.time.now + this.random.whole(1, 60) * SECOND);
   }
 
   private kill(): void {
@@ -91,7 +120,10 @@ export class World {
       return { rule: { name: `rule${i}`, limit }, key: `key${number}`, cost: this.random.whole(1, 100) };
     });
     const forMs = this.random.of([2_000, 5_000, 20_000]);
-    const expected: Expected = { operations, possible: [operations.map(() => 0)] };
+    const slots = this.random.chance(0.6)
+      ? { ...this.random.of(this.teams), cost: this.random.whole(1, 2) }
+      : undefined;
+    const expected: Expected = { operations, possible: [operations.map(() => 0)], slots };
     this.all.push(expected);
     process.run(() => {
       void this.use(process, expected, forMs).catch((error: unknown) => {
@@ -103,8 +135,17 @@ export class World {
 
   private async use(process: ReservingProcess, expected: Expected, forMs: number): Promise<void> {
     const { random } = this;
-    const reservation = await process.reservations.reserve(expected.operations, { forMs });
-    if (!reservation.allowed) throw this.failure("a reservation was denied");
+    const { operations, slots } = expected;
+    const checks = slots === undefined ? operations : [slots, ...operations];
+    const maxWaitMs = random.of([0, 0, 10_000]);
+    const reservation = await process.reservations.reserve(checks, { forMs, maxWaitMs });
+    if (!reservation.allowed) {
+      if (reservation.deniedBy.some((rule) => rule !== "slots")) throw this.failure("a rate has denied");
+      this.denied += 1;
+      return;
+    }
+    const task = slots && { process, slots, signal: reservation.signal };
+    if (task !== undefined) this.begin(task);
     // Until it ends, any figure that `spend` has reached may be what another process charges.
     for (let i = random.whole(0, 3); i > 0; i -= 1) {
       await process.clock.sleep(random.whole(0, 8_000));
@@ -112,11 +153,43 @@ export class World {
     }
     await process.clock.sleep(random.whole(0, 8_000));
     const by = random.chance(0.8) ? process : this.pick();
-    if (by === undefined) return;
     const ending = random.next();
-    if (ending < 0.2) await this.release(reservation, expected);
-    else if (ending < 0.85) await this.settle(by, process, reservation, expected);
     // Otherwise it is left open: it is extended until its process dies.
+    if (by === undefined || ending >= 0.85) return;
+    // Its task has ended, whatever becomes of the call.
+    if (task !== undefined) this.tasks.delete(task);
+    if (ending < 0.2) await this.release(reservation, expected);
+    else await this.settle(by, process, reservation, expected);
+  }
+
+  private begin(task: Task): void {
+    this.tasks.add(task);
+    const abort = (): void => {
+      if (this.tasks.delete(task)) this.aborted += 1;
+    };
+    if (task.signal.aborted) abort();
+    else task.signal.addEventListener("abort", abort);
+  }
+
+  /** At no instant are more slots in use, or more tasks running, than there are slots. */
+  private check(): void {
+    for (const team of this.teams) {
+      const { limit } = team.rule.limit;
+      const inUse = this.inUse(team);
+      if (inUse > limit) throw this.failure(`${inUse} slots of ${limit} are in use`);
+      let running = 0;
+      for (const { process, slots } of this.tasks) {
+        // What was due while it was frozen happens in the moment in which it goes on.
+        const isFrozen = this.time.now <= process.frozenUntil;
+        if (slots.key === team.key && !process.isDead && !isFrozen) running += slots.cost;
+      }
+      if (running > limit) throw this.failure(`${running} slots are used by tasks, of ${limit}`);
+    }
+  }
+
+  private inUse({ key, rule }: { readonly key: string; readonly rule: Rule }): number {
+    const [{ inUse = Number.NaN }] = this.network.peek({ rule, key, cost: 0 });
+    return inUse;
   }
 
   private spend(reservation: Reservation, expected: Expected): void {
@@ -169,7 +242,7 @@ export class World {
 
   private require(operations: readonly Operation[], possible: readonly (readonly number[])[]): void {
     const used = operations.map((operation) => {
-      const [{ remaining }] = this.network.server.apply("peek", [{ ...operation, cost: 0 }]);
+      const [{ remaining }] = this.network.peek({ ...operation, cost: 0 });
       return operation.rule.limit.limit - remaining;
     });
     if (this.network.unjournalled.has(operations[0].key)) return;
