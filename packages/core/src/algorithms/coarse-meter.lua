@@ -7,8 +7,8 @@ local function rounded(value)
   return value - whole >= 0.5 and whole + 1 or whole
 end
 
-local function parts_in(cells)
-  return rounded(cells[USED] * unit)
+local function parts_in(used)
+  return rounded(used * unit)
 end
 
 local function until_drained(parts)
@@ -20,13 +20,14 @@ end
 local function evaluate(cells, now, cost)
   local latest = cells[LATEST]
   local time = max(now, latest)
-  local used = parts_in(cells)
+  local used = parts_in(cells[USED])
   local before = max(0, used - floor((time - latest) * drain))
   local wanted = cost * unit
   local after = before + wanted
   local allowed = after <= capacity
   local level = allowed and after or before
-  local remaining = level < capacity and shown((capacity - level) / unit) or 0
+  local remaining = level < capacity and (capacity - level) / unit or 0
+  if WHOLE then remaining = floor(remaining) end
   local retry_after, reset_after = 0, 0
   if not allowed then
     retry_after = wanted > capacity and huge or latest + until_drained(used - (capacity - wanted)) - now
@@ -41,6 +42,6 @@ end
 local function refund(cells, now, cost)
   local latest = cells[LATEST]
   local time = max(now, latest)
-  local level = parts_in(cells) - floor((time - latest) * drain) - cost * unit
+  local level = parts_in(cells[USED]) - floor((time - latest) * drain) - cost * unit
   cells[LATEST], cells[USED] = time, level > 0 and level * (1 / unit) or 0
 end

@@ -1,5 +1,6 @@
 -- Shared by both meters: the fields of a limit, and the row { latest, used }.
-local ceil, floor, huge, max = math.ceil, math.floor, math.huge, math.max
+local ceil, floor, max = math.ceil, math.floor, math.max
+local huge = 1 / 0
 
 local FORMAT, BYTES = "<ddd", 24
 local LATEST, USED = 1, 2

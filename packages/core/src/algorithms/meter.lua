@@ -1,5 +1,8 @@
--- The Lua version of meter.ts. The file that includes it defines `shown`, which rounds the
--- remaining units that are reported.
+-- The Lua version of meter.ts. The file that includes it defines `WHOLE`, whether the remaining units that are reported
+-- are rounded down.
+--
+-- `x - x % 1` is the floor of a finite number, and `x + -x % 1` the ceiling of one that is not negative. They need no
+-- function, and calls of functions are what a script spends its time on.
 --- @include "meter-row"
 
 -- Adding and subtracting this number rounds to an integer, for numbers below 2^51.
@@ -13,12 +16,21 @@ local function evaluate(cells, now, cost)
   local after = before + cost * unit
   local allowed = after <= capacity
   local level = allowed and after or before
-  local remaining = level < capacity and shown((capacity - level) / unit) or 0
+  local remaining = 0
+  if level < capacity then
+    remaining = (capacity - level) / unit
+    if WHOLE then remaining = remaining - remaining % 1 end
+  end
   local retry_after = 0
   if not allowed then
-    retry_after = cost * unit > capacity and huge or time - now + ceil((after - capacity) / drain)
+    local wait = (after - capacity) / drain
+    retry_after = cost * unit > capacity and huge or time - now + (wait + -wait % 1)
   end
-  local reset_after = level > 0 and time - now + ceil(level / drain) or 0
+  local reset_after = 0
+  if level > 0 then
+    local wait = level / drain
+    reset_after = time - now + (wait + -wait % 1)
+  end
   return allowed, remaining, retry_after, reset_after, time, after
 end
 

@@ -1,3 +1,3 @@
 -- The Lua version of gcra.ts.
-local shown = math.floor
+local WHOLE = true
 --- @include "meter"

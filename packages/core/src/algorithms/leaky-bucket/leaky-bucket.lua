@@ -1,5 +1,3 @@
 -- The Lua version of leaky-bucket.ts.
-local function shown(units)
-  return units
-end
+local WHOLE = false
 --- @include "meter"

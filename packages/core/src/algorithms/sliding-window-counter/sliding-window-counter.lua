@@ -18,14 +18,11 @@ local function window_start(time)
   return floor(time / window) * window
 end
 
-local function current_at(cells, start)
-  return window_start(cells[LATEST]) == start and cells[CURRENT] or 0
-end
-
-local function previous_at(cells, start)
-  local known = window_start(cells[LATEST])
-  if known == start then return cells[PREVIOUS] end
-  return known == start - window and cells[CURRENT] or 0
+-- What a row says of the window that starts at a time: the uses in the window before it, and in itself.
+local function counts_at(start, latest, previous, current)
+  local known = window_start(latest)
+  if known == start then return previous, current end
+  return known == start - window and current or 0, 0
 end
 
 local function fits(room, previous, left)
@@ -65,8 +62,7 @@ local function evaluate(cells, now, cost)
   local latest = cells[LATEST]
   local time = now > latest and now or latest
   local start = window_start(time)
-  local previous = previous_at(cells, start)
-  local before = current_at(cells, start)
+  local previous, before = counts_at(start, latest, cells[PREVIOUS], cells[CURRENT])
   local after = before + cost
   local left = start + window - time
   local allowed = fits(limit - after, previous, left)
@@ -86,8 +82,7 @@ end
 local function refund(cells, now, cost)
   local time = max(now, cells[LATEST])
   local start = window_start(time)
-  local previous = previous_at(cells, start)
-  local current = current_at(cells, start)
+  local previous, current = counts_at(start, cells[LATEST], cells[PREVIOUS], cells[CURRENT])
   local from_current = min(cost, current)
   cells[LATEST] = time
   cells[PREVIOUS] = max(0, previous - (cost - from_current))

@@ -40,17 +40,74 @@ function inlined(text: string, twin: string): string {
   return text.replace(CALL, (_, results: string | undefined, name: string) => {
     const whole = new RegExp(`^local function ${name}\\(.*\\)\n([^]*?)(?:^  return (.*)\n)?^end\n`, "m").exec(twin);
     if (whole === null) throw new Error(`a twin has no ${name}`);
-    return results === undefined ? whole[1] : `${whole[1]}local ${results} = ${whole[2]}\n`;
+    return results === undefined ? whole[1] : whole[1] + assigned(results, whole[2]);
   });
 }
 
-/** Leaves out functions of the outermost level that nothing calls. */
+/** Assigns what a function returns, unless it has the same name already. */
+function assigned(results: string, returned: string): string {
+  const values = returned.split(", ");
+  const pairs = results.split(", ").map((name, i) => [name, values[i]] as const);
+  const others = pairs.filter(([name, value]) => name !== value);
+  const given = others.flatMap(([, value]) => value ?? []);
+  return `local ${others.map(([name]) => name).join(", ")} = ${given.join(", ")}\n`;
+}
+
+/** `local A, B = 1, "two"` of the outermost level. */
+const CONSTANTS = /^local ([\w, ]+) = ((?:(?:-?[\d.]+(?: \/ 0)?|"[^"]*"|true|false)(?:, )?)+)\n/gm;
+
+/** Writes constants where they are used, for a variable has to be filled first. */
+function withConstants(text: string): string {
+  const values = new Map<string, string>();
+  const rest = text.replace(CONSTANTS, (_, names: string, literals: string) => {
+    const parts = literals.split(", ");
+    for (const [i, name] of names.split(", ").entries()) values.set(name, parts[i]);
+    return "";
+  });
+  return rest.replace(/(?<![."\w])[A-Za-z_]\w*\b/g, (word) => values.get(word) ?? word);
+}
+
+/** Replaces the table of cells by local variables, which cost nothing. */
+function withLocalCells(text: string): string {
+  const flat = text.replace(/\bcells\[(\d)\]/g, "cell_$1").replace("local cells\n", "local cell_1, cell_2, cell_3\n");
+  if (/\bcells\b/.test(flat)) throw new Error("a twin passes its cells on, so they cannot be local variables");
+  return flat;
+}
+
+const HEAD = /^local ([\w, ]+) = unpack_from\("(.+)", ARGV\[1\]\)\n/m;
+const LIMIT = /^ *local after\n *([\w, ]+), after = struct\.unpack\("<(.+)", .*\)\n/m;
+
+/** Reads the head and the limit behind it with one call, where the fields of the limit are declared. */
+function withOneUnpack(text: string): string {
+  const [head, limit] = [HEAD.exec(text), LIMIT.exec(text)];
+  const declared = `local ${limit?.[1]}\n`;
+  if (head === null || limit === null || !text.includes(declared)) throw new Error("a twin reads its limit differently");
+  const read = `local ${head[1]}, ${limit[1]} = unpack_from("${head[2]}${limit[2]}", ARGV[1])\n`;
+  return text.replace(head[0], "").replace(limit[0], "").replace(declared, read);
+}
+
+/** Leaves out functions and variables of the outermost level that nothing uses. */
 function shaken(text: string): string {
   for (const [whole, name] of text.matchAll(/^local function (\w+)\(.*?^end\n/gms)) {
-    const rest = text.replace(whole, "");
-    if (!new RegExp(`\\b${name}\\b`).test(rest)) return shaken(rest);
+    if (!isUsed(name, text.replace(whole, ""))) return shaken(text.replace(whole, ""));
   }
-  return text;
+  return text.replace(/^local ([\w, ]+)(?: = ((?:\w+\.\w+(?:, )?)+))?\n/gm, (whole, names: string, values?: string) => {
+    const rest = text.replace(whole, "");
+    const given = values?.split(", ");
+    const pairs = names.split(", ").flatMap((name, i) => (isUsed(name, rest) ? [[name, given?.[i]]] : []));
+    if (pairs.length === 0) return "";
+    const left = `local ${pairs.map(([name]) => name).join(", ")}`;
+    return given === undefined ? `${left}\n` : `${left} = ${pairs.map(([, value]) => value).join(", ")}\n`;
+  });
+}
+
+function isUsed(name: string, text: string): boolean {
+  return new RegExp(`(?<![.\\w])${name}\\b`).test(text);
+}
+
+/** An algorithm's own script for takes, as flat as it can be. */
+function flattened(text: string, twin: string): string {
+  return withLocalCells(shaken(withConstants(withOneUnpack(shaken(inlined(text, twin))))));
 }
 
 /**
@@ -76,7 +133,7 @@ export class Twin {
     const others = new Map([["algorithm", this.text]]);
     if (!this.defines("covers")) others.set("window-check", "");
     this.take = this.defines("FORMAT")
-      ? script(shaken(inlined(linked("take", isCoarse, others), this.text)))
+      ? script(flattened(linked("take", isCoarse, others), this.text))
       : undefined;
   }
 

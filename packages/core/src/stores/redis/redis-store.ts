@@ -258,7 +258,7 @@ export class RedisStore implements Store {
     const { connection, declared } = servers.route(node.name, keys, requests.length, call.hasMoved);
     const { script, packed } = planOf(requests, times);
     const now = times.now === "" ? "" : String(times.now);
-    const command: RedisArgument[] = ["EVALSHA", script.sha, String(declared)];
+    const command: RedisArgument[] = ["evalsha", script.sha, String(declared)];
     if (declared > 0) {
       command.push(...keys, packed);
       if (now !== "") command.push(now);

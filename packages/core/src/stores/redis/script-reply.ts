@@ -9,11 +9,13 @@ const VOID = 1;
 const CONFLICT = 2;
 const REPEATED = 4;
 const OUTSIDE = 5;
+const ALLOWED = 6;
+const DENIED = 7;
 
 /** The server's time is in none of the windows that were sent with a limit. Nothing was charged. */
 export const OUTSIDE_WINDOWS = Symbol("outside windows");
 
-/** The reply of frame.lua, read from front to back. */
+/** The reply of a script, read from front to back. answers.lua says what it is. */
 export class ScriptReply {
   /** The server's clock when it decided the batch, in microseconds. */
   readonly time: number;
@@ -38,6 +40,7 @@ export class ScriptReply {
   /** The answers to the next request, or why there are none. */
   next(request: Request): readonly Answer[] | typeof OUTSIDE_WINDOWS | Error {
     const status = this.number();
+    if (status === ALLOWED || status === DENIED) return [this.oneAnswer(status === ALLOWED)];
     if (status === DECIDED) return this.answers(this.time, request.limits);
     if (status === REPEATED) return this.answers(this.number(), request.limits);
     if (status === OUTSIDE) return OUTSIDE_WINDOWS;
@@ -51,6 +54,13 @@ export class ScriptReply {
       );
     }
     return refusal(this.problems.shift() ?? "the script failed", "key");
+  }
+
+  private oneAnswer(allowed: boolean): Answer {
+    const remaining = this.number();
+    const resetAfter = this.number();
+    const retryAfter = allowed ? 0 : this.number();
+    return { time: this.time, allowed, remaining, retryAfter, resetAfter, source: "store", degraded: false };
   }
 
   private answers(time: number, limits: Request["limits"]): Answer[] {

@@ -1,19 +1,18 @@
 -- The common request: it takes one cost under one limit whose row is a few numbers. There is one such script for each
--- algorithm, with its functions inlined. It creates no table or function for a request, and reads all rows at once if it
--- can. requests.lua decides the same way.
+-- algorithm, with its functions inlined and its cells in local variables. It creates no table or function for a request,
+-- and reads all rows at once if it can. requests.lua decides the same way.
 --
 -- KEYS   the row of each request. A batch for a node of a cluster declares no keys, because they are in many slots; they
 --        are at the end of ARGV.
 -- ARGV   packed: the time from which the batch is void, or 0; the cost; 1 if a key occurs twice, otherwise 0; the limit
 --        the time in microseconds; if it is missing or empty, the time of Redis
---- @include "algorithm"
 local try, pack, unpack_from = redis.pcall, struct.pack, struct.unpack
+--- @include "algorithm"
 
-local DECIDED, VOID, FAILED, OUTSIDE = 0, 1, 3, 5
+local VOID, FAILED, OUTSIDE, ALLOWED, DENIED = 1, 3, 5, 6, 7
 
-local packed = ARGV[1]
-local void_from, cost, repeats, at = unpack_from("<ddb", packed)
-read_limit(packed, at)
+local void_from, cost, repeats = unpack_from("<ddb", ARGV[1])
+read_limit(ARGV[1], 18)
 --- @include "time"
 
 local names, declared = KEYS, #KEYS
@@ -23,7 +22,7 @@ if declared == 0 then names, from, to = ARGV, 3, #ARGV end
 -- The status of all requests, if they are not even looked at.
 local status = void_from > 0 and now >= void_from and VOID
 --- @include "window-check"
-local cells = { 0, 0, 0 }
+local cells
 -- Of a batch: what is answered, and the rows that were read before any was written.
 local out, filled, problems, values
 if from < to or status then
@@ -47,7 +46,7 @@ for i = from, to do
     filled = filled + 1
     out[filled] = status
   elseif not stored then
-    kept = -math.huge
+    kept = -1 / 0
     blank(cells)
   elseif #stored == BYTES then
     kept, cells[1], cells[2], cells[3] = unpack_from(FORMAT, stored)
@@ -80,19 +79,25 @@ for i = from, to do
     elseif is_charged then
       local value = pack(FORMAT, kept, cells[1], cells[2], cells[3])
       local done = try("SETRANGE", name, "0", value)
-      if type(done) == "table" then problem = done end
+      if done ~= BYTES then problem = done end
     elseif values and not stored and try("EXISTS", name) == 1 then
       problem = ""
     end
     if not problem then
-      local passes = allowed and 1 or 0
-      if not out then return pack("<dddddd", now, DECIDED, passes, remaining, retry_after, reset_after) end
-      out[filled + 1] = DECIDED
-      out[filled + 2] = passes
-      out[filled + 3] = remaining
-      out[filled + 4] = retry_after
-      out[filled + 5] = reset_after
-      filled = filled + 5
+      if allowed then
+        if not out then return pack("<dddd", now, ALLOWED, remaining, reset_after) end
+        out[filled + 1] = ALLOWED
+        out[filled + 2] = remaining
+        out[filled + 3] = reset_after
+        filled = filled + 3
+      else
+        if not out then return pack("<ddddd", now, DENIED, remaining, reset_after, retry_after) end
+        out[filled + 1] = DENIED
+        out[filled + 2] = remaining
+        out[filled + 3] = reset_after
+        out[filled + 4] = retry_after
+        filled = filled + 4
+      end
     end
   end
   if problem then
