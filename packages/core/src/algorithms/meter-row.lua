@@ -2,7 +2,7 @@
 local ceil, floor, max = math.ceil, math.floor, math.max
 local huge = 1 / 0
 
-local FORMAT, BYTES = "<ddd", 24
+local FORMAT, CELLS, BYTES = "<ddd", "<dd", 24
 local LATEST, USED = 1, 2
 
 local window, unit, drain, capacity

@@ -3,7 +3,7 @@
 -- time is in one of them.
 local huge = math.huge
 
-local FORMAT, BYTES = "<dddd", 32
+local FORMAT, CELLS, BYTES = "<dddd", "<ddd", 32
 local START, END, COUNT = 1, 2, 3
 
 local window, limit, first, second, third, last

@@ -1,7 +1,7 @@
 -- The Lua version of fixed-window.ts. A row is { known, count }.
 local floor, huge, max = math.floor, math.huge, math.max
 
-local FORMAT, BYTES = "<ddd", 24
+local FORMAT, CELLS, BYTES = "<ddd", "<dd", 24
 local KNOWN, COUNT = 1, 2
 
 local window, limit, anchor

@@ -2,7 +2,7 @@
 local floor, huge, max, min = math.floor, math.huge, math.max, math.min
 --- @include "products"
 
-local FORMAT, BYTES = "<dddd", 32
+local FORMAT, CELLS, BYTES = "<dddd", "<ddd", 32
 local LATEST, PREVIOUS, CURRENT = 1, 2, 3
 local EPSILON = 2 ^ -52
 

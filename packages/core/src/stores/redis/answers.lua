@@ -1,9 +1,9 @@
--- The reply of a call: packed doubles. The time, and for each request a status (0 decided, 1 void, 2 conflict, 3
--- failed, 4 repeated, 5 outside of the windows that came with a limit, 6 allowed, 7 denied). A repeated request is
--- followed by the time of its decision. Decided and repeated requests are followed by allowed, remaining, retry_after
--- and reset_after of each operation, and in_use if it is about slots. Shorter, for a take of one cost: an allowed request
--- is followed by remaining and reset_after, a denied one by these and retry_after. If any request failed, the reply is a
--- list of this and the error messages.
+-- The reply of a call: packed doubles. The time, and for each request a status (-1 decided, -2 void, -3 conflict, -4
+-- failed, -5 repeated, -6 outside of the windows that came with a limit, -7 denied). A repeated request is followed by
+-- the time of its decision. Decided and repeated requests are followed by allowed, remaining, retry_after and
+-- reset_after of each operation, and in_use if it is about slots. Shorter, for a take of one cost: if it is denied, the
+-- status is followed by remaining, reset_after and retry_after; if it is allowed, there are only remaining, which is not
+-- negative, and reset_after. If any request failed, the reply is a list of this and the error messages.
 local function answers(out, filled, problems)
   local packed
   -- In slices, because Lua limits the number of arguments of a function.

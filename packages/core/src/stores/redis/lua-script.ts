@@ -81,7 +81,8 @@ const LIMIT = /^ *local after\n *([\w, ]+), after = struct\.unpack\("<(.+)", .*\
 function withOneUnpack(text: string): string {
   const [head, limit] = [HEAD.exec(text), LIMIT.exec(text)];
   const declared = `local ${limit?.[1]}\n`;
-  if (head === null || limit === null || !text.includes(declared)) throw new Error("a twin reads its limit differently");
+  if (head === null || limit === null || !text.includes(declared))
+    throw new Error("a twin reads its limit differently");
   const read = `local ${head[1]}, ${limit[1]} = unpack_from("${head[2]}${limit[2]}", ARGV[1])\n`;
   return text.replace(head[0], "").replace(limit[0], "").replace(declared, read);
 }
@@ -132,9 +133,7 @@ export class Twin {
     // Only a calendar has windows that may be unknown.
     const others = new Map([["algorithm", this.text]]);
     if (!this.defines("covers")) others.set("window-check", "");
-    this.take = this.defines("FORMAT")
-      ? script(flattened(linked("take", isCoarse, others), this.text))
-      : undefined;
+    this.take = this.defines("FORMAT") ? script(flattened(linked("take", isCoarse, others), this.text)) : undefined;
   }
 
   /** As a value that the script for any batch can use. */

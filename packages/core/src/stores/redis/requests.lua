@@ -17,7 +17,7 @@
 --- @include "rows"
 --- @include "answers"
 
-local DECIDED, VOID, CONFLICT, FAILED, REPEATED, OUTSIDE = 0, 1, 2, 3, 4, 5
+local DECIDED, VOID, CONFLICT, FAILED, REPEATED, OUTSIDE = -1, -2, -3, -4, -5, -6
 local FINGERPRINT = 43
 -- Where in a record its expiry and the time of the decision start. The answers are at the end.
 local UNTIL, TIME = FINGERPRINT + 1, FINGERPRINT + 9

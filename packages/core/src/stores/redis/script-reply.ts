@@ -4,13 +4,12 @@ import type { Answer } from "../store.ts";
 import { refusal } from "./redis-errors.ts";
 import type { Request } from "./script-request.ts";
 
-const DECIDED = 0;
-const VOID = 1;
-const CONFLICT = 2;
-const REPEATED = 4;
-const OUTSIDE = 5;
-const ALLOWED = 6;
-const DENIED = 7;
+const DECIDED = -1;
+const VOID = -2;
+const CONFLICT = -3;
+const REPEATED = -5;
+const OUTSIDE = -6;
+const DENIED = -7;
 
 /** The server's time is in none of the windows that were sent with a limit. Nothing was charged. */
 export const OUTSIDE_WINDOWS = Symbol("outside windows");
@@ -40,7 +39,8 @@ export class ScriptReply {
   /** The answers to the next request, or why there are none. */
   next(request: Request): readonly Answer[] | typeof OUTSIDE_WINDOWS | Error {
     const status = this.number();
-    if (status === ALLOWED || status === DENIED) return [this.oneAnswer(status === ALLOWED)];
+    if (status >= 0) return [this.answer(true, status, this.number(), 0)];
+    if (status === DENIED) return [this.answer(false, this.number(), this.number(), this.number())];
     if (status === DECIDED) return this.answers(this.time, request.limits);
     if (status === REPEATED) return this.answers(this.number(), request.limits);
     if (status === OUTSIDE) return OUTSIDE_WINDOWS;
@@ -56,10 +56,7 @@ export class ScriptReply {
     return refusal(this.problems.shift() ?? "the script failed", "key");
   }
 
-  private oneAnswer(allowed: boolean): Answer {
-    const remaining = this.number();
-    const resetAfter = this.number();
-    const retryAfter = allowed ? 0 : this.number();
+  private answer(allowed: boolean, remaining: number, resetAfter: number, retryAfter: number): Answer {
     return { time: this.time, allowed, remaining, retryAfter, resetAfter, source: "store", degraded: false };
   }
 

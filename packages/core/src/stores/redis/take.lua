@@ -9,7 +9,7 @@
 local try, pack, unpack_from = redis.pcall, struct.pack, struct.unpack
 --- @include "algorithm"
 
-local VOID, FAILED, OUTSIDE, ALLOWED, DENIED = 1, 3, 5, 6, 7
+local VOID, FAILED, OUTSIDE, DENIED = -2, -4, -6, -7
 
 local void_from, cost, repeats = unpack_from("<ddb", ARGV[1])
 read_limit(ARGV[1], 18)
@@ -34,18 +34,20 @@ if from < to or status then
   end
 end
 
+if status then
+  for i = from, to do out[i - from + 2] = status end
+  from, filled = to + 1, to - from + 2
+end
+
 for i = from, to do
   local name = names[i]
   local stored, kept, problem
   if values then
     stored = values[i]
-  elseif not status then
+  else
     stored = try("GET", name)
   end
-  if status then
-    filled = filled + 1
-    out[filled] = status
-  elseif not stored then
+  if not stored then
     kept = -1 / 0
     blank(cells)
   elseif #stored == BYTES then
@@ -77,19 +79,17 @@ for i = from, to do
         problem = done
       end
     elseif is_charged then
-      local value = pack(FORMAT, kept, cells[1], cells[2], cells[3])
-      local done = try("SETRANGE", name, "0", value)
+      local done = try("SETRANGE", name, "8", pack(CELLS, cells[1], cells[2], cells[3]))
       if done ~= BYTES then problem = done end
     elseif values and not stored and try("EXISTS", name) == 1 then
       problem = ""
     end
     if not problem then
       if allowed then
-        if not out then return pack("<dddd", now, ALLOWED, remaining, reset_after) end
-        out[filled + 1] = ALLOWED
-        out[filled + 2] = remaining
-        out[filled + 3] = reset_after
-        filled = filled + 3
+        if not out then return pack("<ddd", now, remaining, reset_after) end
+        out[filled + 1] = remaining
+        filled = filled + 2
+        out[filled] = reset_after
       else
         if not out then return pack("<ddddd", now, DENIED, remaining, reset_after, retry_after) end
         out[filled + 1] = DENIED
