@@ -12,6 +12,10 @@ export class ReservationState<Name extends string = string> {
   /** The longest time that it was extended by. */
   longestMs: number;
   readonly quotas: readonly ReservedQuota<Name>[];
+  /** On whose behalf it was made, if whoever settles it has to prove that. */
+  owner: string | undefined;
+  /** When it was made, by the store's clock, in microseconds. */
+  madeAt = 0;
   /** Whether it is known that the quota was taken. */
   isTaken = false;
   /** How often it was adjusted. */
@@ -59,14 +63,14 @@ export class ReservationState<Name extends string = string> {
   }
 
   write(): string {
-    const { forMs, longestMs, isTaken, steps, adjusting, settled } = this;
+    const { forMs, longestMs, owner, madeAt, isTaken, steps, adjusting, settled } = this;
     const isAbandoned = this.isAbandoned || undefined;
     const quotas = this.quotas.map(({ operation, isFinal, cost, sunk, until, spent }) => {
       const { rule, key, limit } = operation;
       const own = JSON.stringify({ key, limit, isFinal, cost, sunk, until, spent });
       return `{"rule":${ruleText(rule)},${own.slice(1)}`;
     });
-    const rest = JSON.stringify({ forMs, longestMs, isTaken, steps, adjusting, settled, isAbandoned });
+    const rest = JSON.stringify({ forMs, longestMs, owner, madeAt, isTaken, steps, adjusting, settled, isAbandoned });
     return `${rest.slice(0, -1)},"quotas":[${quotas.join()}]}`;
   }
 
@@ -106,6 +110,8 @@ export interface ReservedCheck {
 interface Written {
   readonly forMs: number;
   readonly longestMs: number;
+  readonly owner?: string;
+  readonly madeAt?: number;
   readonly isTaken: boolean;
   readonly steps: number;
   readonly adjusting?: readonly number[];
@@ -131,13 +137,15 @@ function stateOf(id: string, written: Written): ReservationState {
     const operation: Operation = { rule: revived, key, cost, ...(limit && { limit: limitFromJson(limit) ?? limit }) };
     return Object.assign(new ReservedQuota(operation, isFinal), { sunk, until, spent });
   });
-  const { forMs, longestMs, isTaken, steps, adjusting, settled, isAbandoned = false } = written;
+  const { forMs, longestMs, owner, madeAt = 0, isTaken, steps, adjusting, settled, isAbandoned = false } = written;
   const state = new ReservationState(id, forMs, quotas);
-  return Object.assign(state, { longestMs, isTaken, steps, adjusting, settled, isAbandoned });
+  return Object.assign(state, { longestMs, owner, madeAt, isTaken, steps, adjusting, settled, isAbandoned });
 }
 
 function isState(value: unknown): value is Written {
   if (!hasNumbers(value, ["forMs", "longestMs", "steps"]) || !("isTaken" in value && "quotas" in value)) return false;
+  if ("owner" in value && typeof value.owner !== "string") return false;
+  if ("madeAt" in value && !Number.isFinite(value.madeAt)) return false;
   const { isTaken, quotas } = value;
   if (typeof isTaken !== "boolean" || !Array.isArray(quotas) || quotas.length === 0 || !quotas.every(isQuota)) {
     return false;

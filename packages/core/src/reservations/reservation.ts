@@ -50,6 +50,16 @@ export class Reservation<Name extends string = string> {
     return this.#open.deadline / 1000;
   }
 
+  /** On whose behalf it was made, if that was stated. */
+  get owner(): string | undefined {
+    return this.#open.state.owner;
+  }
+
+  /** When it was made, in milliseconds since the epoch, by the store's clock. */
+  get madeAtMs(): number {
+    return this.#open.state.madeAt / 1000;
+  }
+
   /** What is reserved. */
   get checks(): readonly ReservedCheck[] {
     return this.#open.state.checks;

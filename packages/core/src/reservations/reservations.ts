@@ -36,6 +36,8 @@ export interface InternalReserveOptions extends ReserveOptions {
    * This process does not extend it: it made the reservation for a client, which extends it by its id or lets it expire.
    */
   readonly isUnattended?: boolean | undefined;
+  /** On whose behalf it is made. It is recorded; the caller compares it before it uses a reservation that it looked up. */
+  readonly owner?: string | undefined;
 }
 
 /** What the middleware has reserved: costs that are settled, and slots that are returned at the end of the request. */
@@ -50,6 +52,10 @@ export interface ListedReservation {
   readonly id: string;
   /** When it expires unless it is extended, in milliseconds since the epoch, by the store's clock. */
   readonly deadlineMs: number;
+  /** When it was made, in milliseconds since the epoch, by the store's clock. */
+  readonly madeAtMs: number;
+  /** On whose behalf it was made, if that was stated. */
+  readonly owner: string | undefined;
   readonly checks: readonly ReservedCheck[];
 }
 
@@ -88,12 +94,12 @@ export class Reservations {
     operations: readonly Operation<Name>[],
     options: InternalReserveOptions = {},
   ): Promise<Reservation<Name>> {
-    const { final, isPrivate = false, isUnattended = false, ...rest } = options;
+    const { final, isPrivate, isUnattended, owner, ...rest } = options;
     const { forMs = DEFAULT_FOR_MS, maxWaitMs = 0, signal } = readReserveOptions(rest);
     requireFitting(operations);
     signal?.throwIfAborted();
     const attempt = (): Promise<OpenReservation<Name>> =>
-      this.#attempt(operations, forMs, final, isPrivate, isUnattended);
+      this.#attempt(operations, forMs, { final, isPrivate, isUnattended, owner });
     const open = maxWaitMs > 0 ? await this.#waiting.until(operations, attempt, maxWaitMs, signal) : await attempt();
     const reservation = new Reservation(open, this);
     if (signal?.aborted && open.verdict.allowed) await this.#giveBack(open);
@@ -109,13 +115,13 @@ export class Reservations {
     operations: readonly Operation<Name>[],
     { forMs = DEFAULT_FOR_MS, final }: InternalReserveOptions,
   ): Promise<ReservedApart<Name>> {
-    const open = await this.#attempt(operations, forMs, final, true, false);
+    const open = await this.#attempt(operations, forMs, { final, isPrivate: true });
     const { state, verdict, kind, sureAt } = open;
     if (!verdict.allowed) return { verdict, costs: undefined, slots: undefined };
     this.#keepAlive.forget(open);
     const part = (isApart: boolean, quotas: readonly ReservedQuota<Name>[]): Reservation<Name> | undefined => {
       if (quotas.length === 0) return undefined;
-      const own = Object.assign(new ReservationState(state.id, forMs, quotas), { isTaken: true });
+      const own = Object.assign(new ReservationState(state.id, forMs, quotas), { isTaken: true, madeAt: sureAt });
       const isJournalled = kind.isJournalled && !isApart;
       const made = new OpenReservation(own, verdict, { ...kind, isApart, isJournalled }, sureAt);
       this.#keepAlive.add(made);
@@ -134,16 +140,16 @@ export class Reservations {
   }
 
   /**
-   * The reservation with this id, made by this or another process. With `key`, only if it has a check of this key.
-   * Rejects with HG_UNKNOWN_RESERVATION if there is none, or if it has expired.
+   * The reservation with this id, made by this or another process. With `key`, only if it has a check of this key; with
+   * `isOwner`, only if that accepts its owner. Rejects with HG_UNKNOWN_RESERVATION if there is none, or if it has expired.
    */
-  async find(id: string, key?: string): Promise<Reservation> {
+  async find(id: string, key?: string, isOwner?: (owner: string | undefined) => boolean): Promise<Reservation> {
     if (typeof id !== "string") {
       throw new HeadgateError("HG_UNKNOWN_RESERVATION", "id", `must be the id of a reservation, got ${shown(id)}`);
     }
     const open = this.#keepAlive.open.get(id) ?? this.#keepAlive.recent.get(id) ?? (await this.#lookUp(id));
     const isFor = key === undefined || open?.state.quotas.some(({ operation }) => operation.key === key);
-    if (open === undefined || !isFor) throw unknownReservation(id);
+    if (open === undefined || !isFor || isOwner?.(open.state.owner) === false) throw unknownReservation(id);
     return new Reservation(open, this);
   }
 
@@ -155,15 +161,14 @@ export class Reservations {
     const { journal } = this.#store;
     if (journal === undefined) {
       const own = Array.from(this.#keepAlive.open.values(), ({ state, deadline }) => {
-        return { id: state.id, deadlineMs: deadline / 1000, checks: state.checks };
+        return listed(state, deadline);
       });
       return own.sort((a, b) => a.deadlineMs - b.deadlineMs).slice(0, most);
     }
     const entries = await journal.list(most);
     return entries.flatMap(({ id, text, deadline }) => {
       const state = ReservationState.read(id, text);
-      if (state === undefined) return [];
-      return { id, deadlineMs: deadline / 1000, checks: state.checks };
+      return state === undefined ? [] : listed(state, deadline);
     });
   }
 
@@ -240,9 +245,7 @@ export class Reservations {
   async #attempt<Name extends string>(
     operations: readonly Operation<Name>[],
     forMs: number,
-    final: readonly boolean[] | undefined,
-    isPrivate: boolean,
-    isUnattended: boolean,
+    { final, isPrivate = false, isUnattended = false, owner }: Omit<InternalReserveOptions, keyof ReserveOptions>,
   ): Promise<OpenReservation<Name>> {
     const { journal } = this.#store;
     const quotas = operations.map((operation, i) => new ReservedQuota(operation, final?.[i]));
@@ -251,6 +254,7 @@ export class Reservations {
     const isSafe = isPrivate && quotas.every(({ isSlots, isFinal }) => isSlots || isFinal);
     const isJournalled = journal !== undefined && !isSafe;
     const sureAt = this.#now();
+    Object.assign(state, { owner, madeAt: sureAt });
     const written = isJournalled ? state.write() : "";
     if (isJournalled) {
       const added = journal.add({ id: state.id, text: written }, forMs).catch((error: unknown) => this.#failed(error));
@@ -414,6 +418,10 @@ export class Reservations {
   #now(): number {
     return this.#store.clock?.now() ?? this.#clock.now();
   }
+}
+
+function listed({ id, madeAt, owner, checks }: ReservationState, deadline: number): ListedReservation {
+  return { id, deadlineMs: deadline / 1000, madeAtMs: madeAt / 1000, owner, checks };
 }
 
 function sameCosts(one: readonly number[], other: readonly number[]): boolean {
