@@ -1,30 +1,16 @@
 import { type Clock, HeadgateError, type Operation, type Reservation, Reservations } from "headgate";
 import type { Verdict } from "headgate/http";
+import type { Principal } from "../access/key-ring.ts";
 import type { AppliedLimit } from "../rules/shared-counter.ts";
-import type { CheckResult, Identity } from "./check.ts";
+import type { CheckResult } from "./check.ts";
 import { isSlots, type Plan } from "./check-plans.ts";
-import { requireRequest } from "./check-request.ts";
 import type { Stores } from "./counter-stores.ts";
 import { type IdentityPlan, IdentityPlans, type IdentityPlansOptions } from "./identity-plans.ts";
 import { RequestError } from "./request-error.ts";
+import { type ReservedCheck, type ReserveRequest, requireForMs, requireReserveRequest } from "./reservation-request.ts";
 
-/** One of the checks that quota is reserved for. */
-interface ReservedCheck extends Identity {
-  readonly endpoint: string;
-  readonly method?: string | undefined;
-  /** Units of rates. Of each limit on concurrent tasks, one slot is taken. */
-  readonly cost: number;
-}
-
-export interface ReserveRequest {
-  readonly checks: readonly ReservedCheck[];
-  /** How long the reservation lasts unless it is extended, in milliseconds. */
-  readonly forMs: number;
-  /** How long to wait for quota, in milliseconds. */
-  readonly maxWaitMs: number;
-  /** Aborts the wait. */
-  readonly signal?: AbortSignal | undefined;
-}
+/** Whose reservations a call can use. */
+export type ReservationClient = Pick<Principal, "namespace" | "roles">;
 
 /** The result of `reserve`. If it is denied, nothing is reserved. */
 export interface ReserveResult {
@@ -39,7 +25,11 @@ export interface ReservationServiceOptions extends IdentityPlansOptions {
   readonly clock?: Clock;
 }
 
-/** Reservations that clients of the service make, extend and settle by their ids, on any node. */
+/**
+ * Reservations that clients of the service make, extend and settle by their ids, on any node. A reservation belongs to the
+ * namespace of the API key that made it. Other keys cannot tell it from one that does not exist, except those with the
+ * role write.
+ */
 export class ReservationService {
   readonly #plans: IdentityPlans;
   readonly #canReserve: boolean;
@@ -56,13 +46,14 @@ export class ReservationService {
     return this.#reservations.stats.cleanedUp;
   }
 
-  async reserve({ checks, forMs, maxWaitMs, signal }: ReserveRequest): Promise<ReserveResult> {
+  async reserve(request: ReserveRequest, { namespace }: ReservationClient): Promise<ReserveResult> {
+    const { checks, forMs, maxWaitMs, signal } = request;
+    requireReserveRequest(request);
     if (!this.#canReserve) {
       const problem =
         "cannot be reserved, since nodes or workers could not find them: use --redis, or memory and one worker";
       throw new RequestError("checks", problem);
     }
-    for (const check of checks) requireRequest(check);
     const parts = await Promise.all(checks.map((check) => this.#plans.of(check)));
     const { operations, limits } = merged(checks, parts);
     const keys = { enforced: operations.map(({ key }) => key), shadow: [] };
@@ -72,39 +63,40 @@ export class ReservationService {
       return { allowed, verdict, shadow: [], plan, skewMs: undefined, skewed: false };
     };
     if (operations.length === 0) return { result: outcome(undefined), reservation: undefined };
-    const options = { forMs, maxWaitMs, isUnattended: true, ...(signal && { signal }) };
+    const options = { forMs, maxWaitMs, isUnattended: true, owner: namespace, ...(signal && { signal }) };
     const reservation = await this.#reservations.reserve(operations, options);
     return { result: outcome(reservation.verdict), reservation };
   }
 
-  /** Rejects with HG_UNKNOWN_RESERVATION if there is none, or if it has expired. */
-  private async get(id: string): Promise<Reservation> {
-    return this.#reservations.find(id);
+  /** Rejects with HG_UNKNOWN_RESERVATION if there is none, if it has expired, or if it belongs to others. */
+  #get(id: string, { namespace, roles }: ReservationClient): Promise<Reservation> {
+    return this.#reservations.find(id, undefined, (owner) => owner === namespace || roles.includes("write"));
   }
 
   /** A reservation that has not ended. */
-  async open(id: string): Promise<Reservation> {
-    const reservation = await this.get(id);
+  async open(id: string, client: ReservationClient): Promise<Reservation> {
+    const reservation = await this.#get(id, client);
     reservation.signal.throwIfAborted();
     if (reservation.isEnded) throw new HeadgateError("HG_RESERVATION_SETTLED", "reservation", `${id} has ended`);
     return reservation;
   }
 
-  async extend(id: string, forMs: number): Promise<Reservation> {
-    const reservation = await this.get(id);
+  async extend(id: string, forMs: number, client: ReservationClient): Promise<Reservation> {
+    requireForMs(forMs);
+    const reservation = await this.#get(id, client);
     await reservation.extend(forMs);
     return reservation;
   }
 
   /** Costs by rule. Those that are not named keep what was reserved; slots are returned. */
-  async settle(id: string, costs: Readonly<Record<string, number>>): Promise<Reservation> {
-    const reservation = await this.get(id);
+  async settle(id: string, costs: Readonly<Record<string, number>>, client: ReservationClient): Promise<Reservation> {
+    const reservation = await this.#get(id, client);
     await reservation.settle(costs);
     return reservation;
   }
 
-  async release(id: string): Promise<void> {
-    const reservation = await this.get(id);
+  async release(id: string, client: ReservationClient): Promise<void> {
+    const reservation = await this.#get(id, client);
     await reservation.release();
   }
 

@@ -4,7 +4,6 @@ import type { Role } from "../../access/api-key.ts";
 import type { KeyRing, Principal } from "../../access/key-ring.ts";
 import { PERMISSIONS, type Permission } from "../../access/permissions.ts";
 import { areEqual } from "../../access/session-token.ts";
-import { weightOf } from "../../checks/check-weight.ts";
 import { authenticate, isPrincipal, type KeyCheckOptions } from "../shared/authenticate.ts";
 import type { SelfLimits } from "../shared/own-limits.ts";
 import { Problem } from "./problem.ts";
@@ -118,9 +117,8 @@ export function forbidden(role: Role): Problem {
   return new Problem("forbidden", `this route requires the role ${role}`, { needs: role });
 }
 
-/** Charges the rest of a check whose long path counts as several. The guard has already counted one. */
-export function requireRoom(limits: SelfLimits, endpoint: string, reply: FastifyReply): void {
-  const weight = weightOf(endpoint);
+/** Charges the rest of a request that counts as several checks. The guard has already counted one. */
+export function requireRoom(limits: SelfLimits, weight: number, reply: FastifyReply): void {
   if (weight === 1) return;
   const problem = refusal(limits, "check", limits.admitChecks(weight - 1), reply);
   if (problem !== undefined) throw problem;

@@ -58,7 +58,7 @@ export const PROBLEMS = {
   reservation_not_found: {
     status: 404,
     title: "Reservation not found",
-    advice: "It has expired, or never existed. Nothing was charged for it.",
+    advice: "It has expired, belongs to another API key, or never existed. Nothing was charged for it.",
   },
   key_not_found: { status: 404, title: "API key not found", advice: "GET /api/v1/keys lists all keys." },
   method_not_allowed: {

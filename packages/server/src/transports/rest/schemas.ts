@@ -1,5 +1,12 @@
 import { z } from "zod";
 import { NAMESPACE, ROLES } from "../../access/api-key.ts";
+import {
+  DEFAULT_RESERVATION_MS,
+  LONGEST_RESERVATION_MS,
+  LONGEST_WAIT_MS,
+  MOST_RESERVED_CHECKS,
+  SHORTEST_RESERVATION_MS,
+} from "../../checks/reservation-request.ts";
 import { LONGEST_ID } from "../../database/storable-text.ts";
 import { DIMENSIONS, dimensionOf, type RuleInput } from "../../rules/rule.ts";
 import { ruleFields } from "../../rules/rule-input.ts";
@@ -246,11 +253,7 @@ export const summaryQuery = z.strictObject({
 
 export const topQuery = z.strictObject({ limit: z.coerce.number().int().min(1).max(1_000).default(20) });
 
-const MOST_RESERVED_CHECKS = 32;
-const LONGEST_RESERVATION_MS = 3_600_000;
-const LONGEST_WAIT_MS = 60_000;
-
-const forMs = z.int().min(1_000).max(LONGEST_RESERVATION_MS);
+const forMs = z.int().min(SHORTEST_RESERVATION_MS).max(LONGEST_RESERVATION_MS);
 
 export const reserveBody = z.strictObject({
   checks: z
@@ -266,7 +269,9 @@ export const reserveBody = z.strictObject({
     .min(1)
     .max(MOST_RESERVED_CHECKS)
     .describe("What to reserve: all of it or, if a limit denies, nothing"),
-  for_ms: forMs.default(60_000).describe("How long the reservation lasts unless it is extended, in milliseconds"),
+  for_ms: forMs
+    .default(DEFAULT_RESERVATION_MS)
+    .describe("How long the reservation lasts unless it is extended, in milliseconds"),
   max_wait_ms: z.int().min(0).max(LONGEST_WAIT_MS).default(0).describe("How long to wait for quota, in milliseconds"),
 });
 
@@ -676,6 +681,11 @@ const reservedLimit = z.object({
 export const reservation = z
   .object({
     reservation_id: z.string(),
+    owner: z
+      .string()
+      .nullable()
+      .describe("The namespace of the API key that made it; null for one that was not made through the service"),
+    made_at_ms: count.describe("When it was made, in milliseconds since 1970, by the store's clock"),
     expires_at_ms: count.describe(
       "When it ends unless it is extended, in milliseconds since 1970, by the store's clock",
     ),

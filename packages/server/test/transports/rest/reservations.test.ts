@@ -172,6 +172,56 @@ describe("a reservation", () => {
   });
 });
 
+describe("a reservation of another API key", () => {
+  /** A key with the role check, in a namespace of its own unless one is given. */
+  async function anotherKey(namespace?: string): Promise<string> {
+    const body = { name: "another", roles: ["check"], ...(namespace && { namespace }) };
+    return (await service.ask("POST", "/api/v1/keys", { body })).body.key;
+  }
+
+  const uses = [
+    ["GET", "", undefined],
+    ["PATCH", "", { for_ms: 120_000 }],
+    ["POST", "/settle", { costs: { tokens: 1 } }],
+    ["DELETE", "", undefined],
+  ] as const;
+
+  it.each(uses)("is like one that does not exist: %s", async (method, rest, body) => {
+    const { reservation_id: id } = (await reserve(TOKENS)).body;
+    const key = await anotherKey();
+    const refused = await ask(method, `reservations/${id}${rest}`, body, { key });
+    const unknown = await ask(method, `reservations/none${rest}`, body, { key });
+    expect(refused).toMatchObject({ status: 404, body: { code: "reservation_not_found" } });
+    expect(refused.text.replaceAll(id, "none")).toBe(unknown.text);
+    expect(await left()).toBe(600);
+    // Nothing has changed for its owner.
+    expect((await ask("GET", `reservations/${id}`)).body.expires_at_ms).toBe(service.clock.now() / 1000 + 60_000);
+  });
+
+  it.each(uses)("can be used with the role write: %s", async (method, rest, body) => {
+    const { reservation_id: id } = (await reserve(TOKENS)).body;
+    const used = await ask(method, `reservations/${id}${rest}`, body, { key: service.keys.all });
+    expect(used.status).toBeLessThan(300);
+  });
+
+  it("can be used by a key with the same namespace", async () => {
+    const [made, used] = [await anotherKey("shop"), await anotherKey("shop")];
+    const { body } = await ask("POST", "reservations", { checks: [TOKENS] }, { key: made });
+    const listed = await ask("GET", "reservations", undefined, { key: service.keys.read });
+    expect(listed.body.reservations).toMatchObject([{ owner: "shop", made_at_ms: service.clock.now() / 1000 }]);
+    const id = body.reservation_id;
+    expect((await ask("POST", `reservations/${id}/settle`, { costs: { tokens: 1 } }, { key: used })).status).toBe(200);
+    expect(await left()).toBe(999);
+  });
+
+  it("stays unknown after it was settled", async () => {
+    const { reservation_id: id } = (await reserve(TOKENS)).body;
+    await ask("POST", `reservations/${id}/settle`, { costs: { tokens: 1 } });
+    const again = await ask("POST", `reservations/${id}/settle`, { costs: { tokens: 1 } }, { key: await anotherKey() });
+    expect(again).toMatchObject({ status: 404, body: { code: "reservation_not_found" } });
+  });
+});
+
 describe("a limit on concurrent tasks", () => {
   it("gives a reservation one slot until it is settled, whatever its cost", async () => {
     const { status, body, headers } = await reserve(TOKENS, { ...STREAM, cost: 7 }, STREAM);

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { CheckRequest, CheckResult } from "../../../checks/check.ts";
+import { weightOf } from "../../../checks/check-weight.ts";
 import { DIMENSIONS, dimensionOf } from "../../../rules/rule.ts";
 import type { App } from "../app.ts";
 import { requireRoom } from "../authorize.ts";
@@ -101,7 +102,7 @@ export function authRoutes(app: App, { service, selfLimits }: WholeParts): void 
       const check = isForwarded(request.headers, query)
         ? forwardedCheck(request, request.headers, query)
         : checkOf(request.headers);
-      requireRoom(selfLimits, check.endpoint, reply);
+      requireRoom(selfLimits, weightOf(check.endpoint), reply);
       const result: CheckResult = await service.check(check);
       sendHeaders(reply, headers.write(result));
       if (result.allowed) {

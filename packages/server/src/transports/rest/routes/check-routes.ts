@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { CheckRequest, CheckResult, Correction, Identity } from "../../../checks/check.ts";
+import { weightOf } from "../../../checks/check-weight.ts";
 import type { Dimension } from "../../../rules/rule.ts";
 import { answerOf } from "../../shared/check-fields.ts";
 import type { App } from "../app.ts";
@@ -50,7 +51,7 @@ export function checkRoutes(app: App, { service, selfLimits }: WholeParts, calls
     },
     (request, reply) => {
       const { endpoint, method, cost, timestamp, with_limits } = request.body;
-      requireRoom(selfLimits, endpoint, reply);
+      requireRoom(selfLimits, weightOf(endpoint), reply);
       const idempotencyKey = idempotencyKeyOf(request);
       const asked = { ...identitiesIn(request.body), endpoint, method, cost };
       const result = service.check(
@@ -85,7 +86,7 @@ export function checkRoutes(app: App, { service, selfLimits }: WholeParts, calls
       },
       async (request, reply) => {
         const { endpoint, method, cost, with_limits } = request.body;
-        requireRoom(selfLimits, endpoint, reply);
+        requireRoom(selfLimits, weightOf(endpoint), reply);
         const idempotencyKey = idempotencyKeyOf(request);
         const asked = { ...identitiesIn(request.body), endpoint, method, cost, idempotencyKey };
         return answerOf(await service.correct(action, asked), with_limits);

@@ -1,10 +1,10 @@
 import type { FastifyReply } from "fastify";
-import type { ListedReservation } from "headgate";
 import { z } from "zod";
-import { DIMENSIONS } from "../../../rules/rule.ts";
+import { weightOfReservation } from "../../../checks/reservation-request.ts";
 import { answerOf } from "../../shared/check-fields.ts";
+import { reservationFields } from "../../shared/reservation-fields.ts";
 import type { App } from "../app.ts";
-import { requireRoom } from "../authorize.ts";
+import { principalOf, requireRoom } from "../authorize.ts";
 import { denialCode, denialText } from "../check-answer.ts";
 import { CheckHeaders } from "../check-headers.ts";
 import { PROBLEM_TYPE, PROBLEMS } from "../problem.ts";
@@ -26,8 +26,6 @@ const DENIAL_TYPE = `${PROBLEM_TYPE}; charset=utf-8`;
 const BODY = ["malformed_json", "body_too_large", "unsupported_media_type"] as const;
 const MOST_LISTED = 1_000;
 
-type Shown = z.output<typeof reservation>;
-
 /** Reserve quota before it is known what a request costs, and settle it afterwards. */
 export function reservationRoutes(app: App, { reservations, selfLimits }: WholeParts): void {
   const headers = new CheckHeaders();
@@ -44,9 +42,9 @@ export function reservationRoutes(app: App, { reservations, selfLimits }: WholeP
     },
     async (request, reply) => {
       const { checks, for_ms: forMs, max_wait_ms: maxWaitMs } = request.body;
-      for (const { endpoint } of checks) requireRoom(selfLimits, endpoint, reply);
-      const signal = closed(reply);
-      const { result, reservation } = await reservations.reserve({ checks, forMs, maxWaitMs, signal });
+      requireRoom(selfLimits, weightOfReservation(checks), reply);
+      const asked = { checks, forMs, maxWaitMs, signal: closed(reply) };
+      const { result, reservation } = await reservations.reserve(asked, principalOf(request));
       const fields = headers.write(result);
       if (!result.allowed) {
         sendText(reply, PROBLEMS[denialCode(result)].status, DENIAL_TYPE, fields, denialText(result, true));
@@ -54,7 +52,7 @@ export function reservationRoutes(app: App, { reservations, selfLimits }: WholeP
       }
       sendHeaders(reply, fields);
       reply.code(201);
-      const shown = reservation && shownReservation(reservation);
+      const shown = reservation && reservationFields(reservation);
       return {
         allowed: true,
         reservation_id: shown?.reservation_id ?? null,
@@ -74,7 +72,7 @@ export function reservationRoutes(app: App, { reservations, selfLimits }: WholeP
         response: { 200: reservationList, ...problems("store_unavailable") },
       },
     },
-    async () => ({ reservations: (await reservations.list(MOST_LISTED)).map(shownReservation) }),
+    async () => ({ reservations: (await reservations.list(MOST_LISTED)).map(reservationFields) }),
   );
 
   const one = { tags: ["reservations"], params: reservationParams };
@@ -83,7 +81,10 @@ export function reservationRoutes(app: App, { reservations, selfLimits }: WholeP
   app.get(
     "/reservations/:reservation_id",
     { schema: { ...one, summary: "Get a reservation", response: { 200: reservation, ...failures } } },
-    async ({ params }) => shownReservation(await reservations.open(params.reservation_id)),
+    async (request) => {
+      const { reservation_id } = request.params;
+      return reservationFields(await reservations.open(reservation_id, principalOf(request)));
+    },
   );
 
   app.patch(
@@ -96,7 +97,10 @@ export function reservationRoutes(app: App, { reservations, selfLimits }: WholeP
         response: { 200: reservation, ...failures, ...problems(...BODY) },
       },
     },
-    async ({ params, body }) => shownReservation(await reservations.extend(params.reservation_id, body.for_ms)),
+    async (request) => {
+      const { params, body } = request;
+      return reservationFields(await reservations.extend(params.reservation_id, body.for_ms, principalOf(request)));
+    },
   );
 
   app.post(
@@ -113,8 +117,9 @@ export function reservationRoutes(app: App, { reservations, selfLimits }: WholeP
         },
       },
     },
-    async ({ params: { reservation_id }, body }) => {
-      await reservations.settle(reservation_id, body.costs);
+    async (request) => {
+      const { reservation_id } = request.params;
+      await reservations.settle(reservation_id, request.body.costs, principalOf(request));
       return { reservation_id };
     },
   );
@@ -128,32 +133,11 @@ export function reservationRoutes(app: App, { reservations, selfLimits }: WholeP
         response: { 204: z.undefined().describe("The reservation was released"), ...failures },
       },
     },
-    async ({ params }, reply) => {
-      await reservations.release(params.reservation_id);
+    async (request, reply) => {
+      await reservations.release(request.params.reservation_id, principalOf(request));
       reply.code(204);
     },
   );
-}
-
-type Listed = Pick<ListedReservation, "id" | "deadlineMs" | "checks">;
-
-function shownReservation({ id, deadlineMs, checks }: Listed): Shown {
-  return {
-    reservation_id: id,
-    expires_at_ms: Math.ceil(deadlineMs),
-    reserved: checks.map(({ rule, key, cost, isSlots }) => ({
-      rule_id: rule,
-      ...identityOf(key),
-      cost,
-      slots: isSlots,
-    })),
-  };
-}
-
-/** Keys are `user:12345`. */
-function identityOf(key: string): Pick<Shown["reserved"][number], "dimension" | "identifier"> {
-  const dimension = DIMENSIONS.find((each) => key.startsWith(`${each}:`)) ?? "user";
-  return { dimension, identifier: key.slice(dimension.length + 1) };
 }
 
 /** Aborts when the client has gone: nothing stays reserved for it. */
