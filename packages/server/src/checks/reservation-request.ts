@@ -45,6 +45,13 @@ export function requireForMs(forMs: number): void {
   throw new RequestError("for_ms", `must be ${range} milliseconds, got ${forMs}`);
 }
 
+export function requireCosts(costs: Readonly<Record<string, number>>): void {
+  for (const [rule, cost] of Object.entries(costs)) {
+    if (Number.isSafeInteger(cost) && cost >= 0) continue;
+    throw new RequestError(`costs.${rule}`, `must be a whole number from 0 to 2^53 - 1, got ${cost}`);
+  }
+}
+
 /** How many ordinary checks a reservation counts as in the limit on checks: one, and more for long paths. */
 export function weightOfReservation(checks: readonly Pick<ReservedCheck, "endpoint">[]): number {
   return checks.reduce((weight, { endpoint }) => weight + weightOf(endpoint) - 1, 1);

@@ -7,7 +7,13 @@ import { isSlots, type Plan } from "./check-plans.ts";
 import type { Stores } from "./counter-stores.ts";
 import { type IdentityPlan, IdentityPlans, type IdentityPlansOptions } from "./identity-plans.ts";
 import { RequestError } from "./request-error.ts";
-import { type ReservedCheck, type ReserveRequest, requireForMs, requireReserveRequest } from "./reservation-request.ts";
+import {
+  type ReservedCheck,
+  type ReserveRequest,
+  requireCosts,
+  requireForMs,
+  requireReserveRequest,
+} from "./reservation-request.ts";
 
 /** Whose reservations a call can use. */
 export type ReservationClient = Pick<Principal, "namespace" | "roles">;
@@ -90,6 +96,7 @@ export class ReservationService {
 
   /** Costs by rule. Those that are not named keep what was reserved; slots are returned. */
   async settle(id: string, costs: Readonly<Record<string, number>>, client: ReservationClient): Promise<Reservation> {
+    requireCosts(costs);
     const reservation = await this.#get(id, client);
     await reservation.settle(costs);
     return reservation;

@@ -261,6 +261,7 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
     const start = () =>
       transports[name].start({
         service,
+        reservations,
         callLimits,
         stores,
         log,

@@ -5,6 +5,7 @@ import type { AuditEvent } from "../../src/audit/audit.ts";
 import type { CheckRequest, CheckResult, CheckService } from "../../src/checks/check.ts";
 import { makeCheckService } from "../../src/checks/check-service.ts";
 import { openStores, type Stores } from "../../src/checks/counter-stores.ts";
+import { ReservationService } from "../../src/checks/reservation-service.ts";
 import { UserDataCache } from "../../src/checks/user-data-cache.ts";
 import type { Telemetry } from "../../src/metrics/telemetry.ts";
 import { Catalogue } from "../../src/rules/catalogue.ts";
@@ -73,6 +74,7 @@ interface SeenService extends CheckService {
 
 export interface World {
   readonly service: SeenService;
+  readonly reservations: ReservationService;
   readonly clock: ManualClock;
   readonly stores: Stores;
   readonly told: Told;
@@ -117,8 +119,11 @@ export async function world(rules: readonly RateLimitRule[] = [rule()], options:
     reset: (...args) => made.reset(...args),
     close: () => made.close(),
   };
+  const nowMs = () => stores.clock.now() / 1000;
+  const reservations = new ReservationService({ stores, catalogue: () => catalogue, userDataCache, nowMs, clock });
   return {
     service,
+    reservations,
     clock,
     stores,
     told,

@@ -1,10 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { credentials, Metadata, status } from "@grpc/grpc-js";
 import { eventually } from "headgate-testkit/eventually";
 import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
 import { type NodeProcess, startNode } from "headgate-testkit/service-process";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { RateLimiterClient } from "../transports/grpc/generated/headgate/v1/rate_limiter.ts";
 
 const RULES = `
 rules:
@@ -31,17 +33,21 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function ask(node: NodeProcess, method: string, path: string, body?: object) {
-  const response = await node.request(method, `/api/v1/${path}`, body);
+async function ask(node: NodeProcess, method: string, path: string, body?: object, key = node.key) {
+  const response = await node.request(method, `/api/v1/${path}`, body, { authorization: `Bearer ${key}` });
   const text = await response.text();
   return { status: response.status, body: text === "" ? {} : JSON.parse(text) };
 }
 
-async function reserve(node: NodeProcess, user: string, cost: number, for_ms = 60_000): Promise<string> {
-  const made = await ask(node, "POST", "reservations", {
-    checks: [{ identifier: user, endpoint: "/tokens", cost }],
-    for_ms,
-  });
+async function reserve(
+  node: NodeProcess,
+  user: string,
+  cost: number,
+  for_ms = 60_000,
+  key = node.key,
+): Promise<string> {
+  const checks = [{ identifier: user, endpoint: "/tokens", cost }];
+  const made = await ask(node, "POST", "reservations", { checks, for_ms }, key);
   expect(made.status).toBe(201);
   return made.body.reservation_id;
 }
@@ -68,6 +74,31 @@ it("is settled, extended and released by another node than the one that made it"
   const released = await reserve(first, "a", 400);
   expect((await ask(second, "DELETE", `reservations/${released}`)).status).toBe(204);
   expect(await left(first, "a")).toBe(850);
+});
+
+it("belongs to a namespace on every node and transport: other keys do not find it", async () => {
+  const [first, second] = nodes;
+  const keyFor = async (node: NodeProcess, namespace: string): Promise<string> => {
+    const made = await ask(node, "POST", "keys", { name: namespace, roles: ["check"], namespace });
+    return made.body.key;
+  };
+  const id = await reserve(first, "d", 400, 60_000, await keyFor(first, "shop"));
+  const client = new RateLimiterClient(second.grpcAddress, credentials.createInsecure());
+  const settle = (key: string) => {
+    const metadata = new Metadata();
+    metadata.set("authorization", `Bearer ${key}`);
+    return new Promise<number | undefined>((resolve) => {
+      client.settle({ reservationId: id, costs: { tokens: 150 } }, metadata, (error) => resolve(error?.code));
+    });
+  };
+  try {
+    expect(await settle(await keyFor(second, "stranger"))).toBe(status.NOT_FOUND);
+    expect(await left(second, "d")).toBe(600);
+    expect(await settle(await keyFor(second, "shop"))).toBe(undefined);
+    expect(await left(first, "d")).toBe(850);
+  } finally {
+    client.close();
+  }
 });
 
 it("has a slot until another node releases it, or it expires", async () => {

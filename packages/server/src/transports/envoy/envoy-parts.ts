@@ -6,7 +6,7 @@ import { LimitHeaders } from "./limit-headers.ts";
 import { RateLimitService } from "./rate-limit-service.ts";
 
 /** What a listener for Envoy needs. */
-export type EnvoyOptions = Omit<TransportOptions, keyof AccessOptions> & AccessOptions;
+export type EnvoyOptions = Omit<TransportOptions, keyof AccessOptions | "reservations"> & AccessOptions;
 
 /** What the listeners for Envoy have in common. */
 export interface EnvoyParts {

@@ -14,6 +14,10 @@ const STATES: Readonly<Record<UsageState, number>> = { normal: 1, warning: 2, th
 const SOURCES: Readonly<Record<Source, number>> = { store: 1, lease: 2, cache: 3, fallback: 4 };
 const ORIGINS: Readonly<Record<AppliedLimit["origin"], number>> = { rule: 1, tier: 2, custom: 3, override: 4 };
 
+export function dimensionNumber(dimension: Dimension): number {
+  return DIMENSIONS.indexOf(dimension);
+}
+
 /** A check as received. */
 export class WireCheck {
   identifier = "";
@@ -60,7 +64,7 @@ function useIdentities(check: WireCheck, identities: readonly WireIdentity[]): v
   check.others = others;
 }
 
-function requireKnown(dimension: Dimension | undefined, field: string): asserts dimension is Dimension {
+export function requireKnown(dimension: Dimension | undefined, field: string): asserts dimension is Dimension {
   if (dimension !== undefined) return;
   throw new RequestError(field, "must be DIMENSION_USER, DIMENSION_IP or DIMENSION_API_KEY");
 }
@@ -209,7 +213,7 @@ function writeMaybe(answer: Answered | undefined, writer: MessageWriter): void {
   if (answer !== undefined) writeAnswer(answer, writer);
 }
 
-function writeError({ index, code, message, field }: WireError, writer: MessageWriter): void {
+export function writeError({ index, code, message, field }: WireError, writer: MessageWriter): void {
   writer.int64(1, index);
   writer.int64(2, code);
   writer.string(3, message);
@@ -268,5 +272,5 @@ function writeLimit({ limit: { config, origin }, decision, identity }: DecidedLi
   writer.int64(16, figures.delay_ms ?? 0);
   if (identity === undefined) return;
   writer.string(17, identity.identifier);
-  writer.int64(18, DIMENSIONS.indexOf(identity.dimension));
+  writer.int64(18, dimensionNumber(identity.dimension));
 }

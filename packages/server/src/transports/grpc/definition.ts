@@ -26,4 +26,12 @@ export const rateLimiter = {
   checkRateLimitStream: inBytes("CheckRateLimitStream", true),
   refund: inBytes("Refund"),
   penalize: inBytes("Penalize"),
+  reserve: inBytes("Reserve"),
+  reserveBatch: inBytes("ReserveBatch"),
+  extend: inBytes("Extend"),
+  extendBatch: inBytes("ExtendBatch"),
+  settle: inBytes("Settle"),
+  settleBatch: inBytes("SettleBatch"),
+  release: inBytes("Release"),
+  releaseBatch: inBytes("ReleaseBatch"),
 };

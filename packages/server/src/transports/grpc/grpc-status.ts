@@ -69,6 +69,21 @@ export const TOO_MANY_OPEN_CALLS: Failure = {
   reason: "OPEN_CALLS",
 };
 
+/** Nobody reads it; calls are counted with it. */
+export const CANCELLED: Failure = {
+  code: status.CANCELLED,
+  message: "the client has cancelled the call; nothing is reserved",
+  field: "",
+  reason: "CANCELLED",
+};
+
+/** Errors of reservations. */
+const RESERVATIONS: Readonly<Record<string, status>> = {
+  HG_UNKNOWN_RESERVATION: status.NOT_FOUND,
+  HG_RESERVATION_SETTLED: status.FAILED_PRECONDITION,
+  HG_RESERVATION_LOST: status.ABORTED,
+};
+
 /** The failure to report for an error; undefined if the error is a bug. */
 export function failureOf(error: unknown): Failure | undefined {
   if (error instanceof RequestError) {
@@ -87,6 +102,7 @@ export function failureOf(error: unknown): Failure | undefined {
   if (code === "HG_IDEMPOTENCY_CONFLICT") {
     return { code: status.ALREADY_EXISTS, message, field: "idempotency_key", reason: code };
   }
+  if (Object.hasOwn(RESERVATIONS, code)) return { code: RESERVATIONS[code], message, field: "", reason: code };
   return { code: status.INVALID_ARGUMENT, message, field, reason: code };
 }
 

@@ -25,20 +25,27 @@ import {
 } from "./check-codec.ts";
 import { AnsweringStream } from "./check-stream.ts";
 import { type Access, type AccessOptions, Refused } from "./grpc-access.ts";
-import { type Failure, failureOf, INTERNAL, STOPPING, serviceError } from "./grpc-status.ts";
-import { requireNoKeyInMetadata, useKeyOfMetadata } from "./idempotency-metadata.ts";
+import { CANCELLED, type Failure, failureOf, INTERNAL, STOPPING, serviceError } from "./grpc-status.ts";
+import { refuseKeyInMetadata, requireNoKeyInMetadata, useKeyOfMetadata } from "./idempotency-metadata.ts";
 import { decode, MessageWriter } from "./message-codec.ts";
 import { METHOD_ROLES, type MethodName } from "./method-roles.ts";
+import { type ReservationCall, ReservationCalls, type Reserving } from "./reservation-calls.ts";
 
 export interface HandlerOptions extends AccessOptions {
   readonly service: Pick<CheckService, "check" | "peek" | "reset" | "correct">;
   readonly telemetry: Pick<Telemetry, "called">;
+  readonly reservations: Reserving;
   /** Called for unexpected errors. */
   readonly onError: (error: unknown) => void;
 }
 
 type UnaryCall = ServerUnaryCall<Buffer, Buffer>;
-type Answering = (message: Buffer, principal: Principal, metadata: Metadata) => MaybePromise<Buffer>;
+type Answering = (
+  message: Buffer,
+  principal: Principal,
+  metadata: Metadata,
+  call: Pick<UnaryCall, "cancelled" | "once">,
+) => MaybePromise<Buffer>;
 
 /** The methods of the service. Messages are passed as bytes: one that cannot be parsed is a mistake of the client. */
 export class Handlers {
@@ -46,14 +53,17 @@ export class Handlers {
   private readonly access: Access;
   private readonly writer = new MessageWriter();
   private readonly streams = new Set<AnsweringStream>();
+  private readonly calls: ReservationCalls;
 
   constructor(options: HandlerOptions, access: Access) {
     this.options = options;
     this.access = access;
+    this.calls = new ReservationCalls(options.reservations, access, this.failure);
   }
 
   /** By the names in the service definition. */
   get methods() {
+    const { calls } = this;
     return {
       checkRateLimit: this.unary("CheckRateLimit", (message, _, metadata) => this.check(message, metadata)),
       getRemainingQuota: this.unary("GetRemainingQuota", (message) => this.quota(message)),
@@ -62,6 +72,14 @@ export class Handlers {
       checkRateLimitStream: (call: ServerDuplexStream<Buffer, Buffer>) => this.stream(call),
       refund: this.unary("Refund", (message, _, metadata) => this.correct("refund", message, metadata)),
       penalize: this.unary("Penalize", (message, _, metadata) => this.correct("penalize", message, metadata)),
+      reserve: this.unary("Reserve", this.reserving(calls.reserve)),
+      reserveBatch: this.unary("ReserveBatch", this.reserving(calls.reserveBatch)),
+      extend: this.unary("Extend", this.reserving(calls.extend)),
+      extendBatch: this.unary("ExtendBatch", this.reserving(calls.extendBatch)),
+      settle: this.unary("Settle", this.reserving(calls.settle)),
+      settleBatch: this.unary("SettleBatch", this.reserving(calls.settleBatch)),
+      release: this.unary("Release", this.reserving(calls.release)),
+      releaseBatch: this.unary("ReleaseBatch", this.reserving(calls.releaseBatch)),
     };
   }
 
@@ -139,6 +157,18 @@ export class Handlers {
     });
   }
 
+  /** If the client no longer waits, nothing stays reserved. */
+  private reserving(answer: ReservationCall): Answering {
+    return (message, principal, metadata, call) => {
+      refuseKeyInMetadata(metadata);
+      const controller = new AbortController();
+      const cancel = (): void => controller.abort(new Refused(CANCELLED));
+      if (call.cancelled) cancel();
+      else call.once("cancelled", cancel);
+      return answer(message, principal, controller.signal);
+    };
+  }
+
   private unary(name: MethodName, answer: Answering) {
     return (call: UnaryCall, callback: sendUnaryData<Buffer>): void => {
       const started = performance.now();
@@ -154,7 +184,7 @@ export class Handlers {
       try {
         // Again, now that the message has arrived: the key may have been revoked meanwhile.
         const principal = this.access.require(call.metadata, METHOD_ROLES[name]);
-        const answered = answer(call.request, principal, call.metadata);
+        const answered = answer(call.request, principal, call.metadata, call);
         if (answered instanceof Promise) answered.then(succeed).catch(fail);
         else succeed(answered);
       } catch (error) {

@@ -17,6 +17,15 @@ export function useKeyOfMetadata(check: WireCheck, metadata: Metadata): void {
   }
 }
 
+/** Rejects an idempotency key for reservations, which would not have the effect that the client expects. */
+export function refuseKeyInMetadata(metadata: Metadata): void {
+  if (metadata.get(NAME).length === 0) return;
+  throw new RequestError(
+    NAME,
+    "does not apply to reservations: remove it. A reservation whose response was lost expires after for_ms",
+  );
+}
+
 /** Rejects an idempotency key in the metadata of a call with many checks, because it would apply to each of them. */
 export function requireNoKeyInMetadata(metadata: Metadata): void {
   if (metadata.get(NAME).length === 0) return;

@@ -9,6 +9,14 @@ export const METHOD_ROLES = {
   CheckRateLimitStream: "check",
   Refund: "check",
   Penalize: "check",
+  Reserve: "check",
+  ReserveBatch: "check",
+  Extend: "check",
+  ExtendBatch: "check",
+  Settle: "check",
+  SettleBatch: "check",
+  Release: "check",
+  ReleaseBatch: "check",
 } as const satisfies Readonly<Record<string, Role>>;
 
 export type MethodName = keyof typeof METHOD_ROLES;

@@ -31,7 +31,8 @@ export const PROBLEMS = {
   idempotency_not_possible: {
     status: 400,
     title: "This route does not accept an idempotency key",
-    advice: "Remove X-Idempotency-Key. If a response was lost, revoke the API key it created and create another.",
+    advice:
+      "Remove X-Idempotency-Key. If a response was lost: revoke the API key that it created, or let the reservation expire.",
   },
   unauthenticated: {
     status: 401,
@@ -132,6 +133,11 @@ export const PROBLEMS = {
     status: 431,
     title: "The request headers are too large",
     advice: "Send fewer or shorter headers.",
+  },
+  client_closed_request: {
+    status: 499,
+    title: "The client closed the connection",
+    advice: "Nothing is reserved. Only metrics show this status.",
   },
   internal_error: {
     status: 500,

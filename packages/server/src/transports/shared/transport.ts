@@ -3,6 +3,7 @@ import type { WrongKeys } from "../../access/wrong-keys.ts";
 import type { CallLimits } from "../../checks/call-limits.ts";
 import type { CheckService } from "../../checks/check.ts";
 import type { Stores } from "../../checks/counter-stores.ts";
+import type { ReservationService } from "../../checks/reservation-service.ts";
 import type { Address, Settings } from "../../config/settings.ts";
 import type { Telemetry } from "../../metrics/telemetry.ts";
 import type { Consistency } from "../../rules/rule.ts";
@@ -12,6 +13,7 @@ import type { SelfLimits } from "./own-limits.ts";
 /** What every transport besides REST is started with. */
 export interface TransportOptions {
   readonly service: CheckService;
+  readonly reservations: ReservationService;
   readonly callLimits: CallLimits;
   /** The stores of counters, for limits that are not rules of the service. */
   readonly stores: Pick<Stores, Consistency | "clock">;

@@ -12,6 +12,16 @@ import {
 } from "../../../src/transports/grpc/check-codec.ts";
 import { rateLimiter } from "../../../src/transports/grpc/definition.ts";
 import { decode, MalformedMessage, MessageWriter } from "../../../src/transports/grpc/message-codec.ts";
+import {
+  readBatchOf,
+  readExtend,
+  readReserve,
+  readSettle,
+  writeAnswers,
+  writeErrors,
+  writeExpiry,
+  writeReserved,
+} from "../../../src/transports/grpc/reservation-codec.ts";
 import { checkResult, type DecidedLimit } from "../../checks/results.ts";
 import {
   CheckRateLimitBatchRequest,
@@ -19,9 +29,16 @@ import {
   CheckRateLimitStreamRequest,
   CheckRateLimitStreamResponse,
   Dimension,
+  ExtendBatchRequest,
+  ExtendBatchResponse,
   GetRemainingQuotaResponse,
   type Origin,
   RateLimiterService,
+  ReleaseBatchRequest,
+  ReleaseBatchResponse,
+  ReserveBatchRequest,
+  ReserveBatchResponse,
+  SettleBatchRequest,
   type Source,
   type UsageState,
 } from "./generated/headgate/v1/rate_limiter.ts";
@@ -147,7 +164,133 @@ function answerOf(result: CheckResult, withLimits: boolean) {
   };
 }
 
+const id = text;
+const reservations = fc.record({
+  reserve: fc.array(
+    fc.record({
+      checks: fc.array(
+        fc.record({
+          identifier: text,
+          dimension: fc.constantFrom(...Object.values(Dimension)),
+          endpoint: text,
+          cost: fc.option(signed, { nil: undefined }),
+          method: text,
+        }),
+        { maxLength: 3 },
+      ),
+      forMs: fc.option(signed, { nil: undefined }),
+      maxWaitMs: signed,
+    }),
+    { maxLength: 3 },
+  ),
+  extend: fc.array(fc.record({ reservationId: id, forMs: signed }), { maxLength: 3 }),
+  // Generated code keeps the costs in an object, which cannot have this key.
+  settle: fc.array(
+    fc.record({
+      reservationId: id,
+      costs: fc.dictionary(
+        text.filter((rule) => rule !== "__proto__"),
+        signed,
+      ),
+    }),
+    { maxLength: 3 },
+  ),
+});
+
+/** A reservation as the service returns it. */
+const reservation = fc.record({
+  id: text.filter((id) => id !== ""),
+  owner: fc.constant("shop"),
+  madeAtMs: fc.constant(0),
+  deadlineMs: fc.nat(),
+  checks: fc.array(
+    fc.record({
+      rule: text,
+      key: fc.tuple(fc.constantFrom("user", "ip", "apikey"), text).map((parts) => parts.join(":")),
+      cost: whole,
+      spent: fc.constant(undefined),
+      isSlots: fc.boolean(),
+    }),
+    { maxLength: 3 },
+  ),
+});
+
 describe("our own codec", () => {
+  it("reads reservations that generated code writes", () => {
+    fc.assert(
+      fc.property(reservations, ({ reserve, extend, settle }) => {
+        const reserving = ReserveBatchRequest.encode({ reservations: reserve }).finish();
+        expect(decode(readBatchOf(readReserve), reserving)).toEqual(
+          reserve.map(({ checks, forMs = 60_000, maxWaitMs }) => ({
+            checks: checks.map(({ identifier, dimension, endpoint, cost = 1, method }) =>
+              expect.objectContaining({
+                identifier,
+                dimension: DIMENSIONS[dimension],
+                endpoint,
+                cost,
+                method: method === "" ? undefined : method,
+              }),
+            ),
+            forMs,
+            maxWaitMs,
+          })),
+        );
+        const extending = ExtendBatchRequest.encode({ reservations: extend }).finish();
+        expect(decode(readBatchOf(readExtend), extending)).toEqual(
+          extend.map(({ reservationId, forMs }) => ({ id: reservationId, forMs, costs: {} })),
+        );
+        const settling = SettleBatchRequest.encode({ reservations: settle }).finish();
+        expect(decode(readBatchOf(readSettle), settling)).toEqual(
+          settle.map(({ reservationId, costs }) => ({ id: reservationId, forMs: 0, costs: { ...costs } })),
+        );
+        const releasing = ReleaseBatchRequest.encode({ reservations: settle }).finish();
+        expect(decode(readBatchOf(readSettle), releasing).map(({ id }) => id)).toEqual(
+          settle.map(({ reservationId }) => reservationId),
+        );
+      }),
+    );
+  });
+
+  it("writes reservations that generated code reads", () => {
+    const made = fc.array(
+      fc.option(fc.record({ result, reservation: fc.option(reservation, { nil: undefined }) }), { nil: undefined }),
+      { maxLength: 3 },
+    );
+    const expiries = fc.array(fc.option(whole, { nil: undefined }), { maxLength: 3 });
+    fc.assert(
+      fc.property(made, expiries, fc.array(error, { maxLength: 3 }), (made, expiries, errors) => {
+        const batch = written((writer) => writeAnswers(made, errors, writer, writeReserved));
+        const expected = made.map((one) => {
+          if (one === undefined) {
+            return { allowed: false, reservationId: "", expiresAtMs: 0, reserved: [], decision: undefined };
+          }
+          const { result, reservation } = one;
+          const held = result.allowed ? reservation : undefined;
+          return {
+            allowed: result.allowed,
+            reservationId: held?.id ?? "",
+            expiresAtMs: held?.deadlineMs ?? 0,
+            reserved: (held?.checks ?? []).map(({ rule, key, cost, isSlots }) => ({
+              ruleId: rule,
+              identifier: key.slice(key.indexOf(":") + 1),
+              dimension: DIMENSIONS.indexOf(key.slice(0, key.indexOf(":"))),
+              cost,
+              slots: isSlots,
+            })),
+            decision: answerOf(result, true),
+          };
+        });
+        expect(ReserveBatchResponse.decode(batch)).toEqual({ responses: expected, errors });
+        const extended = written((writer) => writeAnswers(expiries, errors, writer, writeExpiry));
+        expect(ExtendBatchResponse.decode(extended)).toEqual({
+          responses: expiries.map((expiresAtMs = 0) => ({ expiresAtMs })),
+          errors,
+        });
+        expect(ReleaseBatchResponse.decode(written((writer) => writeErrors(errors, writer)))).toEqual({ errors });
+      }),
+    );
+  });
+
   it("reads what generated code writes", () => {
     fc.assert(
       fc.property(text, checks, (correlationId, checks) => {
@@ -213,9 +356,16 @@ describe("our own codec", () => {
   it("never fails on any bytes but by saying that they are malformed", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
-        for (const reading of [readBatch, readStreamed]) {
+        const readers = [
+          readBatch,
+          readStreamed,
+          readBatchOf(readReserve),
+          readBatchOf(readExtend),
+          readBatchOf(readSettle),
+        ];
+        for (const reading of readers) {
           try {
-            decode(reading, bytes);
+            decode<unknown>(reading, bytes);
           } catch (error) {
             expect(error).toMatchObject({ name: "MalformedMessage" });
           }

@@ -70,6 +70,7 @@ export async function served(rules?: readonly RateLimitRule[], options: ServedOp
       correct: (action, request) => made.service.correct(action, request),
       ...instead,
     },
+    reservations: made.reservations,
     keyRing: keys,
     settings: {
       grpc: { host: "127.0.0.1", port: 0 },

@@ -88,6 +88,30 @@ describe("POST /api/v1/reservations", () => {
     expect(await left()).toBe(500);
   });
 
+  it("refuses an idempotency key, which it could not honour", async () => {
+    const refused = await ask("POST", "reservations", { checks: [TOKENS] }, { headers: { "x-idempotency-key": "1" } });
+    expect(refused).toMatchObject({ status: 400, body: { code: "idempotency_not_possible" } });
+    expect(await left()).toBe(1_000);
+  });
+
+  it("reserves nothing for a client that stops waiting", async () => {
+    const { body } = await reserve(STREAM);
+    const gone = new AbortController();
+    const waiting = fetch(`${service.url}/api/v1/reservations`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${service.keys.check}`, "content-type": "application/json" },
+      body: JSON.stringify({ checks: [TOKENS, STREAM], max_wait_ms: 30_000 }),
+      signal: gone.signal,
+    });
+    // Only the slot is missing, and this one is behind it in line.
+    const behind = ask("POST", "reservations", { checks: [{ ...STREAM }], max_wait_ms: 60_000 });
+    gone.abort();
+    await expect(waiting).rejects.toThrow();
+    await ask("DELETE", `reservations/${body.reservation_id}`);
+    expect((await behind).status).toBe(201);
+    expect(await left()).toBe(1_000);
+  });
+
   it("is allowed without a reservation if no rule matches", async () => {
     expect(await reserve({ identifier: "42", endpoint: "/other" })).toMatchObject({
       status: 201,

@@ -7,7 +7,8 @@ import type { App } from "../app.ts";
 import { principalOf, requireRoom } from "../authorize.ts";
 import { denialCode, denialText } from "../check-answer.ts";
 import { CheckHeaders } from "../check-headers.ts";
-import { PROBLEM_TYPE, PROBLEMS } from "../problem.ts";
+import { idempotencyKeyOf } from "../idempotent-writes.ts";
+import { PROBLEM_TYPE, PROBLEMS, Problem } from "../problem.ts";
 import { sendHeaders, sendText } from "../reply.ts";
 import type { WholeParts } from "../rest-dependencies.ts";
 import {
@@ -37,11 +38,16 @@ export function reservationRoutes(app: App, { reservations, selfLimits }: WholeP
         tags: ["reservations"],
         summary: "Reserve quota of several identities and endpoints, all or nothing",
         body: reserveBody,
-        response: { 201: reserved, ...problems(...BODY, "store_unavailable"), ...denials() },
+        response: {
+          201: reserved,
+          ...problems(...BODY, "idempotency_not_possible", "store_unavailable"),
+          ...denials(),
+        },
       },
     },
     async (request, reply) => {
       const { checks, for_ms: forMs, max_wait_ms: maxWaitMs } = request.body;
+      if (idempotencyKeyOf(request) !== undefined) throw new Problem("idempotency_not_possible");
       requireRoom(selfLimits, weightOfReservation(checks), reply);
       const asked = { checks, forMs, maxWaitMs, signal: closed(reply) };
       const { result, reservation } = await reservations.reserve(asked, principalOf(request));
@@ -144,7 +150,7 @@ export function reservationRoutes(app: App, { reservations, selfLimits }: WholeP
 function closed(reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
   reply.raw.once("close", () => {
-    if (!reply.raw.writableFinished) controller.abort(new Error("the client has closed the connection"));
+    if (!reply.raw.writableFinished) controller.abort(new Problem("client_closed_request"));
   });
   return controller.signal;
 }

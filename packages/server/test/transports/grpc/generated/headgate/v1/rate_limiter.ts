@@ -297,11 +297,143 @@ export interface PenalizeResponse {
   errors: CheckError[];
 }
 
-/** A check that failed and was not charged. */
+export interface ReserveRequest {
+  /** What to reserve: 1 to 32 checks. */
+  checks: ReserveCheck[];
+  /** How long the reservation lasts unless it is extended, in milliseconds: 1,000 to 3,600,000. Default: 60,000. */
+  forMs?:
+    | number
+    | undefined;
+  /**
+   * How long to wait for quota, in milliseconds: at most 60,000. Default: 0. If the call is cancelled or its deadline
+   * passes, nothing stays reserved.
+   */
+  maxWaitMs: number;
+}
+
+export interface ReserveCheck {
+  /** A user ID, IP address or API key, according to dimension. Required. */
+  identifier: string;
+  /** Required. */
+  dimension: Dimension;
+  /** The path of the request, such as /api/v1/orders, percent-encoded as the client sent it. Required. */
+  endpoint: string;
+  /** Units to reserve. Default: 1. Of a limit on concurrent tasks, one slot is taken, whatever the cost. */
+  cost?:
+    | number
+    | undefined;
+  /** The HTTP method of the request, such as POST. Without it, rules that name methods do not apply. */
+  method: string;
+}
+
+export interface ReserveResponse {
+  /** If false, nothing is reserved. */
+  allowed: boolean;
+  /** Empty if it was denied, or if no rule matches: then there is nothing to settle. */
+  reservationId: string;
+  /** When it ends unless it is extended, in milliseconds since 1970, by the store's clock. */
+  expiresAtMs: number;
+  /** What is reserved under each rule. Checks that one rule counts together are added up. */
+  reserved: ReservedQuota[];
+  /** The decision as that of a check, with all limits. */
+  decision: CheckRateLimitResponse | undefined;
+}
+
+export interface ReservedQuota {
+  ruleId: string;
+  identifier: string;
+  dimension: Dimension;
+  /** Units, or slots, that are reserved. */
+  cost: number;
+  /** Whether the rule limits concurrent tasks. */
+  slots: boolean;
+}
+
+export interface ReserveBatchRequest {
+  /** At most 1,000. */
+  reservations: ReserveRequest[];
+}
+
+export interface ReserveBatchResponse {
+  /** In the order of the request. One that failed has an error, and an empty response, in which allowed is false. */
+  responses: ReserveResponse[];
+  errors: CheckError[];
+}
+
+export interface ExtendRequest {
+  reservationId: string;
+  /**
+   * How long the reservation lasts from now on, in milliseconds: 1,000 to 3,600,000, and at least the time that it was
+   * made for. Required.
+   */
+  forMs: number;
+}
+
+export interface ExtendResponse {
+  /** When it ends now, in milliseconds since 1970, by the store's clock. */
+  expiresAtMs: number;
+}
+
+export interface ExtendBatchRequest {
+  /** At most 1,000. */
+  reservations: ExtendRequest[];
+}
+
+export interface ExtendBatchResponse {
+  /** In the order of the request. One that failed has an error, and an empty response. */
+  responses: ExtendResponse[];
+  errors: CheckError[];
+}
+
+export interface SettleRequest {
+  reservationId: string;
+  /**
+   * The real costs by rule_id: less is refunded, more is charged even if it does not fit. Rules that are not named keep
+   * what was reserved.
+   */
+  costs: { [key: string]: number };
+}
+
+export interface SettleRequest_CostsEntry {
+  key: string;
+  value: number;
+}
+
+export interface SettleResponse {
+}
+
+export interface SettleBatchRequest {
+  /** At most 1,000. */
+  reservations: SettleRequest[];
+}
+
+export interface SettleBatchResponse {
+  /** Those that failed. All others were settled. */
+  errors: CheckError[];
+}
+
+export interface ReleaseRequest {
+  reservationId: string;
+}
+
+export interface ReleaseResponse {
+}
+
+export interface ReleaseBatchRequest {
+  /** At most 1,000. */
+  reservations: ReleaseRequest[];
+}
+
+export interface ReleaseBatchResponse {
+  /** Those that failed. All others were released. */
+  errors: CheckError[];
+}
+
+/** A check, or one of the reservations of a batch, that failed. Nothing was charged for it. */
 export interface CheckError {
-  /** Index of the check, starting at 0. */
+  /** Index in the request, starting at 0. */
   index: number;
-  /** The gRPC status code that the check would have failed with in a call of its own. */
+  /** The gRPC status code that it would have failed with in a call of its own. */
   code: number;
   message: string;
   /** The invalid field, if any. */
@@ -1903,6 +2035,1070 @@ export const PenalizeResponse: MessageFns<PenalizeResponse> = {
   },
 };
 
+function createBaseReserveRequest(): ReserveRequest {
+  return { checks: [], forMs: undefined, maxWaitMs: 0 };
+}
+
+export const ReserveRequest: MessageFns<ReserveRequest> = {
+  encode(message: ReserveRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.checks) {
+      ReserveCheck.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.forMs !== undefined) {
+      writer.uint32(16).int64(message.forMs);
+    }
+    if (message.maxWaitMs !== 0) {
+      writer.uint32(24).int64(message.maxWaitMs);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReserveRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReserveRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.checks.push(ReserveCheck.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.forMs = longToNumber(reader.int64());
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.maxWaitMs = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseReserveCheck(): ReserveCheck {
+  return { identifier: "", dimension: 0, endpoint: "", cost: undefined, method: "" };
+}
+
+export const ReserveCheck: MessageFns<ReserveCheck> = {
+  encode(message: ReserveCheck, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.identifier !== "") {
+      writer.uint32(10).string(message.identifier);
+    }
+    if (message.dimension !== 0) {
+      writer.uint32(16).int32(message.dimension);
+    }
+    if (message.endpoint !== "") {
+      writer.uint32(26).string(message.endpoint);
+    }
+    if (message.cost !== undefined) {
+      writer.uint32(32).int64(message.cost);
+    }
+    if (message.method !== "") {
+      writer.uint32(66).string(message.method);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReserveCheck {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReserveCheck();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.identifier = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.dimension = reader.int32() as any;
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.endpoint = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.cost = longToNumber(reader.int64());
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.method = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseReserveResponse(): ReserveResponse {
+  return { allowed: false, reservationId: "", expiresAtMs: 0, reserved: [], decision: undefined };
+}
+
+export const ReserveResponse: MessageFns<ReserveResponse> = {
+  encode(message: ReserveResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.allowed !== false) {
+      writer.uint32(8).bool(message.allowed);
+    }
+    if (message.reservationId !== "") {
+      writer.uint32(18).string(message.reservationId);
+    }
+    if (message.expiresAtMs !== 0) {
+      writer.uint32(24).int64(message.expiresAtMs);
+    }
+    for (const v of message.reserved) {
+      ReservedQuota.encode(v!, writer.uint32(34).fork()).join();
+    }
+    if (message.decision !== undefined) {
+      CheckRateLimitResponse.encode(message.decision, writer.uint32(42).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReserveResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReserveResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.allowed = reader.bool();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.reservationId = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.expiresAtMs = longToNumber(reader.int64());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.reserved.push(ReservedQuota.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.decision = CheckRateLimitResponse.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseReservedQuota(): ReservedQuota {
+  return { ruleId: "", identifier: "", dimension: 0, cost: 0, slots: false };
+}
+
+export const ReservedQuota: MessageFns<ReservedQuota> = {
+  encode(message: ReservedQuota, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.ruleId !== "") {
+      writer.uint32(10).string(message.ruleId);
+    }
+    if (message.identifier !== "") {
+      writer.uint32(18).string(message.identifier);
+    }
+    if (message.dimension !== 0) {
+      writer.uint32(24).int32(message.dimension);
+    }
+    if (message.cost !== 0) {
+      writer.uint32(32).int64(message.cost);
+    }
+    if (message.slots !== false) {
+      writer.uint32(40).bool(message.slots);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReservedQuota {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReservedQuota();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.ruleId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.identifier = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.dimension = reader.int32() as any;
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.cost = longToNumber(reader.int64());
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.slots = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseReserveBatchRequest(): ReserveBatchRequest {
+  return { reservations: [] };
+}
+
+export const ReserveBatchRequest: MessageFns<ReserveBatchRequest> = {
+  encode(message: ReserveBatchRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.reservations) {
+      ReserveRequest.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReserveBatchRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReserveBatchRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.reservations.push(ReserveRequest.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseReserveBatchResponse(): ReserveBatchResponse {
+  return { responses: [], errors: [] };
+}
+
+export const ReserveBatchResponse: MessageFns<ReserveBatchResponse> = {
+  encode(message: ReserveBatchResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.responses) {
+      ReserveResponse.encode(v!, writer.uint32(10).fork()).join();
+    }
+    for (const v of message.errors) {
+      CheckError.encode(v!, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReserveBatchResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReserveBatchResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.responses.push(ReserveResponse.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.errors.push(CheckError.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseExtendRequest(): ExtendRequest {
+  return { reservationId: "", forMs: 0 };
+}
+
+export const ExtendRequest: MessageFns<ExtendRequest> = {
+  encode(message: ExtendRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.reservationId !== "") {
+      writer.uint32(10).string(message.reservationId);
+    }
+    if (message.forMs !== 0) {
+      writer.uint32(16).int64(message.forMs);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ExtendRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseExtendRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.reservationId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.forMs = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseExtendResponse(): ExtendResponse {
+  return { expiresAtMs: 0 };
+}
+
+export const ExtendResponse: MessageFns<ExtendResponse> = {
+  encode(message: ExtendResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.expiresAtMs !== 0) {
+      writer.uint32(8).int64(message.expiresAtMs);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ExtendResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseExtendResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.expiresAtMs = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseExtendBatchRequest(): ExtendBatchRequest {
+  return { reservations: [] };
+}
+
+export const ExtendBatchRequest: MessageFns<ExtendBatchRequest> = {
+  encode(message: ExtendBatchRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.reservations) {
+      ExtendRequest.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ExtendBatchRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseExtendBatchRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.reservations.push(ExtendRequest.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseExtendBatchResponse(): ExtendBatchResponse {
+  return { responses: [], errors: [] };
+}
+
+export const ExtendBatchResponse: MessageFns<ExtendBatchResponse> = {
+  encode(message: ExtendBatchResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.responses) {
+      ExtendResponse.encode(v!, writer.uint32(10).fork()).join();
+    }
+    for (const v of message.errors) {
+      CheckError.encode(v!, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ExtendBatchResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseExtendBatchResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.responses.push(ExtendResponse.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.errors.push(CheckError.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseSettleRequest(): SettleRequest {
+  return { reservationId: "", costs: {} };
+}
+
+export const SettleRequest: MessageFns<SettleRequest> = {
+  encode(message: SettleRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.reservationId !== "") {
+      writer.uint32(10).string(message.reservationId);
+    }
+    globalThis.Object.entries(message.costs).forEach(([key, value]: [string, number]) => {
+      SettleRequest_CostsEntry.encode({ key: key as any, value }, writer.uint32(18).fork()).join();
+    });
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SettleRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSettleRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.reservationId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            const entry2 = SettleRequest_CostsEntry.decode(reader, reader.uint32());
+            if (entry2.value !== undefined) {
+              message.costs[entry2.key] = entry2.value;
+            }
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseSettleRequest_CostsEntry(): SettleRequest_CostsEntry {
+  return { key: "", value: 0 };
+}
+
+export const SettleRequest_CostsEntry: MessageFns<SettleRequest_CostsEntry> = {
+  encode(message: SettleRequest_CostsEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.key !== "") {
+      writer.uint32(10).string(message.key);
+    }
+    if (message.value !== 0) {
+      writer.uint32(16).int64(message.value);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SettleRequest_CostsEntry {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSettleRequest_CostsEntry();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.key = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.value = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseSettleResponse(): SettleResponse {
+  return {};
+}
+
+export const SettleResponse: MessageFns<SettleResponse> = {
+  encode(_: SettleResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SettleResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSettleResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseSettleBatchRequest(): SettleBatchRequest {
+  return { reservations: [] };
+}
+
+export const SettleBatchRequest: MessageFns<SettleBatchRequest> = {
+  encode(message: SettleBatchRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.reservations) {
+      SettleRequest.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SettleBatchRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSettleBatchRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.reservations.push(SettleRequest.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseSettleBatchResponse(): SettleBatchResponse {
+  return { errors: [] };
+}
+
+export const SettleBatchResponse: MessageFns<SettleBatchResponse> = {
+  encode(message: SettleBatchResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.errors) {
+      CheckError.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SettleBatchResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSettleBatchResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.errors.push(CheckError.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseReleaseRequest(): ReleaseRequest {
+  return { reservationId: "" };
+}
+
+export const ReleaseRequest: MessageFns<ReleaseRequest> = {
+  encode(message: ReleaseRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.reservationId !== "") {
+      writer.uint32(10).string(message.reservationId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReleaseRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReleaseRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.reservationId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseReleaseResponse(): ReleaseResponse {
+  return {};
+}
+
+export const ReleaseResponse: MessageFns<ReleaseResponse> = {
+  encode(_: ReleaseResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReleaseResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReleaseResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseReleaseBatchRequest(): ReleaseBatchRequest {
+  return { reservations: [] };
+}
+
+export const ReleaseBatchRequest: MessageFns<ReleaseBatchRequest> = {
+  encode(message: ReleaseBatchRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.reservations) {
+      ReleaseRequest.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReleaseBatchRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReleaseBatchRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.reservations.push(ReleaseRequest.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseReleaseBatchResponse(): ReleaseBatchResponse {
+  return { errors: [] };
+}
+
+export const ReleaseBatchResponse: MessageFns<ReleaseBatchResponse> = {
+  encode(message: ReleaseBatchResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.errors) {
+      CheckError.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReleaseBatchResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReleaseBatchResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.errors.push(CheckError.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 function createBaseCheckError(): CheckError {
   return { index: 0, code: 0, message: "", field: "" };
 }
@@ -2069,6 +3265,94 @@ export const RateLimiterService = {
     responseSerialize: (value: PenalizeResponse): Buffer => Buffer.from(PenalizeResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): PenalizeResponse => PenalizeResponse.decode(value),
   },
+  /**
+   * Reserves quota and slots for a request whose cost is known only afterwards: all of it or, if a limit denies, nothing.
+   * A denial is a response, not an error. Role: check.
+   */
+  reserve: {
+    path: "/headgate.v1.RateLimiter/Reserve" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ReserveRequest): Buffer => Buffer.from(ReserveRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ReserveRequest => ReserveRequest.decode(value),
+    responseSerialize: (value: ReserveResponse): Buffer => Buffer.from(ReserveResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ReserveResponse => ReserveResponse.decode(value),
+  },
+  /** Makes many reservations in one call. They are independent. Role: check. */
+  reserveBatch: {
+    path: "/headgate.v1.RateLimiter/ReserveBatch" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ReserveBatchRequest): Buffer => Buffer.from(ReserveBatchRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ReserveBatchRequest => ReserveBatchRequest.decode(value),
+    responseSerialize: (value: ReserveBatchResponse): Buffer =>
+      Buffer.from(ReserveBatchResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ReserveBatchResponse => ReserveBatchResponse.decode(value),
+  },
+  /** Lets a reservation expire later. Role: check. */
+  extend: {
+    path: "/headgate.v1.RateLimiter/Extend" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ExtendRequest): Buffer => Buffer.from(ExtendRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ExtendRequest => ExtendRequest.decode(value),
+    responseSerialize: (value: ExtendResponse): Buffer => Buffer.from(ExtendResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ExtendResponse => ExtendResponse.decode(value),
+  },
+  /** Extends many reservations in one call. They are independent. Role: check. */
+  extendBatch: {
+    path: "/headgate.v1.RateLimiter/ExtendBatch" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ExtendBatchRequest): Buffer => Buffer.from(ExtendBatchRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ExtendBatchRequest => ExtendBatchRequest.decode(value),
+    responseSerialize: (value: ExtendBatchResponse): Buffer => Buffer.from(ExtendBatchResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ExtendBatchResponse => ExtendBatchResponse.decode(value),
+  },
+  /**
+   * Ends a reservation with the real costs and returns its slots. Repeated with the same costs, it succeeds again; with
+   * others it fails, and nothing is charged. Role: check.
+   */
+  settle: {
+    path: "/headgate.v1.RateLimiter/Settle" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: SettleRequest): Buffer => Buffer.from(SettleRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): SettleRequest => SettleRequest.decode(value),
+    responseSerialize: (value: SettleResponse): Buffer => Buffer.from(SettleResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): SettleResponse => SettleResponse.decode(value),
+  },
+  /** Settles many reservations in one call. They are independent. Role: check. */
+  settleBatch: {
+    path: "/headgate.v1.RateLimiter/SettleBatch" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: SettleBatchRequest): Buffer => Buffer.from(SettleBatchRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): SettleBatchRequest => SettleBatchRequest.decode(value),
+    responseSerialize: (value: SettleBatchResponse): Buffer => Buffer.from(SettleBatchResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): SettleBatchResponse => SettleBatchResponse.decode(value),
+  },
+  /** Ends a reservation and gives everything back. Role: check. */
+  release: {
+    path: "/headgate.v1.RateLimiter/Release" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ReleaseRequest): Buffer => Buffer.from(ReleaseRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ReleaseRequest => ReleaseRequest.decode(value),
+    responseSerialize: (value: ReleaseResponse): Buffer => Buffer.from(ReleaseResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ReleaseResponse => ReleaseResponse.decode(value),
+  },
+  /** Releases many reservations in one call. They are independent. Role: check. */
+  releaseBatch: {
+    path: "/headgate.v1.RateLimiter/ReleaseBatch" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ReleaseBatchRequest): Buffer => Buffer.from(ReleaseBatchRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ReleaseBatchRequest => ReleaseBatchRequest.decode(value),
+    responseSerialize: (value: ReleaseBatchResponse): Buffer =>
+      Buffer.from(ReleaseBatchResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ReleaseBatchResponse => ReleaseBatchResponse.decode(value),
+  },
 } as const;
 
 export interface RateLimiterServer extends UntypedServiceImplementation {
@@ -2092,6 +3376,28 @@ export interface RateLimiterServer extends UntypedServiceImplementation {
   refund: handleUnaryCall<RefundRequest, RefundResponse>;
   /** Charges units afterwards, even if they are not available. Role: check. */
   penalize: handleUnaryCall<PenalizeRequest, PenalizeResponse>;
+  /**
+   * Reserves quota and slots for a request whose cost is known only afterwards: all of it or, if a limit denies, nothing.
+   * A denial is a response, not an error. Role: check.
+   */
+  reserve: handleUnaryCall<ReserveRequest, ReserveResponse>;
+  /** Makes many reservations in one call. They are independent. Role: check. */
+  reserveBatch: handleUnaryCall<ReserveBatchRequest, ReserveBatchResponse>;
+  /** Lets a reservation expire later. Role: check. */
+  extend: handleUnaryCall<ExtendRequest, ExtendResponse>;
+  /** Extends many reservations in one call. They are independent. Role: check. */
+  extendBatch: handleUnaryCall<ExtendBatchRequest, ExtendBatchResponse>;
+  /**
+   * Ends a reservation with the real costs and returns its slots. Repeated with the same costs, it succeeds again; with
+   * others it fails, and nothing is charged. Role: check.
+   */
+  settle: handleUnaryCall<SettleRequest, SettleResponse>;
+  /** Settles many reservations in one call. They are independent. Role: check. */
+  settleBatch: handleUnaryCall<SettleBatchRequest, SettleBatchResponse>;
+  /** Ends a reservation and gives everything back. Role: check. */
+  release: handleUnaryCall<ReleaseRequest, ReleaseResponse>;
+  /** Releases many reservations in one call. They are independent. Role: check. */
+  releaseBatch: handleUnaryCall<ReleaseBatchRequest, ReleaseBatchResponse>;
 }
 
 export interface RateLimiterClient extends Client {
@@ -2205,6 +3511,140 @@ export interface RateLimiterClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: PenalizeResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Reserves quota and slots for a request whose cost is known only afterwards: all of it or, if a limit denies, nothing.
+   * A denial is a response, not an error. Role: check.
+   */
+  reserve(
+    request: ReserveRequest,
+    callback: (error: ServiceError | null, response: ReserveResponse) => void,
+  ): ClientUnaryCall;
+  reserve(
+    request: ReserveRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ReserveResponse) => void,
+  ): ClientUnaryCall;
+  reserve(
+    request: ReserveRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ReserveResponse) => void,
+  ): ClientUnaryCall;
+  /** Makes many reservations in one call. They are independent. Role: check. */
+  reserveBatch(
+    request: ReserveBatchRequest,
+    callback: (error: ServiceError | null, response: ReserveBatchResponse) => void,
+  ): ClientUnaryCall;
+  reserveBatch(
+    request: ReserveBatchRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ReserveBatchResponse) => void,
+  ): ClientUnaryCall;
+  reserveBatch(
+    request: ReserveBatchRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ReserveBatchResponse) => void,
+  ): ClientUnaryCall;
+  /** Lets a reservation expire later. Role: check. */
+  extend(
+    request: ExtendRequest,
+    callback: (error: ServiceError | null, response: ExtendResponse) => void,
+  ): ClientUnaryCall;
+  extend(
+    request: ExtendRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ExtendResponse) => void,
+  ): ClientUnaryCall;
+  extend(
+    request: ExtendRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ExtendResponse) => void,
+  ): ClientUnaryCall;
+  /** Extends many reservations in one call. They are independent. Role: check. */
+  extendBatch(
+    request: ExtendBatchRequest,
+    callback: (error: ServiceError | null, response: ExtendBatchResponse) => void,
+  ): ClientUnaryCall;
+  extendBatch(
+    request: ExtendBatchRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ExtendBatchResponse) => void,
+  ): ClientUnaryCall;
+  extendBatch(
+    request: ExtendBatchRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ExtendBatchResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Ends a reservation with the real costs and returns its slots. Repeated with the same costs, it succeeds again; with
+   * others it fails, and nothing is charged. Role: check.
+   */
+  settle(
+    request: SettleRequest,
+    callback: (error: ServiceError | null, response: SettleResponse) => void,
+  ): ClientUnaryCall;
+  settle(
+    request: SettleRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: SettleResponse) => void,
+  ): ClientUnaryCall;
+  settle(
+    request: SettleRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: SettleResponse) => void,
+  ): ClientUnaryCall;
+  /** Settles many reservations in one call. They are independent. Role: check. */
+  settleBatch(
+    request: SettleBatchRequest,
+    callback: (error: ServiceError | null, response: SettleBatchResponse) => void,
+  ): ClientUnaryCall;
+  settleBatch(
+    request: SettleBatchRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: SettleBatchResponse) => void,
+  ): ClientUnaryCall;
+  settleBatch(
+    request: SettleBatchRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: SettleBatchResponse) => void,
+  ): ClientUnaryCall;
+  /** Ends a reservation and gives everything back. Role: check. */
+  release(
+    request: ReleaseRequest,
+    callback: (error: ServiceError | null, response: ReleaseResponse) => void,
+  ): ClientUnaryCall;
+  release(
+    request: ReleaseRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ReleaseResponse) => void,
+  ): ClientUnaryCall;
+  release(
+    request: ReleaseRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ReleaseResponse) => void,
+  ): ClientUnaryCall;
+  /** Releases many reservations in one call. They are independent. Role: check. */
+  releaseBatch(
+    request: ReleaseBatchRequest,
+    callback: (error: ServiceError | null, response: ReleaseBatchResponse) => void,
+  ): ClientUnaryCall;
+  releaseBatch(
+    request: ReleaseBatchRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ReleaseBatchResponse) => void,
+  ): ClientUnaryCall;
+  releaseBatch(
+    request: ReleaseBatchRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ReleaseBatchResponse) => void,
   ): ClientUnaryCall;
 }
 
