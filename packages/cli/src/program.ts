@@ -6,6 +6,7 @@ import type { CheckOptions } from "./check/check-command.ts";
 import { type ExitCode, InvalidInput, reported } from "./failure.ts";
 import { addKeys } from "./keys/keys-commands.ts";
 import { addReplay } from "./replay/replay-command.ts";
+import { addReservations } from "./reservations/reservations-commands.ts";
 import { addRules } from "./rules/rules-commands.ts";
 import type { ScenarioOptions } from "./scenario/scenario.ts";
 import { addSettings } from "./settings/setting-options.ts";
@@ -174,6 +175,7 @@ Examples:
   addRules(program, requireValue, finish);
   addUsers(program, requireValue, finish);
   addKeys(program, requireValue, finish);
+  addReservations(program, requireValue, finish);
 
   const audit = program
     .command("audit")

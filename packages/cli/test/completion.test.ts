@@ -43,6 +43,8 @@ describe.skipIf(!installed("bash"))("bash", () => {
     expect(completions("help", "ch")).toEqual(["check"]);
     expect(completions("serve", "--tls-c")).toEqual(["--tls-cert", "--tls-client-ca"]);
     expect(completions("audit", "ver")).toEqual(["verify"]);
+    expect(completions("reservations", "re")).toEqual(["release"]);
+    expect(completions("reservations", "list", "--js")).toEqual(["--json"]);
     expect(completions("audit", "list", "--sub")).toEqual(["--subject"]);
   });
 

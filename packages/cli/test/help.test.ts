@@ -22,6 +22,9 @@ test.concurrent.each([
   "keys create",
   "keys list",
   "keys revoke",
+  "reservations",
+  "reservations list",
+  "reservations release",
   "completion",
   "help",
 ])("%s --help has examples", async (command) => {

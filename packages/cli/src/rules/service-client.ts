@@ -34,6 +34,22 @@ interface StoredUser {
   readonly custom_limits: object;
 }
 
+export interface StoredReservation {
+  readonly reservation_id: string;
+  readonly owner: string | null;
+  readonly made_at_ms: number;
+  readonly expires_at_ms: number;
+  readonly reserved: readonly StoredQuota[];
+}
+
+interface StoredQuota {
+  readonly rule_id: string;
+  readonly dimension: string;
+  readonly identifier: string;
+  readonly cost: number;
+  readonly slots: boolean;
+}
+
 interface FieldProblem {
   readonly field: string;
   readonly problem: string;
@@ -58,7 +74,7 @@ class RateLimited extends InvalidInput {
   }
 }
 
-/** Client for the rules, users and API keys of a running service. Never includes the API key in messages. */
+/** Client for the rules, users, API keys and reservations of a running service. Never includes the API key in messages. */
 export class Service {
   private readonly base: URL;
   private readonly authorization: string;
@@ -129,6 +145,17 @@ export class Service {
     return this.ask("DELETE", `keys/${encodeURIComponent(id)}`);
   }
 
+  async reservations(): Promise<readonly StoredReservation[]> {
+    const answer = await this.ask("GET", "reservations");
+    const found = "reservations" in answer ? answer.reservations : undefined;
+    if (!Array.isArray(found) || !found.every(isReservation)) throw this.unknownAnswer();
+    return found;
+  }
+
+  async releaseReservation(id: string): Promise<void> {
+    await this.ask("DELETE", `reservations/${encodeURIComponent(id)}`);
+  }
+
   /** Sends a request, and waits and retries when the service limits the request rate. */
   private async requestPatiently(method: string, path: string, body?: unknown): Promise<object> {
     for (;;) {
@@ -150,6 +177,7 @@ export class Service {
       ...(body !== undefined && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(DEADLINE_MS),
     });
+    if (response.status === 204) return {};
     const answer = await response.json().catch(() => undefined);
     if (!response.ok) {
       const message = `${this.base.href}: ${response.status} ${problemIn(answer)}`.trimEnd();
@@ -240,4 +268,24 @@ function isUser(value: unknown): value is StoredUser {
   const { user_id, tier, custom_limits } = value as Readonly<Record<string, unknown>>;
   const hasTier = tier === null || typeof tier === "string";
   return typeof user_id === "string" && hasTier && typeof custom_limits === "object" && custom_limits !== null;
+}
+
+function isReservation(value: unknown): value is StoredReservation {
+  if (typeof value !== "object" || value === null) return false;
+  const { reservation_id, owner, made_at_ms, expires_at_ms, reserved } = value as Readonly<Record<string, unknown>>;
+  const hasOwner = owner === null || typeof owner === "string";
+  const hasTimes = typeof made_at_ms === "number" && typeof expires_at_ms === "number";
+  return typeof reservation_id === "string" && hasOwner && hasTimes && isQuotas(reserved);
+}
+
+function isQuotas(value: unknown): value is readonly StoredQuota[] {
+  return (
+    Array.isArray(value) &&
+    value.every((quota: unknown) => {
+      if (typeof quota !== "object" || quota === null) return false;
+      const { rule_id, dimension, identifier, cost, slots } = quota as Readonly<Record<string, unknown>>;
+      const hasNames = [rule_id, dimension, identifier].every((name) => typeof name === "string");
+      return hasNames && typeof cost === "number" && typeof slots === "boolean";
+    })
+  );
 }
