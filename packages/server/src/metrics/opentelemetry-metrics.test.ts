@@ -38,7 +38,8 @@ class Recorder {
 it("offers the figures of a node, and ends with it", () => {
   const recorder = new Recorder();
   const telemetry = new NodeTelemetry();
-  const end = observeNode(telemetry, {});
+  const open = { count: 2, oldestSeconds: 20, units: new Map([["tokens", 400]]), slots: new Map([["streams", 1]]) };
+  const end = observeNode(telemetry, {}, { open, cleanedUp: 3 });
   const request = { identifier: "alice", dimension: "user", endpoint: "/orders", cost: 1 } as const;
   telemetry.decided(request, checkResult({ limits: [{ allowed: false, state: "throttled" }] }), 0.001);
   telemetry.counted("namespace:shop", true, "lease", 3);
@@ -48,6 +49,11 @@ it("offers the figures of a node, and ends with it", () => {
     "headgate.rate_limiting.requests namespace:shop lease allowed": 3,
     "headgate.store.errors HG_STORE_TIMEOUT": 1,
     "headgate.rate_limiting.identities any": 0,
+    "headgate.reservations.open": 2,
+    "headgate.reservations.oldest_age": 20,
+    "headgate.reservations.reserved_units tokens": 400,
+    "headgate.reservations.slots_in_use streams": 1,
+    "headgate.reservations.cleaned_up": 3,
   });
   expect(Object.keys(seen).filter((name) => name.endsWith("store denied"))).toHaveLength(1);
   expect(JSON.stringify(seen)).not.toContain("alice");
@@ -56,5 +62,5 @@ it("offers the figures of a node, and ends with it", () => {
 });
 
 it("does nothing without an SDK", () => {
-  expect(() => observeNode(new NodeTelemetry(), {})()).not.toThrow();
+  expect(() => observeNode(new NodeTelemetry(), {}, { open: undefined, cleanedUp: 0 })()).not.toThrow();
 });

@@ -2,6 +2,7 @@ import { type BatchObservableResult, metrics } from "@opentelemetry/api";
 import type { StoreStats } from "../checks/counter-stores.ts";
 import { SOURCES } from "./decision-counts.ts";
 import type { NodeTelemetry } from "./node-telemetry.ts";
+import type { ReservationFigures } from "./reservation-figures.ts";
 
 const POLICY = "headgate.rate_limiting.policy";
 const RESULT = "headgate.rate_limiting.result";
@@ -11,7 +12,11 @@ const SOURCE = "headgate.rate_limiting.source";
  * Offers the figures of a node to OpenTelemetry, which reads them when it exports. Without an SDK, nothing happens.
  * Returns a function that ends it.
  */
-export function observeNode(telemetry: NodeTelemetry, { resilient }: StoreStats): () => void {
+export function observeNode(
+  telemetry: NodeTelemetry,
+  { resilient }: StoreStats,
+  reservations: Pick<ReservationFigures, "open" | "cleanedUp">,
+): () => void {
   const meter = metrics.getMeter("headgate");
   const requests = meter.createObservableCounter("headgate.rate_limiting.requests", {
     description: "Decisions by policy (the rule), result and source.",
@@ -32,7 +37,37 @@ export function observeNode(telemetry: NodeTelemetry, { resilient }: StoreStats)
   const breaker = meter.createObservableGauge("headgate.store.breaker_open", {
     description: "1 while the store is considered down.",
   });
-  const instruments = [requests, trialDenied, identities, storeErrors, breaker];
+  const open = meter.createObservableGauge("headgate.reservations.open", {
+    description: "Reservations that have not ended, of all nodes.",
+    unit: "{reservation}",
+  });
+  const oldest = meter.createObservableGauge("headgate.reservations.oldest_age", {
+    description: "Age of the oldest reservation.",
+    unit: "s",
+  });
+  const units = meter.createObservableGauge("headgate.reservations.reserved_units", {
+    description: "Units that are reserved, on all nodes.",
+    unit: "{unit}",
+  });
+  const slots = meter.createObservableGauge("headgate.reservations.slots_in_use", {
+    description: "Slots that reservations hold, on all nodes.",
+    unit: "{slot}",
+  });
+  const cleanedUp = meter.createObservableCounter("headgate.reservations.cleaned_up", {
+    description: "Reservations that this node ended because nobody extended them.",
+    unit: "{reservation}",
+  });
+  const ofReservations = [open, oldest, units, slots, cleanedUp];
+  const instruments = [requests, trialDenied, identities, storeErrors, breaker, ...ofReservations];
+
+  const observeReservations = (result: BatchObservableResult): void => {
+    result.observe(cleanedUp, reservations.cleanedUp);
+    if (reservations.open === undefined) return;
+    result.observe(open, reservations.open.count);
+    result.observe(oldest, reservations.open.oldestSeconds);
+    for (const [rule, count] of reservations.open.units) result.observe(units, count, { [POLICY]: rule });
+    for (const [rule, count] of reservations.open.slots) result.observe(slots, count, { [POLICY]: rule });
+  };
 
   const observe = (result: BatchObservableResult): void => {
     for (const [rule, { allowed, denied, shadowDenied }] of telemetry.tally.rules) {
@@ -48,6 +83,7 @@ export function observeNode(telemetry: NodeTelemetry, { resilient }: StoreStats)
     result.observe(identities, above, { usage: "above_80" });
     for (const [code, count] of telemetry.storeErrors) result.observe(storeErrors, count, { "error.type": code });
     if (resilient !== undefined) result.observe(breaker, resilient.breaker === "open" ? 1 : 0);
+    observeReservations(result);
   };
 
   meter.addBatchObservableCallback(observe, instruments);

@@ -3,6 +3,7 @@ import type { WrongKeys } from "../access/wrong-keys.ts";
 import type { StoreStats } from "../checks/counter-stores.ts";
 import type { UserDataCache } from "../checks/user-data-cache.ts";
 import { foldCounter, foldGauge, type Series } from "../metrics/derived-metrics.ts";
+import type { OpenReservations, ReservationFigures } from "../metrics/reservation-figures.ts";
 import type { RollupWriter } from "../metrics/rollup-writer.ts";
 import type { RulesInForce } from "./active-rules.ts";
 
@@ -12,13 +13,14 @@ export interface NodeParts {
   readonly userDataCache: Pick<UserDataCache, "stats">;
   readonly rollups: Pick<RollupWriter, "dropped">;
   readonly wrongKeys: Pick<WrongKeys, "counts">;
+  readonly reservations: Pick<ReservationFigures, "open" | "cleanedUp">;
   /** Log lines that could not be written. */
   readonly lostLogLines: () => number;
 }
 
 /** Metrics of the parts of a node, read when scraped. */
 export function addFigures(registry: Registry, parts: NodeParts): void {
-  const { rules, stores, userDataCache, rollups, lostLogLines, wrongKeys } = parts;
+  const { rules, stores, userDataCache, rollups, lostLogLines, wrongKeys, reservations } = parts;
   const { stats } = stores;
   const gauge = (name: string, help: string, value: () => number): void =>
     foldGauge(registry, `headgate_${name}`, help, [], () => [[{}, value()]]);
@@ -44,6 +46,29 @@ export function addFigures(registry: Registry, parts: NodeParts): void {
   );
   counter("log_lines_lost", "Log lines that could not be written.", lostLogLines);
   addStoreFigures(registry, stats, gauge, counter);
+  addReservationFigures(registry, reservations);
+}
+
+/** There are no values while the store does not answer. */
+function addReservationFigures(registry: Registry, figures: NodeParts["reservations"]): void {
+  const gauge = (name: string, help: string, labels: string[], read: (open: OpenReservations) => Series[]): void =>
+    foldGauge(registry, `headgate_${name}`, help, labels, () => (figures.open === undefined ? [] : read(figures.open)));
+  const byRule = (counts: ReadonlyMap<string, number>): Series[] =>
+    Array.from(counts, ([rule, count]): Series => [{ rule }, count]);
+
+  gauge("reservations", "Reservations that have not ended, of all nodes.", [], ({ count }) => [[{}, count]]);
+  gauge("oldest_reservation_seconds", "Age of the oldest reservation.", [], ({ oldestSeconds }) => [
+    [{}, oldestSeconds],
+  ]);
+  gauge("reserved_units", "Units that are reserved, on all nodes.", ["rule"], ({ units }) => byRule(units));
+  gauge("slots_in_use", "Slots that reservations hold, on all nodes.", ["rule"], ({ slots }) => byRule(slots));
+  foldCounter(
+    registry,
+    "headgate_reservations_cleaned_up_total",
+    "Reservations that this node ended because nobody extended them.",
+    [],
+    () => [[{}, figures.cleanedUp]],
+  );
 }
 
 type Add = (name: string, help: string, value: () => number) => void;

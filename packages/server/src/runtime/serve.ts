@@ -20,6 +20,7 @@ import { NodeReports } from "../metrics/node-reports.ts";
 import { NodeTelemetry } from "../metrics/node-telemetry.ts";
 import { observeNode } from "../metrics/opentelemetry-metrics.ts";
 import { prometheus } from "../metrics/prometheus.ts";
+import { ReservationFigures } from "../metrics/reservation-figures.ts";
 import { RollupWriter } from "../metrics/rollup-writer.ts";
 import { traced } from "../metrics/tracing.ts";
 import { openRecorder } from "../recorder/open-recorder.ts";
@@ -50,6 +51,8 @@ const PING_MS = 2_000;
 const ROLLUP_MS = 10_000;
 /** How often a node writes what it does at present, for the live picture of all nodes. */
 const REPORT_MS = 2_000;
+/** How often reservations are counted. */
+const RESERVATIONS_MS = 5_000;
 const HOUR_MS = 3_600_000;
 /** How long new connections are accepted after a node is asked to stop. */
 const LAST_CALL_MS = 250;
@@ -175,6 +178,7 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
     nowMs: () => stores.clock.now() / 1000,
   });
   closing.add(() => reservations.close());
+  const reservationFigures = new ReservationFigures(reservations, () => stores.clock.now() / 1000);
 
   const rollups = new RollupWriter(telemetry.tally, database.rollups, new Date());
   closing.add(() =>
@@ -200,17 +204,26 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
     rollups,
     denied,
     reports,
+    reservationFigures,
     settings,
     log,
     isFirst,
   });
 
-  closing.add(observeNode(telemetry, stores.stats));
+  closing.add(observeNode(telemetry, stores.stats, reservationFigures));
   const registry = prometheus(telemetry, version);
   if (worker !== undefined) registry.setDefaultLabels({ worker: String(worker.index) });
   if (mesh !== undefined) mesh.duties.metrics = () => registry.metrics();
   const wrongKeys = new WrongKeys({ perMinute: settings.wrongKeysPerMinute, log });
-  addFigures(registry, { rules, stores, userDataCache, rollups, lostLogLines, wrongKeys });
+  addFigures(registry, {
+    rules,
+    stores,
+    userDataCache,
+    rollups,
+    lostLogLines,
+    wrongKeys,
+    reservations: reservationFigures,
+  });
   const selfLimits = new SelfLimits({ rates: settings, store: stores.shared });
   let waitingFor = ["start"];
   let isClosing = false;
@@ -330,15 +343,19 @@ interface House {
   readonly rollups: RollupWriter;
   readonly denied: DeniedOnAllNodes;
   readonly reports: NodeReports;
+  readonly reservationFigures: ReservationFigures;
   readonly settings: Settings;
   readonly log: Log;
   readonly isFirst: boolean;
 }
 
-/** Periodic work: probing store and database, writing rollups, purging, and starting a new hour of the most denied keys. */
+/**
+ * Periodic work: probing store and database, writing rollups, counting reservations, purging, and starting a new hour of the
+ * most denied keys.
+ */
 function startPeriodicWork(
   timetable: Timetable,
-  { database, stores, telemetry, rules, rollups, denied, reports, settings, log, isFirst }: House,
+  { database, stores, telemetry, rules, rollups, denied, reports, reservationFigures, settings, log, isFirst }: House,
 ): void {
   timetable.every(PING_MS, async () => {
     await stores.probe();
@@ -358,6 +375,9 @@ function startPeriodicWork(
   });
   // Pings report that the database is down.
   timetable.every(REPORT_MS, () => reports.write(Date.now()).catch(() => {}));
+  // Reservations are those of all nodes. That the store is down is reported elsewhere.
+  if (isFirst && stores.canReserve)
+    timetable.every(RESERVATIONS_MS, () => reservationFigures.refresh().catch(() => {}));
   let isFailing = false;
   timetable.every(ROLLUP_MS, async () => {
     try {

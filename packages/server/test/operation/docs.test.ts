@@ -53,6 +53,7 @@ it("docs/service/monitoring.md has every metric, and no other", async () => {
     rollups: { dropped: 0 },
     lostLogLines: () => 0,
     wrongKeys: { counts: { rejected: 0, throttled: 0 } },
+    reservations: { open: undefined, cleanedUp: 0 },
   });
   const exported = registry
     .getMetricsAsArray()

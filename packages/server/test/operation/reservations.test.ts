@@ -130,6 +130,17 @@ it("outlives the node that made it: another settles it, and gives back one that 
   });
   expect(await left(second, "b")).toBe(900);
   await eventually("the quota is back", async () => (await left(second, "c")) === 1_000);
+  const metrics = async (): Promise<string> => (await second.request("GET", "/metrics")).text();
+  await eventually("it is counted", async () => /^headgate_reservations_cleaned_up_total [1-9]/m.test(await metrics()));
+  await reserve(second, "e", 77);
+  const take = { checks: [{ identifier: "e", endpoint: "/streams" }], for_ms: 60_000 };
+  expect((await ask(second, "POST", "reservations", take)).status).toBe(201);
+  await eventually("they are counted", async () => {
+    const text = await metrics();
+    const isReserved = /^headgate_reserved_units\{rule="tokens"\} 77$/m.test(text);
+    return isReserved && /^headgate_slots_in_use\{rule="streams"\} [1-9]/m.test(text);
+  });
+  expect(await metrics()).toMatch(/^headgate_oldest_reservation_seconds \d/m);
   expect([404, 409]).toContain((await ask(second, "POST", `reservations/${lost}/settle`, { costs: {} })).status);
   expect(await left(second, "c")).toBe(1_000);
 });
