@@ -14,11 +14,26 @@ interface Stated {
   readonly writer: HeaderWriter;
 }
 
-/** Writes the headers of the middleware: RateLimit-Policy, RateLimit, Retry-After, Headgate-State. */
+/**
+ * Writes the headers of the middleware (RateLimit-Policy, RateLimit, Retry-After, Headgate-State), and
+ * Headgate-Not-Applied for rules that only reservations apply.
+ */
 export class CheckHeaders {
   private readonly stated = new Map<string, Stated>();
 
-  write({ verdict, plan }: CheckResult): HeaderField[] {
+  write(result: CheckResult): HeaderField[] {
+    const { slots } = result.plan;
+    const fields = this.decided(result);
+    if (slots.length > 0) fields.push({ name: "Headgate-Not-Applied", value: this.listed(slots) });
+    return fields;
+  }
+
+  private listed(limits: readonly AppliedLimit[]): string {
+    const named = limits.slice(0, MOST_WRITTEN).map((limit) => this.statedOf(limit).policy.quoted);
+    return named.join(", ");
+  }
+
+  private decided({ verdict, plan }: CheckResult): HeaderField[] {
     if (verdict === undefined) return [];
     const { deciding, decisions } = verdict;
     if (decisions.length === 1) return this.statedOf(plan.enforced[0]).writer.write(deciding);

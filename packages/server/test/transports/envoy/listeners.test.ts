@@ -240,6 +240,24 @@ describe("Authorization/Check for the ext_authz filter", () => {
     expect(elsewhere.ok_response).toBeDefined();
   });
 
+  it("names rules that limit concurrent tasks, which it does not apply", async () => {
+    const slots = sampleRule({
+      rule_id: "slots",
+      dimension: "ip",
+      endpoint_pattern: "/api/**",
+      algorithm: "concurrency",
+      limit: 1,
+      window_seconds: null,
+    });
+    const { address } = await servedEnvoy({ world: await world([slots]) });
+    for (let i = 0; i < 2; i += 1) {
+      const { ok_response: ok } = await authorize<Authorized>(address, attributes());
+      expect(ok?.response_headers_to_add?.map(({ header }) => header)).toEqual([
+        { key: "Headgate-Not-Applied", value: '"slots"' },
+      ]);
+    }
+  });
+
   it("takes the identity from the header that the route names, and from the address without it", async () => {
     const { address } = await servedEnvoy({ world: await world([RULE, PER_USER]) });
     const extensions = { dimension: "user", identifier_header: "X-User" };

@@ -4,6 +4,7 @@ import { Readable } from "node:stream";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { eventually, ruleOf, type Service, startService } from "./service.ts";
 
+const NOT_APPLIED = "headgate-not-applied";
 const SYSTEM = { id: "system", name: "test" };
 
 let service: Service;
@@ -35,6 +36,19 @@ it("answers a proxy by status, with the headers of a check", async () => {
   expect([denied.status, denied.body.code]).toEqual([429, "quota_exceeded"]);
   expect(Number(denied.headers.get("retry-after"))).toBeGreaterThan(0);
   expect(denied.headers.get("headgate-denied")).toBe("429");
+});
+
+it("names rules that limit concurrent tasks, which it does not apply", async () => {
+  const slots = { algorithm: "concurrency", window_seconds: null, limit: 1 } as const;
+  await service.database.rules.replace([ruleOf({ limit: 2 }), ruleOf({ rule_id: "slots", ...slots })], SYSTEM);
+  const isInForce = async (): Promise<void> => {
+    expect((await auth({ "x-headgate-cost": "0" })).headers.has(NOT_APPLIED)).toBe(true);
+  };
+  await eventually(isInForce, 30_000);
+  for (const status of [204, 204, 429]) {
+    const answer = await auth({});
+    expect([answer.status, answer.headers.get(NOT_APPLIED)]).toEqual([status, '"slots"']);
+  }
 });
 
 it("denies with 403 for nginx, which takes 429 for a failure", async () => {
