@@ -37,6 +37,7 @@ export const PERMISSIONS = {
   "GET /api/v1/rules/:rule_id": "read",
   "PUT /api/v1/rules/:rule_id": "write",
   "DELETE /api/v1/rules/:rule_id": "write",
+  "GET /api/v1/rules/:rule_id/recording": "read",
   "POST /api/v1/rule-drafts": "read",
   "GET /api/v1/rule-warnings": "read",
 

@@ -3,14 +3,16 @@ import { join } from "node:path";
 import { HeadgateError } from "headgate";
 import type { Settings } from "../config/settings.ts";
 import type { Log } from "../runtime/log.ts";
+import { RecordedRequests } from "./recorded-requests.ts";
 import { Recorder } from "./recorder.ts";
 import { RecordingFile } from "./recording-file.ts";
 
 type RecordingSettings = Pick<Settings, "record" | "recordOneIn" | "recordMaxMb" | "recordSecret">;
 
-/** A recorder with its file. */
+/** A recorder with its file, and a reader of all recordings of the node. */
 export interface OpenRecorder {
   readonly recorder: Recorder;
+  readonly requests: RecordedRequests;
   close(): Promise<void>;
 }
 
@@ -34,5 +36,5 @@ export async function openRecorder(settings: RecordingSettings, log: Log): Promi
   });
   const recorder = new Recorder({ node, oneIn, secret, add: (entry) => file.add(entry), now: () => Date.now() * 1000 });
   log.info({ path, one_in: oneIn }, "recording decisions");
-  return { recorder, close: () => file.close() };
+  return { recorder, requests: new RecordedRequests(folder), close: () => file.close() };
 }

@@ -149,7 +149,8 @@ describe("a recording", () => {
       { type: "header", version: 1, node: "n", oneIn: 7, time: 1 },
       { type: "limit", number: 0, rule: "r", counter: "c", limit: limits[0] },
       { type: "failure", time: 2, key: "k", code: "HG_STORE_TIMEOUT" },
-      { type: "other", time: 3, key: "k", rule: "r", source: "cache", allowed: false },
+      { type: "other", time: 3, key: "k", rule: "r", source: "cache", allowed: false, cost: 2 },
+      { type: "other", time: 3, key: "k", rule: "r", source: "store", allowed: true, cost: 1, isCandidate: true },
       {
         type: "call",
         number: 4,

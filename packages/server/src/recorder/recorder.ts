@@ -3,6 +3,7 @@ import {
   type Action,
   type Answer,
   type ApplyOptions,
+  type Decision,
   type Limit,
   type Operation,
   type Store,
@@ -11,6 +12,7 @@ import {
 } from "headgate";
 import type { CheckRequest, CheckResult } from "../checks/check.ts";
 import { keyOf } from "../checks/check-request.ts";
+import type { AppliedLimit } from "../rules/shared-counter.ts";
 import { RECORDING_VERSION, type RecordingEntry } from "./recording-entry.ts";
 
 export interface RecorderOptions {
@@ -45,13 +47,34 @@ export class Recorder {
     return new RecordedStore(store, this);
   }
 
-  /** Records the decisions of a check that were not made by the store. */
-  decided(request: CheckRequest, { verdict, shadow }: CheckResult): void {
-    for (const { source, rule, allowed, timeMs } of [...(verdict?.decisions ?? []), ...shadow]) {
-      if (source === "store") continue;
-      const key = this.nameOf(keyOf(request));
-      if (key === undefined) return;
-      this.#options.add({ type: "other", time: Math.round(timeMs * 1000), key, rule, source, allowed });
+  /** Records the decisions of a check that the calls of the store do not show. */
+  decided(request: CheckRequest, { verdict, shadow, plan }: CheckResult): void {
+    const { enforced, keys } = plan;
+    this.#decisions(request, verdict?.decisions ?? [], enforced, keys?.enforced);
+    this.#decisions(request, shadow, plan.shadow, keys?.shadow);
+  }
+
+  #decisions(
+    request: CheckRequest,
+    decisions: readonly Decision[],
+    limits: readonly AppliedLimit[],
+    keys: readonly string[] | undefined,
+  ): void {
+    for (const [i, { source, rule, allowed, timeMs }] of decisions.entries()) {
+      const { config, isCandidate } = limits[i];
+      if (source === "store" && config.consistency === "strict") continue;
+      const key = this.nameOf(keys?.[i] ?? keyOf(request));
+      if (key === undefined) continue;
+      this.#options.add({
+        type: "other",
+        time: Math.round(timeMs * 1000),
+        key,
+        rule,
+        source,
+        allowed,
+        cost: request.cost,
+        ...(isCandidate && { isCandidate }),
+      });
     }
   }
 

@@ -59,14 +59,20 @@ interface RecordedFailure {
   readonly code: string;
 }
 
-/** A decision that was not made by the store, but from a lease, a cache or a fallback. */
+/**
+ * A decision that was not made by the store, but from a lease, a cache or a fallback. Under rules that are not strict,
+ * also those of the store: its calls do not tell them from those that obtain a lease.
+ */
 interface RecordedOther {
   readonly type: "other";
   readonly time: number;
   readonly key: string;
   readonly rule: string;
-  readonly source: Exclude<Source, "store">;
+  readonly source: Source;
   readonly allowed: boolean;
+  readonly cost: number;
+  /** Set if the candidate of the rule decided. */
+  readonly isCandidate?: true;
 }
 
 /** The last line of a recording that was closed, or that is full. */
@@ -108,7 +114,16 @@ function valuesOf(entry: RecordingEntry): readonly unknown[] {
     case "failure":
       return ["f", entry.time, entry.key, entry.code];
     case "other":
-      return ["o", entry.time, entry.key, entry.rule, entry.source, entry.allowed ? 1 : 0];
+      return [
+        "o",
+        entry.time,
+        entry.key,
+        entry.rule,
+        entry.source,
+        entry.allowed ? 1 : 0,
+        entry.cost,
+        ...(entry.isCandidate ? [1] : []),
+      ];
     case "end":
       return ["e", entry.dropped];
   }
@@ -140,7 +155,16 @@ const line = z.union([
     z.literal(1).optional(),
   ]),
   z.tuple([z.literal("f"), number, text, text]),
-  z.tuple([z.literal("o"), number, text, text, z.enum(["lease", "cache", "fallback"]), flag]),
+  z.tuple([
+    z.literal("o"),
+    number,
+    text,
+    text,
+    z.enum(["store", "lease", "cache", "fallback"]),
+    flag,
+    number,
+    z.literal(1).optional(),
+  ]),
   z.tuple([z.literal("e"), number]),
 ]);
 
@@ -164,10 +188,16 @@ export function readEntry(text: string): RecordingEntry | undefined {
     case "f":
       return { type: "failure", time: data[1], key: data[2], code: data[3] };
     case "o":
-      return { type: "other", time: data[1], key: data[2], rule: data[3], source: data[4], allowed: data[5] };
+      return otherOf(data);
     default:
       return { type: "end", dropped: data[1] };
   }
+}
+
+type OtherLine = Extract<z.output<typeof line>, readonly ["o", ...unknown[]]>;
+
+function otherOf([, time, key, rule, source, allowed, cost, candidate]: OtherLine): RecordedOther {
+  return { type: "other", time, key, rule, source, allowed, cost, ...(candidate && { isCandidate: true as const }) };
 }
 
 type CallLine = Extract<z.output<typeof line>, readonly ["c", ...unknown[]]>;

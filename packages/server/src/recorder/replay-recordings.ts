@@ -82,8 +82,9 @@ class RecordingReplay {
       else if (entry.type === "end") this.#counts.dropped += entry.dropped;
       else {
         this.#keys.add(entry.key);
-        if (entry.type === "other") this.#others[entry.source] += 1;
-        else if (entry.type === "call") this.#calls.push({ ...entry, limits, recording });
+        if (entry.type === "other") {
+          if (entry.source !== "store") this.#others[entry.source] += 1;
+        } else if (entry.type === "call") this.#calls.push({ ...entry, limits, recording });
         else this.#failedAt.set(entry.key, Math.min(entry.time, this.#failedAt.get(entry.key) ?? entry.time));
       }
     }

@@ -35,6 +35,13 @@ export function appliedLimit(
   return Object.freeze({ config, rule, limit, origin, consistency, ...more });
 }
 
+const CANDIDATE = ":candidate:";
+
+/** Whether a counter is that of a candidate. All others end in a pattern. */
+export function isCandidateCounter(counter: string): boolean {
+  return counter.includes(CANDIDATE) && !counter.includes(":/");
+}
+
 /** The candidate of a rule, always with a counter of its own. */
 function candidateOf(config: RateLimitRule): AppliedLimit | undefined {
   const fields = candidateFields(config);
@@ -42,7 +49,7 @@ function candidateOf(config: RateLimitRule): AppliedLimit | undefined {
   const limit = limitOf(fields);
   const { rule_id: name, on_error: onError } = config;
   // Patterns begin with a slash and IDs do not, so no other counter has this name.
-  const counter = `${windowOf(fields)}:candidate:${name}`;
+  const counter = `${windowOf(fields)}${CANDIDATE}${name}`;
   return appliedLimit(config, Object.freeze({ name, counter, limit, onError }), limit, "rule", { isCandidate: true });
 }
 

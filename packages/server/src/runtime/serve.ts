@@ -242,6 +242,7 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
       store: () => health.stateOf(stores),
       topDenied: (limit) => denied.top(limit),
       livePicture: () => reports.picture(Date.now()),
+      recording: recording && { requests: recording.requests, oneIn: settings.recordOneIn },
       rulesFile: settings.rules,
       selfLimits,
     },

@@ -25,6 +25,7 @@ import { historyRoutes } from "./routes/history-routes.ts";
 import { keyRoutes } from "./routes/key-routes.ts";
 import { liveRoutes } from "./routes/live-routes.ts";
 import { nodeRoutes } from "./routes/node-routes.ts";
+import { recordingRoutes } from "./routes/recording-routes.ts";
 import { reservationRoutes } from "./routes/reservation-routes.ts";
 import { ruleRoutes } from "./routes/rule-routes.ts";
 import { sessionRoutes } from "./routes/session-routes.ts";
@@ -81,6 +82,7 @@ export function makeRest(given: RestParts, options: RestOptions = {}): FastifyIn
       explainRoutes(api, parts);
       ruleRoutes(api, parts);
       draftRoutes(api, parts);
+      recordingRoutes(api, parts);
       userRoutes(api, parts);
       keyRoutes(api, parts);
       historyRoutes(api, parts);

@@ -8,6 +8,7 @@ import type { Database } from "../../database/database.ts";
 import type { MostDenied } from "../../metrics/denied-on-all-nodes.ts";
 import type { LivePicture } from "../../metrics/node-reports.ts";
 import type { Telemetry } from "../../metrics/telemetry.ts";
+import type { RecordedRequests } from "../../recorder/recorded-requests.ts";
 import type { Catalogue } from "../../rules/catalogue.ts";
 import type { SelfLimits } from "../shared/own-limits.ts";
 import type { Deprecations } from "./deprecation.ts";
@@ -25,7 +26,7 @@ export interface RestParts {
   /** The rules in force. */
   readonly catalogue: () => Pick<
     Catalogue,
-    "byId" | "findWarnings" | "limitsFor" | "limitsAt" | "limitsOfUser" | "tiers"
+    "byId" | "findWarnings" | "ruleOf" | "limitsFor" | "limitsAt" | "limitsOfUser" | "tiers"
   >;
   /** Tiers and limits of users. */
   readonly userDataCache: Pick<UserDataCache, "of">;
@@ -42,6 +43,8 @@ export interface RestParts {
   readonly topDenied: (limit: number) => Promise<MostDenied>;
   /** What all nodes do at present. */
   readonly livePicture: () => Promise<LivePicture>;
+  /** What this node has recorded; undefined if it does not record. */
+  readonly recording?: { readonly requests: Pick<RecordedRequests, "page">; readonly oneIn: number } | undefined;
   /** The file that the rules come from, if not the database. Then they cannot be changed over REST. */
   readonly rulesFile?: string | undefined;
   /** Default: limits of this transport alone. */

@@ -164,6 +164,8 @@ it("matches what the routes do", async () => {
   await ask("POST /api/v1/rules", "/api/v1/rules", { body: ruleOf(), headers: { "x-idempotency-key": "k" } });
   await ask("GET /api/v1/rules/{rule_id}", "/api/v1/rules/new");
   await ask("GET /api/v1/rules/{rule_id}", "/api/v1/rules/none");
+  await ask("GET /api/v1/rules/{rule_id}/recording", "/api/v1/rules/orders/recording");
+  await ask("GET /api/v1/rules/{rule_id}/recording", "/api/v1/rules/none/recording");
   await ask("PUT /api/v1/rules/{rule_id}", "/api/v1/rules/new", { body: NEW });
   await ask("PUT /api/v1/rules/{rule_id}", "/api/v1/rules/none", { body: { ...NEW, rule_id: "none" } });
   await ask("PUT /api/v1/rules/{rule_id}", "/api/v1/rules/new", { body: NEW, headers: { "if-match": '"9"' } });

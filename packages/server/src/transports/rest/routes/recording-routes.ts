@@ -1,0 +1,78 @@
+import { z } from "zod";
+import type { RecordedRequest } from "../../../recorder/recorded-requests.ts";
+import type { App } from "../app.ts";
+import { Problem } from "../problem.ts";
+import type { RestParts } from "../rest-dependencies.ts";
+import { problems, ruleParams } from "../schemas.ts";
+
+const query = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(5_000).default(1_000),
+  cursor: z.string().min(1).max(8_192).optional().describe("The value of next on the previous page"),
+});
+
+const request = z.object({
+  time_ms: z.number().describe("By the store's clock, in milliseconds since 1970, with a fraction"),
+  key: z.string().describe("Whose request it was, hashed with record_secret"),
+  action: z.enum(["take", "penalize", "refund", "reset"]).describe("take: a request; the others correct the usage"),
+  cost: z.number(),
+  allowed: z.boolean().describe("What was decided then"),
+  idempotency_key: z
+    .string()
+    .optional()
+    .describe("Hashed. A request of the same key with the same value and time is a retry, which was not counted"),
+});
+
+const recording = z
+  .object({
+    recording: z.boolean().describe("Whether this node records decisions"),
+    one_in: z.int().optional().describe("One in so many identities is recorded"),
+    processes: z.int().describe("Number of processes of this node whose recordings are read"),
+    requests: z.array(request).describe("Roughly latest first. A page may have none although there is a next one"),
+    complete_from_ms: z
+      .number()
+      .optional()
+      .describe("Since when the pages up to this one have all requests; absent on the last page, and if that is not known yet"),
+    next: z.string().optional().describe("The cursor of the next page; absent on the last one"),
+  })
+  .meta({ id: "RuleRecording" });
+
+/** What was recorded of single rules. */
+export function recordingRoutes(app: App, { catalogue, recording: recorded }: RestParts): void {
+  app.get(
+    "/rules/:rule_id/recording",
+    {
+      schema: {
+        tags: ["rules"],
+        summary: "List the recorded requests of a rule, latest first",
+        params: ruleParams,
+        querystring: query,
+        response: { 200: recording, ...problems("rule_not_found") },
+      },
+    },
+    async ({ params, query }) => {
+      const rule = catalogue().ruleOf(params.rule_id);
+      if (rule === undefined) throw new Problem("rule_not_found");
+      if (recorded === undefined) return { recording: false, processes: 0, requests: [] };
+      const { processes, requests, completeFrom, next } = await recorded.requests.page(rule, query);
+      return {
+        recording: true,
+        one_in: recorded.oneIn,
+        processes,
+        requests: requests.map(shown),
+        ...(completeFrom !== undefined && Number.isFinite(completeFrom) && { complete_from_ms: completeFrom / 1000 }),
+        ...(next !== undefined && { next }),
+      };
+    },
+  );
+}
+
+function shown({ time, key, action, cost, allowed, idempotencyKey }: RecordedRequest): z.output<typeof request> {
+  return {
+    time_ms: time / 1000,
+    key,
+    action,
+    cost,
+    allowed,
+    ...(idempotencyKey !== undefined && { idempotency_key: idempotencyKey }),
+  };
+}
