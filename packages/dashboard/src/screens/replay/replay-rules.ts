@@ -1,5 +1,5 @@
 import type { RuleInput } from "headgate-server";
-import { ALGORITHM_NAMES, BLANK, bodyOf } from "../rules/rule-draft.ts";
+import { RATE_ALGORITHMS, BLANK, bodyOf } from "../rules/rule-draft.ts";
 
 /** A limit as the form of the replay has it: for all paths, unless one is given. */
 export interface LimitDraft {
@@ -14,7 +14,7 @@ export const FIRST_LIMIT: LimitDraft = {
   path: "/**",
   limit: "60",
   windowSeconds: "60",
-  algorithm: ALGORITHM_NAMES[0],
+  algorithm: RATE_ALGORITHMS[0],
   burst: "",
 };
 

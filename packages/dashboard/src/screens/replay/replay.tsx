@@ -7,7 +7,7 @@ import { useLoaded } from "../../api/use-loaded.ts";
 import { SelectField, TextField } from "../../ui/field.tsx";
 import { countText, shareText } from "../../ui/format.ts";
 import { Card, Empty, Note, ScreenHead } from "../../ui/parts.tsx";
-import { ALGORITHM_NAMES, fieldsOf } from "../rules/rule-draft.ts";
+import { RATE_ALGORITHMS, fieldsOf } from "../rules/rule-draft.ts";
 import { DropZone } from "./drop-zone.tsx";
 import { KeyTimelineCard } from "./key-timeline-card.tsx";
 import { ReplayResults } from "./replay-results.tsx";
@@ -83,7 +83,7 @@ export function Replay() {
               <TextField label="Per, in seconds" isNumber {...of("windowSeconds")} />
               <SelectField
                 label="Algorithm"
-                options={ALGORITHM_NAMES.map((name) => [name, name.replaceAll("_", " ")] as const)}
+                options={RATE_ALGORITHMS.map((name) => [name, name.replaceAll("_", " ")] as const)}
                 {...of("algorithm")}
               />
               {fieldsOf(draft.algorithm).some(({ name }) => name === "burst") && (

@@ -23,15 +23,44 @@ const FIELDS = [
   "time_zone",
   "anchor_day",
   "mode",
+  "enforce_share",
   "on_error",
   "consistency",
+  "candidate.limit",
+  "candidate.algorithm",
+  "candidate.burst",
+  "candidate.window_seconds",
 ] as const;
 
 export type RuleField = (typeof FIELDS)[number];
 
 /** Those that only some algorithms have. */
 const ALGORITHM_FIELDS = ["burst", "anchor", "bucket_width", "exact", "calendar", "time_zone", "anchor_day"] as const;
-const NUMBERS: readonly string[] = ["limit", "window_seconds", "burst", "bucket_width", "anchor_day"];
+/** Those that only a calendar has. */
+const CALENDAR_FIELDS: readonly string[] = ["time_zone", "anchor_day"];
+/** Those that limits on concurrent tasks do not have. */
+const RATE_FIELDS: readonly RuleField[] = [
+  "window_seconds",
+  "mode",
+  "enforce_share",
+  "consistency",
+  "candidate.limit",
+  "candidate.algorithm",
+  "candidate.burst",
+  "candidate.window_seconds",
+];
+const CANDIDATE = "candidate.";
+const NUMBERS: readonly RuleField[] = [
+  "limit",
+  "window_seconds",
+  "burst",
+  "bucket_width",
+  "anchor_day",
+  "enforce_share",
+  "candidate.limit",
+  "candidate.burst",
+  "candidate.window_seconds",
+];
 
 interface OwnField {
   readonly type: string | readonly string[];
@@ -42,12 +71,18 @@ export interface AlgorithmField {
   readonly name: string;
   readonly about: string;
   readonly choices: readonly string[] | undefined;
+  readonly isNumber: boolean;
 }
 
-/** The algorithms that a rule can have; slots are taken by reservations, not by checks. */
-export const ALGORITHM_NAMES = Object.values(algorithms)
-  .filter(({ traits }) => !("releasable" in traits))
-  .map(({ name }) => name);
+export const ALGORITHM_NAMES = Object.values(algorithms).map(({ name }) => name);
+
+/** The algorithms that checks apply. Slots of the others are taken by reservations. */
+export const RATE_ALGORITHMS = ALGORITHM_NAMES.filter((name) => !isSlots(name));
+
+/** Whether an algorithm limits concurrent tasks instead of a rate. */
+export function isSlots(algorithm: string): boolean {
+  return Object.values(algorithms).some(({ name, traits }) => name === algorithm && "releasable" in traits);
+}
 
 /** The fields that an algorithm has of its own. */
 export function fieldsOf(algorithm: string): readonly AlgorithmField[] {
@@ -55,7 +90,19 @@ export function fieldsOf(algorithm: string): readonly AlgorithmField[] {
   const fields: Readonly<Record<string, OwnField>> = definition?.fields ?? {};
   return Object.entries(fields)
     .filter(([name, field]) => !("replacesRate" in field) && ALGORITHM_FIELDS.some((known) => known === name))
-    .map(([name, { type, about }]) => ({ name, about, choices: choicesOf(type) }));
+    .map(([name, { type, about }]) => {
+      const choices = choicesOf(type);
+      return { name, about, choices, isNumber: choices === undefined && type !== "text" };
+    });
+}
+
+/** The fields of a draft that apply, in view of the others. */
+export function shownFields(draft: RuleDraft): readonly AlgorithmField[] {
+  const hasCalendar = (draft["calendar"] ?? "") !== "";
+  return fieldsOf(draft["algorithm"]).filter(({ name }) => {
+    if (CALENDAR_FIELDS.includes(name)) return hasCalendar;
+    return name !== "anchor" || !hasCalendar;
+  });
 }
 
 function choicesOf(type: string | readonly string[]): readonly string[] | undefined {
@@ -74,8 +121,14 @@ export const BLANK: RuleDraft = {
 };
 
 export function draftOf(rule: RateLimitRule): RuleDraft {
-  const fields: Readonly<Record<string, unknown>> = { ...rule };
-  return Object.fromEntries(FIELDS.map((field) => [field, textOf(fields[field])]));
+  return Object.fromEntries(FIELDS.map((field) => [field, textOf(valueOf(rule, field))]));
+}
+
+/** The value of a field, also of one within the candidate. */
+function valueOf(rule: object, field: RuleField): unknown {
+  return field.split(".").reduce<unknown>((value, name) => {
+    return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+  }, rule);
 }
 
 function textOf(value: unknown): string {
@@ -83,31 +136,44 @@ function textOf(value: unknown): string {
   return Array.isArray(value) ? value.join(", ") : String(value);
 }
 
-/** The body of a request. Fields that were left blank have their defaults. */
+/** The body of a request. Fields that were left blank, or do not apply, have their defaults. */
 export function bodyOf(draft: RuleDraft): Record<string, unknown> {
-  const own = fieldsOf(draft["algorithm"]).map(({ name }) => name);
+  const own = shownFields(draft).map(({ name }) => name);
   const body: Record<string, unknown> = {};
+  const candidate: Record<string, unknown> = {};
   for (const field of FIELDS) {
     const text = draft[field].trim();
     const isOther = ALGORITHM_FIELDS.some((name) => name === field) && !own.includes(field);
-    if (text === "" || isOther) continue;
-    if (field === "methods") body[field] = text.split(/[\s,]+/).filter((method) => method !== "");
-    else if (NUMBERS.includes(field)) body[field] = /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
-    else if (field === "exact") body[field] = text === "true";
-    else body[field] = text;
+    if (text === "" || isOther || (isSlots(draft["algorithm"]) && RATE_FIELDS.includes(field))) continue;
+    if (field.startsWith(CANDIDATE)) candidate[field.slice(CANDIDATE.length)] = stated(field, text);
+    else body[field] = stated(field, text);
   }
+  if (Object.keys(candidate).length > 0) body["candidate"] = candidate;
   // A calendar says how long windows are.
   if ("calendar" in body) Reflect.deleteProperty(body, "window_seconds");
   return body;
 }
 
+function stated(field: RuleField, text: string): unknown {
+  if (field === "methods") return text.split(/[\s,]+/).filter((method) => method !== "");
+  if (field === "exact") return text === "true";
+  // What is no number is for the service to complain about.
+  return NUMBERS.includes(field) && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+}
+
 /** What the database adds to a rule. */
 const STORED_FIELDS: readonly string[] = ["created_at", "updated_at", "version"];
 
-/** The fields of a stored rule that the form does not have, such as a trial. Saving must not remove them. */
+/** The fields of a stored rule that the form does not have. Saving must not remove them. */
 export function keptFields(rule: RateLimitRule | undefined): Record<string, unknown> {
-  const shown: readonly string[] = [...FIELDS, ...STORED_FIELDS];
-  return Object.fromEntries(Object.entries(rule ?? {}).filter(([name]) => !shown.includes(name)));
+  const shown = new Set([...FIELDS.map((field) => field.split(".")[0]), ...STORED_FIELDS]);
+  return Object.fromEntries(Object.entries(rule ?? {}).filter(([name]) => !shown.has(name)));
+}
+
+/** A stored rule as people write it. */
+export function inputOf(rule: RateLimitRule): Omit<RateLimitRule, "created_at" | "updated_at" | "version"> {
+  const { created_at: _, updated_at: __, version: ___, ...input } = rule;
+  return input;
 }
 
 export interface Difference {
@@ -117,11 +183,8 @@ export interface Difference {
 }
 
 /** What saving would change, field by field. */
-export function differences(
-  before: Readonly<Record<string, unknown>>,
-  after: Readonly<Record<string, unknown>>,
-): Difference[] {
-  return FIELDS.map((field) => ({ field, before: textOf(before[field]), after: textOf(after[field]) })).filter(
-    ({ before, after }) => before !== after,
-  );
+export function differences(before: object, after: object): Difference[] {
+  return FIELDS.map((field) => {
+    return { field, before: textOf(valueOf(before, field)), after: textOf(valueOf(after, field)) };
+  }).filter(({ before, after }) => before !== after);
 }

@@ -60,7 +60,8 @@ export function RuleEditor({
     setReviewing(true);
   };
   // An empty form is not full of errors.
-  const shown = errors.filter(({ field }) => touched.has(field));
+  const parts = new Set([...touched].map(partOf));
+  const shown = errors.filter(({ field }) => parts.has(partOf(field)));
   return (
     <form class="editor" onSubmit={submit} autocomplete="off" noValidate>
       <RuleFields draft={draft} isNew={stored === undefined} errors={shown} onChange={change} />
@@ -94,6 +95,11 @@ export function RuleEditor({
       )}
     </form>
   );
+}
+
+/** The field of a rule that a field of the form belongs to, such as its candidate. */
+function partOf(field: string): string {
+  return field.split(".")[0];
 }
 
 function useValidation(draft: RuleDraft, stored: RateLimitRule | undefined): Validation {

@@ -1,7 +1,7 @@
 import type { FieldError } from "../../api/problem.ts";
 import { SelectField, TextField } from "../../ui/field.tsx";
 import { Card } from "../../ui/parts.tsx";
-import { ALGORITHM_NAMES, fieldsOf, type RuleDraft, type RuleField } from "./rule-draft.ts";
+import { ALGORITHM_NAMES, isSlots, RATE_ALGORITHMS, type RuleDraft, type RuleField, shownFields } from "./rule-draft.ts";
 
 const DIMENSIONS = [
   ["user", "User"],
@@ -41,6 +41,7 @@ export function RuleFields({
     onChange: (value: string) => onChange(field, value),
     problem: errors.find((error) => error.field === field || error.field.startsWith(`${field}.`))?.problem,
   });
+  const isTasks = isSlots(draft["algorithm"]);
   return (
     <>
       <Card title="What it applies to">
@@ -66,22 +67,40 @@ export function RuleFields({
       </Card>
       <Card title="Limit">
         <div class="fields">
-          <TextField label="Requests" isNumber isRequired placeholder="100" {...of("limit")} />
-          <TextField label="Per, in seconds" isNumber isRequired {...of("window_seconds")} />
           <SelectField
             label="Algorithm"
             options={ALGORITHM_NAMES.map((name) => [name, sentence(name)] as const)}
+            {...(isTasks && { hint: "Slots are taken by reservations, and not by checks" })}
             {...of("algorithm")}
           />
-          {fieldsOf(draft["algorithm"]).map(({ name, about, choices }) =>
+          <TextField
+            label={isTasks ? "Tasks at the same time" : "Requests"}
+            isNumber
+            isRequired
+            placeholder="100"
+            {...of("limit")}
+          />
+          {!isTasks && draft["calendar"] === "" && (
+            <TextField label="Per, in seconds" isNumber isRequired {...of("window_seconds")} />
+          )}
+          {shownFields(draft).map(({ name, about, choices, isNumber }) =>
             choices === undefined ? (
-              <TextField key={name} label={sentence(name)} isNumber hint={about} {...of(name as RuleField)} />
+              <TextField
+                key={name}
+                label={sentence(name)}
+                isNumber={isNumber}
+                hint={about}
+                {...of(name as RuleField)}
+              />
             ) : (
               <SelectField
                 key={name}
                 label={sentence(name)}
                 hint={about}
-                options={[["", "Default"], ...choices.map((choice) => [choice, sentence(choice)] as const)]}
+                options={[
+                  ["", name === "calendar" ? "None" : "Default"],
+                  ...choices.map((choice) => [choice, sentence(choice)] as const),
+                ]}
                 {...of(name as RuleField)}
               />
             ),
@@ -90,11 +109,49 @@ export function RuleFields({
       </Card>
       <Card title="Enforcement">
         <div class="fields">
-          <SelectField label="Mode" options={MODES} {...of("mode")} />
+          {!isTasks && (
+            <>
+              <SelectField label="Mode" options={MODES} {...of("mode")} />
+              <TextField
+                label="Share of keys"
+                placeholder="0.1"
+                hint="Enforce it for a tenth of the keys with 0.1; for the others it only reports. Blank: all"
+                {...of("enforce_share")}
+              />
+            </>
+          )}
           <SelectField label="While the store fails" options={ON_ERRORS} {...of("on_error")} />
-          <SelectField label="Consistency" options={CONSISTENCIES} {...of("consistency")} />
+          {!isTasks && <SelectField label="Consistency" options={CONSISTENCIES} {...of("consistency")} />}
         </div>
       </Card>
+      {!isTasks && (
+        <Card
+          title="Trial"
+          note="Another limit that counts the same requests and is reported as denied by trial. It never denies anything."
+        >
+          <div class="fields">
+            <TextField
+              label="Requests on trial"
+              isNumber
+              placeholder="50"
+              hint="Blank: no trial"
+              {...of("candidate.limit")}
+            />
+            <SelectField
+              label="Algorithm on trial"
+              options={[["", "Same as the rule"], ...RATE_ALGORITHMS.map((name) => [name, sentence(name)] as const)]}
+              {...of("candidate.algorithm")}
+            />
+            <TextField label="Burst on trial" isNumber hint="Blank: the limit on trial" {...of("candidate.burst")} />
+            <TextField
+              label="Window on trial, in seconds"
+              isNumber
+              hint="Blank: that of the rule"
+              {...of("candidate.window_seconds")}
+            />
+          </div>
+        </Card>
+      )}
     </>
   );
 }

@@ -7,12 +7,12 @@ import { type Loaded, useLoaded } from "../../api/use-loaded.ts";
 import { linkTo, navigate } from "../../router.ts";
 import { Chart } from "../../ui/chart.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { countText, DIMENSION_NAMES, sum, timeText } from "../../ui/format.ts";
+import { countText, DIMENSION_NAMES, shareText, sum, timeText } from "../../ui/format.ts";
 import { Badge, Card, Empty, Note, ProblemNote, ScreenHead, Segments, WithData } from "../../ui/parts.tsx";
 import { Scroll } from "../../ui/scroll.tsx";
 import { evenly } from "../../ui/usage-series.ts";
 import { EditRule } from "./rule-editor.tsx";
-import { algorithmText, ruleLimitText, windowText } from "./rule-text.ts";
+import { algorithmText, candidateText, ruleLimitText, windowText } from "./rule-text.ts";
 
 interface LoadedRule {
   readonly rule: RateLimitRule;
@@ -184,6 +184,8 @@ function Definition({ rule }: { readonly rule: RateLimitRule }) {
     ["Tier", rule.tier ?? "all without a rule of their own"],
     ["Algorithm", algorithmText(rule)],
     ["Window", windowText(rule)],
+    ...(rule.enforce_share === null ? [] : [["Enforced for", `${shareText(rule.enforce_share, 1)} of the keys`] as const]),
+    ...(rule.candidate === null ? [] : [["On trial", candidateText(rule, rule.candidate)] as const]),
     ["While the store fails", rule.on_error],
     ["Consistency", rule.consistency],
     ["Changed", `${timeText(rule.updated_at)}, version ${rule.version}`],
