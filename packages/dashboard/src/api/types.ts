@@ -86,6 +86,37 @@ export interface RuleWarnings {
   readonly more?: number;
 }
 
+/** A page of the recorded requests of a rule, latest first. */
+export interface RecordingPage {
+  readonly recording: boolean;
+  readonly one_in?: number;
+  readonly processes: number;
+  readonly requests: readonly {
+    readonly time_ms: number;
+    readonly key: string;
+    readonly action: "take" | "penalize" | "refund" | "reset";
+    readonly cost: number;
+    readonly idempotency_key?: string;
+  }[];
+  readonly complete_from_ms?: number;
+  readonly next?: string;
+}
+
+export interface ListedReservation {
+  readonly reservation_id: string;
+  /** The namespace of the API key that made it. */
+  readonly owner?: string | null;
+  readonly made_at_ms?: number;
+  readonly expires_at_ms: number;
+  readonly reserved: readonly {
+    readonly rule_id: string;
+    readonly dimension: Dimension;
+    readonly identifier: string;
+    readonly cost: number;
+    readonly slots: boolean;
+  }[];
+}
+
 export interface Override {
   readonly override_id: string;
   readonly rule_id: string | null;

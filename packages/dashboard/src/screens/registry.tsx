@@ -6,6 +6,7 @@ import { History } from "./history/history.tsx";
 import { Overview } from "./overview/overview.tsx";
 import { Playground } from "./playground/playground.tsx";
 import { Replay } from "./replay/replay.tsx";
+import { Reservations } from "./reservations/reservations.tsx";
 import { Rules } from "./rules/rules.tsx";
 import { Why } from "./why/why.tsx";
 
@@ -25,6 +26,14 @@ export const screens: readonly Screen[] = [
   { path: "overview", title: "Overview", group: "Service", icon: "overview", isOpen: false, component: Overview },
   { path: "rules", title: "Rules", group: "Service", icon: "rules", isOpen: false, component: Rules },
   { path: "why", title: "Why", group: "Service", icon: "why", isOpen: false, component: Why },
+  {
+    path: "reservations",
+    title: "Reservations",
+    group: "Service",
+    icon: "reservations",
+    isOpen: false,
+    component: Reservations,
+  },
   { path: "history", title: "History", group: "Service", icon: "history", isOpen: false, component: History },
   { path: "replay", title: "Replay", group: "Plan", icon: "replay", isOpen: true, component: Replay },
   { path: "playground", title: "Playground", group: "Plan", icon: "playground", isOpen: true, component: Playground },

@@ -2,6 +2,8 @@ import { Catalogue } from "../rules/catalogue.ts";
 import type { Dimension, RuleInput } from "../rules/rule.ts";
 import { type Plan, Plans, planForKey } from "./check-plans.ts";
 
+export { candidateFields, limitOf } from "../rules/shared-counter.ts";
+
 /** Finds the limits of a request, for identities of one dimension without stored data. */
 export type RuleLookup = (endpoint: string, method: string | undefined, identifier: string) => Plan;
 

@@ -140,7 +140,9 @@ describe("recorded requests", () => {
   it("can be read from a file that ends in the middle of a line, and from none", async () => {
     const requests = new RecordedRequests(folder);
     expect(await requests.page(ORDERS, { limit: 10 })).toEqual({ processes: 0, requests: [] });
-    expect(await new RecordedRequests(join(folder, "gone")).page(ORDERS, { limit: 10 })).toMatchObject({ processes: 0 });
+    expect(await new RecordedRequests(join(folder, "gone")).page(ORDERS, { limit: 10 })).toMatchObject({
+      processes: 0,
+    });
     const one = process("a");
     const store = one.recorder.recorded(new MemoryStore({ clock }));
     store.apply("take", [{ rule: orders, key: "user:1", cost: 1 }]);

@@ -38,8 +38,8 @@ export class RecordedTraffic {
 
   /** Times of the first and the last entry; undefined without entries. */
   get span(): { readonly from: number; readonly to: number } | undefined {
-    const { [0]: first, length } = this.#entries;
-    return first && { from: first.time, to: this.#entries[length - 1].time };
+    const [first, last] = [this.#entries.at(0), this.#entries.at(-1)];
+    return first && last && { from: first.time, to: last.time };
   }
 
   replay(limit: Limit): RecordedDenials {

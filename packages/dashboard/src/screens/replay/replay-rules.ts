@@ -1,5 +1,5 @@
 import type { RuleInput } from "headgate-server";
-import { RATE_ALGORITHMS, BLANK, bodyOf } from "../rules/rule-draft.ts";
+import { BLANK, bodyOf, RATE_ALGORITHMS } from "../rules/rule-draft.ts";
 
 /** A limit as the form of the replay has it: for all paths, unless one is given. */
 export interface LimitDraft {

@@ -7,7 +7,7 @@ import { useLoaded } from "../../api/use-loaded.ts";
 import { SelectField, TextField } from "../../ui/field.tsx";
 import { countText, shareText } from "../../ui/format.ts";
 import { Card, Empty, Note, ScreenHead } from "../../ui/parts.tsx";
-import { RATE_ALGORITHMS, fieldsOf } from "../rules/rule-draft.ts";
+import { fieldsOf, RATE_ALGORITHMS } from "../rules/rule-draft.ts";
 import { DropZone } from "./drop-zone.tsx";
 import { KeyTimelineCard } from "./key-timeline-card.tsx";
 import { ReplayResults } from "./replay-results.tsx";

@@ -26,7 +26,7 @@ export function useReplay(): ReplayRun {
   };
   const start = (request: ReplayRequest): void => {
     worker.current?.terminate();
-    const made = new Worker(new URL("./replay-worker.ts", import.meta.url), { type: "module" });
+    const made = new Worker(new URL("../simulation-worker.ts", import.meta.url), { type: "module" });
     worker.current = made;
     setState((before) => ({
       ...before,

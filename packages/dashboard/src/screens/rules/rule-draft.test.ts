@@ -51,7 +51,12 @@ describe("a draft of a rule", () => {
     expect(body).toMatchObject({ candidate: { limit: 50, algorithm: "gcra" }, enforce_share: 0.1 });
     const stored = { limit: 9, candidate: { limit: 7, algorithm: null, burst: 3, window_seconds: null } };
     const draft = draftOf(stored as never);
-    expect(draft).toMatchObject({ limit: "9", "candidate.limit": "7", "candidate.burst": "3", "candidate.algorithm": "" });
+    expect(draft).toMatchObject({
+      limit: "9",
+      "candidate.limit": "7",
+      "candidate.burst": "3",
+      "candidate.algorithm": "",
+    });
     expect(bodyOf(draft)["candidate"]).toEqual({ limit: 7, burst: 3 });
     expect(differences(stored, { limit: 9, candidate: null })).toEqual([
       { field: "candidate.limit", before: "7", after: "" },

@@ -121,11 +121,11 @@ export const BLANK: RuleDraft = {
 };
 
 export function draftOf(rule: RateLimitRule): RuleDraft {
-  return Object.fromEntries(FIELDS.map((field) => [field, textOf(valueOf(rule, field))]));
+  return Object.fromEntries(FIELDS.map((field) => [field, textOf(fieldValue(rule, field))]));
 }
 
 /** The value of a field, also of one within the candidate. */
-function valueOf(rule: object, field: RuleField): unknown {
+function fieldValue(rule: object, field: RuleField): unknown {
   return field.split(".").reduce<unknown>((value, name) => {
     return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
   }, rule);
@@ -185,6 +185,6 @@ export interface Difference {
 /** What saving would change, field by field. */
 export function differences(before: object, after: object): Difference[] {
   return FIELDS.map((field) => {
-    return { field, before: textOf(valueOf(before, field)), after: textOf(valueOf(after, field)) };
+    return { field, before: textOf(fieldValue(before, field)), after: textOf(fieldValue(after, field)) };
   }).filter(({ before, after }) => before !== after);
 }

@@ -1,7 +1,14 @@
 import type { FieldError } from "../../api/problem.ts";
 import { SelectField, TextField } from "../../ui/field.tsx";
 import { Card } from "../../ui/parts.tsx";
-import { ALGORITHM_NAMES, isSlots, RATE_ALGORITHMS, type RuleDraft, type RuleField, shownFields } from "./rule-draft.ts";
+import {
+  ALGORITHM_NAMES,
+  isSlots,
+  RATE_ALGORITHMS,
+  type RuleDraft,
+  type RuleField,
+  shownFields,
+} from "./rule-draft.ts";
 
 const DIMENSIONS = [
   ["user", "User"],

@@ -11,8 +11,10 @@ import { countText, DIMENSION_NAMES, shareText, sum, timeText } from "../../ui/f
 import { Badge, Card, Empty, Note, ProblemNote, ScreenHead, Segments, WithData } from "../../ui/parts.tsx";
 import { Scroll } from "../../ui/scroll.tsx";
 import { evenly } from "../../ui/usage-series.ts";
+import { isSlots } from "./rule-draft.ts";
 import { EditRule } from "./rule-editor.tsx";
 import { algorithmText, candidateText, ruleLimitText, windowText } from "./rule-text.ts";
+import { LimitTrial } from "./trial/limit-trial.tsx";
 
 interface LoadedRule {
   readonly rule: RateLimitRule;
@@ -81,6 +83,7 @@ function Rule({ rule, etag, reload }: LoadedRule & { readonly reload: () => void
       ) : (
         <>
           <Usage ruleId={rule.rule_id} />
+          {!isSlots(rule.algorithm) && <LimitTrial key={rule.version} rule={rule} etag={etag} onChanged={reload} />}
           <div class="columns">
             <Definition rule={rule} />
             <OtherLimits rule={rule} />
@@ -184,7 +187,9 @@ function Definition({ rule }: { readonly rule: RateLimitRule }) {
     ["Tier", rule.tier ?? "all without a rule of their own"],
     ["Algorithm", algorithmText(rule)],
     ["Window", windowText(rule)],
-    ...(rule.enforce_share === null ? [] : [["Enforced for", `${shareText(rule.enforce_share, 1)} of the keys`] as const]),
+    ...(rule.enforce_share === null
+      ? []
+      : [["Enforced for", `${shareText(rule.enforce_share, 1)} of the keys`] as const]),
     ...(rule.candidate === null ? [] : [["On trial", candidateText(rule, rule.candidate)] as const]),
     ["While the store fails", rule.on_error],
     ["Consistency", rule.consistency],

@@ -9,12 +9,15 @@ import { type Difference, differences } from "./rule-draft.ts";
 
 /** Shows what saving would change, and saves. */
 export function SaveDialog({
+  title,
   before,
   after,
   etag,
   onClose,
   onSaved,
 }: {
+  /** Default: says whether the rule is created or changed. */
+  readonly title?: string;
   readonly before: RateLimitRule | undefined;
   readonly after: Readonly<Record<string, unknown>>;
   readonly etag: string | undefined;
@@ -45,7 +48,10 @@ export function SaveDialog({
   };
 
   return (
-    <Dialog title={before === undefined ? "Create this rule?" : `Save changes to ${before.rule_id}?`} onClose={onClose}>
+    <Dialog
+      title={title ?? (before === undefined ? "Create this rule?" : `Save changes to ${before.rule_id}?`)}
+      onClose={onClose}
+    >
       {changes.length === 0 ? (
         <p>Nothing has changed.</p>
       ) : (

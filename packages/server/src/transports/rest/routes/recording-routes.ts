@@ -31,7 +31,9 @@ const recording = z
     complete_from_ms: z
       .number()
       .optional()
-      .describe("Since when the pages up to this one have all requests; absent on the last page, and if that is not known yet"),
+      .describe(
+        "Since when the pages up to this one have all requests; absent on the last page, and if that is not known yet",
+      ),
     next: z.string().optional().describe("The cursor of the next page; absent on the last one"),
   })
   .meta({ id: "RuleRecording" });

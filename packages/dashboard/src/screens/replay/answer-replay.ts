@@ -11,13 +11,8 @@ const PROGRESS_EVERY_MS = 100;
 
 const tell = (message: ReplayMessage): void => postMessage(message);
 
-addEventListener("message", ({ data }: MessageEvent<ReplayRequest>) => {
-  answer(data).catch((error: unknown) =>
-    tell({ kind: "failed", message: error instanceof Error ? error.message : String(error) }),
-  );
-});
-
-async function answer(request: ReplayRequest): Promise<void> {
+/** In a worker: replays log files, or shows the requests of one key in them. */
+export async function answerReplay(request: ReplayRequest): Promise<void> {
   const { files, dimension, keyField, rules } = request;
   const options: FilesOptions = {
     ...(keyField !== "" && { key: keyField }),
