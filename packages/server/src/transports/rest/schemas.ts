@@ -397,8 +397,11 @@ export const rule = z
 type AnsweredRule = { readonly [Name in keyof RuleInput]: z.ZodType<RuleInput[Name]> };
 
 function answeredRule(): AnsweredRule {
-  const fields = Object.entries(ruleFields.shape).map(([name, field]) => [name, answered(field)]);
-  return Object.fromEntries(fields);
+  return answeredFields(ruleFields.shape) as AnsweredRule;
+}
+
+function answeredFields(shape: Readonly<Record<string, z.core.$ZodType>>): Record<string, z.ZodType> {
+  return Object.fromEntries(Object.entries(shape).map(([name, field]) => [name, answered(field)]));
 }
 
 /** A field as responses have it: of the same type, but not checked again. */
@@ -409,6 +412,7 @@ function answered(field: z.core.$ZodType): z.ZodType {
   if (field instanceof z.ZodEnum) return z.enum(field.enum);
   if (field instanceof z.ZodNumber) return z.number();
   if (field instanceof z.ZodArray) return z.array(answered(field.element));
+  if (field instanceof z.ZodObject) return z.object(answeredFields(field.shape));
   return field instanceof z.ZodBoolean ? z.boolean() : z.string();
 }
 

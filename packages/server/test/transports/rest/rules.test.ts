@@ -41,6 +41,18 @@ describe("a rule", () => {
     expect((await check("galaxy")).status).toBe(400);
   });
 
+  it("may have a trial and be enforced for a share of the keys", async () => {
+    service = await startService();
+    const trial = { candidate: { limit: 5, algorithm: "gcra" }, enforce_share: 0.1 };
+    const made = await service.ask("POST", "/api/v1/rules", { body: { ...INPUT, ...trial } });
+    const candidate = { limit: 5, algorithm: "gcra", burst: null, window_seconds: null };
+    expect([made.status, made.body]).toMatchObject([201, { candidate, enforce_share: 0.1 }]);
+    expect((await service.ask("GET", "/api/v1/rules/search")).body).toEqual(made.body);
+    expect((await service.ask("GET", "/api/v1/rules")).body.rules).toContainEqual(made.body);
+    const draft = await service.ask("POST", "/api/v1/rule-drafts", { body: { ...INPUT, ...trial } });
+    expect(draft.body.rule).toMatchObject({ candidate });
+  });
+
   it("can be sent back as it was read", async () => {
     service = await startService();
     const { body } = await service.ask("GET", "/api/v1/rules/orders");
