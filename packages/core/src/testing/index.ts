@@ -14,7 +14,7 @@ export interface TestLimiterOptions extends Omit<MemoryStoreOptions, "clock">, L
   readonly startMs?: number | undefined;
 }
 
-/** Creates a limiter with a clock that only moves when the test says so. */
+/** Creates a limiter with a clock that moves only when the test advances it. */
 export function testLimiter<const R extends Rules>(
   rules: R,
   options: TestLimiterOptions = {},
