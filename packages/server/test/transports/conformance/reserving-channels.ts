@@ -13,9 +13,9 @@ export interface ReservedCheck {
 }
 
 /** What a transport says about a call, in one form. */
-export type Word = "done" | "denied" | "invalid" | "unknown" | "settled" | "lost";
+type Word = "done" | "denied" | "invalid" | "unknown" | "settled" | "lost";
 
-export interface Reserved {
+interface Reserved {
   readonly word: Word;
   readonly id: string;
   /** Milliseconds from now. */
