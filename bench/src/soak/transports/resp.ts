@@ -10,7 +10,14 @@ export const resp: SoakTransport = {
   connect(node) {
     const { resp: address } = node.log.find(({ msg }) => msg === "ready") ?? {};
     const [, host, port] = /([\d.]+):(\d+)$/.exec(String(address)) ?? [];
-    const client = new Redis({ host, port: Number(port), password: node.key, autoResendUnfulfilledCommands: false });
+    const client = new Redis({
+      host,
+      port: Number(port),
+      password: node.key,
+      autoResendUnfulfilledCommands: false,
+      // Otherwise ioredis never settles calls whose connection was closed.
+      maxRetriesPerRequest: 0,
+    });
     // Each call reports its own failure.
     client.on("error", () => {});
     return {
