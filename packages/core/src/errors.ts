@@ -1,7 +1,5 @@
-/**
- * All error codes of the library and the service with their meaning. `docs/guide/errors.md` and, for `HG_DATABASE_…`,
- * `docs/service/storage.md` are compared with this table by tests.
- */
+// Tests compare `docs/guide/errors.md` and, for `HG_DATABASE_…`, `docs/service/storage.md` with this table.
+/** All error codes of the library and the service, with their meaning. */
 export const errorCodes = {
   HG_BAD_RATE: "a rate is not written as in 100/m",
   HG_BAD_LIMIT: "a limit has a field that is missing, unknown or out of range",
@@ -38,7 +36,7 @@ export const errorCodes = {
 
 /** All warning codes with their meaning, for the same page. */
 export const warningCodes = {
-  HG_DEGRADED: "a store fails, and this process decides without it",
+  HG_DEGRADED: "a store is failing, and this process decides without it",
   HG_ON_DECISION_FAILED: "onDecision threw an error; decisions are not affected",
   HG_UNSAFE_CLIENT: "an ioredis client may charge a request twice or keep one waiting",
   HG_EVICTION: "Redis drops counters when its memory is full",
@@ -62,6 +60,7 @@ export type ErrorCode = keyof typeof errorCodes;
  */
 export class HeadgateError extends Error {
   override readonly name: string = "HeadgateError";
+  /** What went wrong. Codes do not change between versions. */
   readonly code: ErrorCode;
   /** The argument, option or field at fault, as the caller wrote it. */
   readonly field: string;

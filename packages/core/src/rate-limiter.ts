@@ -31,7 +31,10 @@ function isStore(options: unknown): boolean {
 export interface SharedOptions extends LimiterOptions {
   /** Where counters are kept, such as a `RedisStore`. */
   readonly store: Store;
-  /** Clock for the waits of `wait` and `schedule`. Decisions use the store's own clock. */
+  /**
+   * Clock for waiting (`wait`, `schedule`) and for reservations. Decisions use the store's own clock. Default: the system
+   * clock.
+   */
   readonly clock?: Clock | undefined;
 }
 
@@ -41,8 +44,8 @@ interface MemoryOptions extends LimiterOptions {
 }
 
 /**
- * Creates a limiter with named rules. Without a store, counters are kept in memory, and methods without promises such
- * as `checkSync` are available.
+ * Creates a limiter with named rules: `rateLimiter({ api: tokenBucket("100/m") })`. Without a store, counters are kept in
+ * memory, and methods without promises, such as `checkSync`, are available.
  */
 export function rateLimiter<const R extends Rules>(
   rules: R,

@@ -9,8 +9,8 @@ export interface CostOptions {
   /** Units that the request costs: a whole number, 1 by default. A request of cost 0 is checked but takes nothing. */
   readonly cost?: number | undefined;
   /**
-   * The limit for this call in place of the rule's, such as a tenant's own: the same algorithm and window with another
-   * `limit` or `burst`. What the key has used counts under both.
+   * Limit for this call instead of the rule's, such as a tenant's own. Only `limit` and `burst` may differ from the
+   * rule's limit. What the key has used counts under both.
    */
   readonly limit?: Limit | undefined;
 }

@@ -18,8 +18,8 @@ interface SyncStore {
 }
 
 /**
- * Carries out the operations of one request on a store, and combines its answers to a verdict: at once if the store
- * answers at once, otherwise as a promise.
+ * Carries out the operations of one request on a store, and combines its answers into a verdict, which is a promise if
+ * the store answers with one.
  */
 export function decide<Name extends string>(
   store: SyncStore,

@@ -74,12 +74,12 @@ export class Decision<Name extends string = string> {
     this.#time = time;
   }
 
-  /** The most units that can be available at once. */
+  /** Maximum number of units that can be available at once. */
   get burst(): number {
     return this.#limit.burst;
   }
 
-  /** The window of the limit in milliseconds. Of a calendar, it is the window at the time of the decision. */
+  /** Length of the window in milliseconds. With a calendar, the length of the window at the time of the decision. */
   get windowMs(): number {
     return windowLength(this.#limit, this.#time) / 1000;
   }
@@ -124,12 +124,12 @@ export class Decision<Name extends string = string> {
     return undefined;
   }
 
-  /** Whether `retryAfterMs` is an upper bound, because a slot may be returned any time before. */
+  /** Concurrency limit: whether `retryAfterMs` is an upper bound, because slots may be released earlier. */
   get retryIsUpperBound(): boolean {
     return false;
   }
 
-  /** How many reservations of this process waited in line for the key, up to this one, if it waited. */
+  /** Position in line, from 1, if this is the decision of a reservation that waited. Otherwise undefined. */
   get queued(): number | undefined {
     return places.get(this);
   }

@@ -22,6 +22,7 @@ export interface Explanation {
   readonly passesInMs: number | null;
   /** Concurrency limit: set if `passesInMs` is an upper bound, because slots are usually released before it. */
   readonly passesInIsUpperBound?: true;
+  /** Milliseconds until the full quota is available again. */
   readonly fullInMs: number;
   /** The lease that this process holds, if the decision was made by it. */
   readonly lease?: LeaseView;

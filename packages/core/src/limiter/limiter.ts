@@ -129,8 +129,8 @@ export class Limiter<R extends Rules = Rules> {
   }
 
   /**
-   * Takes an estimate under several rules at once, all or none, and slots of concurrency limits. The reservation is
-   * extended while this process lives, until it is settled or released; if the process dies, another one ends it.
+   * Charges an estimate under several rules, all or nothing, and takes slots of concurrency limits. Settle or release the
+   * reservation afterwards. It is extended while this process lives; if the process dies, another one ends it.
    */
   async reserve<Name extends RuleName<R>>(
     checks: readonly Check<Name>[],
@@ -165,7 +165,7 @@ export class Limiter<R extends Rules = Rules> {
 
   /**
    * Runs a task with a slot of a concurrency limit, and returns the slot when the task has ended. The task receives a
-   * signal that aborts when the slot is lost or `options.signal` aborts. Without a free slot, it does not run.
+   * signal that aborts when the slot is lost or `options.signal` aborts. If no slot is free, the task does not run.
    */
   async run<Value, Name extends RuleName<R>>(
     rule: Name,

@@ -5,11 +5,13 @@ import { type CostOptions, isCost, type NoOptions, requireCost, requireKnown } f
 
 /** One of several checks. */
 export interface Check<Name extends string = string> {
+  /** Name of the rule. */
   readonly rule: Name;
+  /** Whose quota is charged. */
   readonly key: string;
   /** Units that the request costs. Default 1. */
   readonly cost?: number | undefined;
-  /** The limit for this check in place of the rule's; only `limit` and `burst` may differ. */
+  /** Limit for this check instead of the rule's. Only `limit` and `burst` may differ. */
   readonly limit?: Limit | undefined;
 }
 

@@ -28,8 +28,8 @@ export function requireTask(task: unknown): void {
 }
 
 /**
- * The result of a scheduled task: its value, or the denial if it did not run. If the task throws, the promise rejects
- * with its error.
+ * The result of `schedule` and `run`: the value of the task, or the denial if it did not run. If the task throws, the
+ * promise rejects with its error.
  */
 export type Scheduled<Value, Name extends string = string> =
   | { readonly ran: true; readonly value: Value; readonly decision: Decision<Name> }

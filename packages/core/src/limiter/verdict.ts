@@ -7,13 +7,21 @@ import type { Explanation } from "./explain.ts";
  * the denial with the longest wait, otherwise the decision with the least left.
  */
 export class Verdict<Name extends string = string> {
+  /** Whether the request may proceed: whether all rules allowed it. */
   readonly allowed: boolean;
+  /** The rule of the decision that matters most. */
   readonly rule: Name;
+  /** Units per window under that rule. */
   readonly limit: number;
+  /** Units left under that rule. */
   readonly remaining: number;
+  /** Milliseconds until the same request would be allowed. 0 if it was allowed, Infinity if it can never be. */
   readonly retryAfterMs: number;
+  /** Milliseconds until the full quota of that rule is available again. */
   readonly resetAfterMs: number;
+  /** What decided under that rule: the store, a lease, a cache, or a fallback while the store failed. */
   readonly source: Source;
+  /** Whether any of the decisions was made without the store, so that it may be inaccurate. */
   readonly degraded: boolean;
   /** The rules that denied the request. Empty if it was allowed. */
   readonly deniedBy: readonly Name[];

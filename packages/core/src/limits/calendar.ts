@@ -28,7 +28,7 @@ const LONGEST_DAYS: Readonly<Record<CalendarUnit, number>> = { day: 2, week: 8, 
  */
 export class Calendar {
   readonly unit: CalendarUnit;
-  /** As it was stated. */
+  /** The IANA name of the time zone, as it was given. */
   readonly timeZone: string;
   /** The day on which months start; in months without that day, the last one. Otherwise 1. */
   readonly anchorDay: number;

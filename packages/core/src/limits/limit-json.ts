@@ -5,10 +5,10 @@ import type { Limit } from "./limit.ts";
 const NUMBERS = ["limit", "window", "burst", "bucketWidth", "unit", "drain", "perPart", "capacity"] as const;
 
 /**
- * A limit that was written as JSON, which all processes of a store can read; undefined if it is not one. Numbers survive
- * JSON unchanged, because they are finite and written with all digits. The calendar is the one of this process.
+ * Reads a limit from its JSON, as written by `JSON.stringify(limit)`. Returns undefined if the value is not a limit.
  */
 export function limitFromJson(value: unknown): Limit | undefined {
+  // Numbers survive JSON unchanged, because they are finite and written with all digits.
   if (!isWritten(value)) return undefined;
   const calendar: unknown = Reflect.get(value, "calendar");
   if (calendar === undefined) return value;

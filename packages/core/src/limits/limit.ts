@@ -10,8 +10,8 @@ export interface Limit<Name extends AlgorithmName = AlgorithmName> {
   /** Units per window, or slots. */
   readonly limit: number;
   /**
-   * Window in microseconds; 0 if units do not come back with time. Windows of a calendar differ in length, and none is
-   * longer.
+   * Length of the window in microseconds; 0 for concurrency limits. For a calendar, whose windows differ in length, an
+   * upper bound.
    */
   readonly window: number;
   /** Units that can be used at once. Equal to the limit unless set. */
@@ -85,7 +85,7 @@ export function makeLimit<Name extends AlgorithmName>(fields: LimitFields<Name>,
     );
   }
   if (calendar !== undefined && anchor !== "clock") {
-    throw new HeadgateError("HG_BAD_LIMIT", named("anchor"), "does not go with a calendar: remove one of them");
+    throw new HeadgateError("HG_BAD_LIMIT", named("anchor"), "cannot be combined with a calendar: remove one of them");
   }
   return withRate({ algorithm, limit, window, burst, anchor, calendar, bucketWidth }, BigInt(limit), BigInt(window));
 }

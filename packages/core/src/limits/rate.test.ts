@@ -56,7 +56,7 @@ describe("a rate", () => {
   it.each(["100/2months", "1/0.5year"])("%s is not one period of the calendar", (rate) => {
     expect(refusal(() => parseRate(rate))).toMatchObject({ code: "HG_BAD_RATE", field: "rate" });
     expect(refusal(() => parseRate(rate)).message).toMatch(
-      /^rate: must be per (month|year), not several of them, got /,
+      /^rate: must be per (month|year), not per several \1s, got /,
     );
   });
 

@@ -62,7 +62,7 @@ export function parseRate(rate: unknown): ParsedRate {
       throw new HeadgateError(
         "HG_BAD_RATE",
         "rate",
-        `must be per ${calendar}, not several of them, got ${shown(rate)}`,
+        `must be per ${calendar}, not per several ${calendar}s, got ${shown(rate)}`,
       );
     }
   }

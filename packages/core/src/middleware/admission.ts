@@ -25,7 +25,9 @@ export interface Passed {
 /** The result of the middleware's check for a request that is denied. */
 export interface Denied {
   readonly allowed: false;
+  /** 429, or 503 if the request was denied because the store failed. */
   readonly status: 429 | 503;
+  /** Headers for the response. */
   readonly headers: readonly HeaderField[];
   /** The default body, of type `application/problem+json`. */
   readonly body: string;

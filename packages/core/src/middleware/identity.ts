@@ -89,7 +89,11 @@ function requirePart<Request>(
         return named("user:", id, request);
       };
     }
-    throw new HeadgateError("HG_BAD_OPTION", field, "this framework has no user: use a function");
+    throw new HeadgateError(
+      "HG_BAD_OPTION",
+      field,
+      'cannot be "user", because this framework has no user: use a function',
+    );
   }
   if (typeof by === "function") return (request) => after(by(request), (id) => named("id:", id, request));
   const name = headerName(by, field);

@@ -25,10 +25,11 @@ export type Cost<Request> = number | ((request: Request) => MaybePromise<number>
 
 /** A rule of the middleware, with options of its own. */
 export interface MiddlewareRule<Name extends string, Request> {
+  /** Name of the rule. */
   readonly rule: Name;
-  /** Default: that of the middleware. */
+  /** Whose quota is charged. Default: the option `by` of the middleware. */
   readonly by?: By<Request> | undefined;
-  /** Default: that of the middleware. */
+  /** Units that a request costs. Default: the option `cost` of the middleware. */
   readonly cost?: Cost<Request> | undefined;
   /**
    * An estimate that is charged instead of `cost`, until `settle` replaces it with the real cost. Refunded if the request
@@ -45,10 +46,10 @@ type GivenRules<Name extends string, Request> =
 
 /** Options of every middleware. */
 export interface MiddlewareOptions<Name extends string, Request> extends AddressOptions {
-  /** The rules of each request. If one of them denies it, none is charged. Needed unless there is `concurrency`. */
+  /** The rules for each request. If one of them denies it, none is charged. Required unless `concurrency` is set. */
   readonly rules?: GivenRules<Name, Request> | undefined;
   /**
-   * Rules with concurrency limits. A request has a slot of each, decided together with `rules`, until its response has
+   * Rules with concurrency limits, decided together with `rules`. A request holds a slot of each until its response has
    * ended or its client has disconnected.
    */
   readonly concurrency?: GivenRules<Name, Request> | undefined;
@@ -64,7 +65,7 @@ export interface MiddlewareOptions<Name extends string, Request> extends Address
   readonly warn?: WarnOptions | false | undefined;
   /** Responses after which the charge is refunded. Default: never. */
   readonly refundOn?: RefundOn | undefined;
-  /** How long a reservation survives a process that dies, in milliseconds. Default 60,000. */
+  /** How long a reservation remains if its process dies, in milliseconds, from 1,000 to 600,000. Default 60,000. */
   readonly reserveForMs?: number | undefined;
   /**
    * What to do when the store fails and is not wrapped in `resilient`: let requests pass unlimited (`"allow"`, the
@@ -126,7 +127,8 @@ export function requireLimits<Name extends string, Request>(
     throw new HeadgateError("HG_NEEDS_SLOT", at, `${rule} limits concurrent requests: pass it as concurrency`);
   }
   for (const { rule, at, reserve } of slots) {
-    if (reserve !== undefined) throw new HeadgateError("HG_BAD_OPTION", `${at}.reserve`, "is for rules, not for slots");
+    if (reserve !== undefined)
+      throw new HeadgateError("HG_BAD_OPTION", `${at}.reserve`, "is not supported for concurrency limits");
     if (traitsOf(limitOf(rule)).releasable) continue;
     const problem = `${rule} is not a concurrency limit: define it with concurrency(n), or pass it as rules`;
     throw new HeadgateError("HG_NOT_CONCURRENT", at, problem);

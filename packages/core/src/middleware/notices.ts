@@ -19,7 +19,7 @@ export const noticeCodes = {
     'the store failed, and requests pass unlimited. Wrap the store in resilient, or set onStoreFailure: "deny". ' +
     "See docs/frameworks/options.md#when-the-store-fails",
   HG_JOURNAL_FAILED:
-    "what a process has reserved when it dies may be returned only when its window ends. " +
+    "if a process dies, quota that it has reserved may be returned only when its window ends. " +
     "See docs/guide/reservations.md#if-the-process-dies",
   HG_REFUND_LOST: "the charge stays until its window ends. See docs/guide/reservations.md#refunds",
 } as const satisfies Partial<Record<WarningCode, string>>;

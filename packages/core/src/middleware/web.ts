@@ -16,14 +16,13 @@ export type { Denied, Passed } from "./admission.ts";
 export { clientAddress } from "./web/web-client-address.ts";
 
 /**
- * Options that only the Request/Response middleware has. The arguments after the request are what the platform passes
- * to
- * handlers, such as Bun's server. Their type is `never`, so that functions can declare the actual type.
+ * Options that only the Request/Response middleware has. The arguments after the request are those that the platform
+ * passes to handlers, such as Bun's server. Their type is `never`, so that functions can declare the actual type.
  */
 interface Own<Req extends Request> {
   /**
-   * The address of the peer of the connection. Default: as reported by Bun, Deno, Cloudflare Workers or `@hono/node-
-   * server`.
+   * Returns the address of the peer of the connection. Default: as reported by Bun, Deno, Cloudflare Workers or
+   * `@hono/node-server`.
    */
   readonly peer?: (request: Req, ...platform: never[]) => string | null | undefined;
   /** Returns the response to a denied request. Headers except `Content-Type` are added. */

@@ -9,7 +9,7 @@ import type { Reservations } from "./reservations.ts";
 import { requireForMs } from "./reserve-options.ts";
 import type { ReservedQuota } from "./reserved-quota.ts";
 
-/** Costs by rule. A rule with several checks costs as much for each of their keys. */
+/** Costs by rule. If a rule was checked with several keys, the cost applies to each of them. */
 export type Costs<Name extends string = string> = { readonly [Rule in Name]?: number | undefined };
 
 /** Node has it from version 20 on; other runtimes may not. */
@@ -79,8 +79,8 @@ export class Reservation<Name extends string = string> {
   }
 
   /**
-   * Counts units as spent, without calling the store. Returns false, and counts nothing, if fewer are left of what was
-   * reserved, or if the reservation has ended.
+   * Counts units as spent, without calling the store. Returns false, and counts nothing, if less is left of the estimate,
+   * or if the reservation has ended.
    */
   spend(rule: Name, units = 1): boolean {
     requireCost(units);
@@ -90,7 +90,7 @@ export class Reservation<Name extends string = string> {
     return true;
   }
 
-  /** Keeps the reservation for at least `ms` milliseconds from now. The process that made it also does so by itself. */
+  /** Keeps the reservation for at least `ms` milliseconds from now. The process that made it extends it automatically. */
   async extend(ms: number): Promise<void> {
     requireForMs(ms, "ms");
     this.#requireOpen();
@@ -98,8 +98,8 @@ export class Reservation<Name extends string = string> {
   }
 
   /**
-   * Changes what is reserved. If a rule has less than is asked for, resolves with a denial and changes nothing. Rules
-   * that are not named keep their estimates.
+   * Changes the estimates. If a rule does not have enough quota, resolves with a denial and changes nothing. Rules that
+   * are not named keep their estimates.
    */
   async adjust(costs: Costs<Name>): Promise<Verdict<Name>> {
     const all = this.#costs(costs);
@@ -108,7 +108,7 @@ export class Reservation<Name extends string = string> {
   }
 
   /**
-   * Replaces the estimates by the real costs, returns the slots, and ends the reservation. Rules that are not named keep
+   * Replaces the estimates with the real costs, returns the slots, and ends the reservation. Rules that are not named keep
    * their estimates. Repeated with the same costs, it returns the first result; with others it fails with
    * HG_RESERVATION_SETTLED.
    */
@@ -118,7 +118,7 @@ export class Reservation<Name extends string = string> {
     return this.#reservations.end(this.#open, all);
   }
 
-  /** Gives everything back and ends the reservation. */
+  /** Returns all reserved quota and ends the reservation. */
   async release(): Promise<void> {
     if (this.allowed) await this.#reservations.end(this.#open, this.#open.state.quotas.map(zero));
   }

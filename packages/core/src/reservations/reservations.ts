@@ -17,8 +17,9 @@ import { DEFAULT_FOR_MS, type ReserveOptions, readReserveOptions, requireFitting
 import { ReservedQuota } from "./reserved-quota.ts";
 import { Waiting } from "./waiting.ts";
 
+/** Options of `Reservations`. */
 export interface ReservationsOptions {
-  /** Clock to wait by. Default: timers that do not keep the process alive. */
+  /** Clock for waiting and for extending reservations. Default: the system clock. */
   readonly clock?: Clock | undefined;
   readonly notices?: Notices | undefined;
 }

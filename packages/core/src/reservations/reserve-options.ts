@@ -5,8 +5,8 @@ import { limitOf, type Operation } from "../stores/store.ts";
 /** Options of `reserve`. */
 export interface ReserveOptions {
   /**
-   * How long the reservation outlives its process, in milliseconds: it is extended while the process lives. From one
-   * second to one hour, one minute by default.
+   * How long the reservation remains if its process dies, in milliseconds, from 1,000 to 3,600,000. While the process
+   * lives, it extends the reservation. Default 60,000.
    */
   readonly forMs?: number | undefined;
   /**

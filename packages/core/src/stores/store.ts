@@ -8,7 +8,7 @@ import type { Notifications } from "./notifications.ts";
 export interface Rule<Name extends string = string> {
   readonly name: Name;
   readonly limit: Limit;
-  /** What stores count under (default: the name). Rules with the same counter share what a key has used. */
+  /** Name under which stores count. Rules with the same counter share what a key has used. Default: the rule's name. */
   readonly counter?: string;
   /** What `resilient` does under this rule while the store fails. Default: the `onError` option of `resilient`. */
   readonly onError?: Policy;
@@ -26,21 +26,21 @@ export interface Operation<Name extends string = string> {
   readonly limit?: Limit;
   /** With `settle`: what was taken before, and is now replaced by `cost`. */
   readonly reserved?: Reserved;
-  /** Whose slots these are, under a releasable limit: needed to take, extend and release them. */
+  /** The reservation that holds the slots of a concurrency limit. Required to take, extend and release them. */
   readonly slot?: SlotHolder;
 }
 
 /** Units that were taken on an estimate. */
 export interface Reserved {
   readonly cost: number;
-  /** When they stop to count by the store's clock, in microseconds. From then on, nothing is refunded. */
+  /** When they stop counting, on the store's clock, in microseconds. From then on, nothing is refunded. */
   readonly until: number;
 }
 
 /** The reservation that holds slots. */
 export interface SlotHolder {
   readonly id: string;
-  /** How long its lease lasts from the operation on by the store's clock, in microseconds. */
+  /** Length of its lease, from this operation on, on the store's clock, in microseconds. */
   readonly forUs: number;
 }
 
@@ -60,11 +60,11 @@ export function limitOf({ limit, rule }: Operation): Limit {
  * - `penalize`: charges even if the units are not available.
  * - `refund`: returns units, at most as many as are used.
  * - `reset`: forgets what was used.
- * - `settle`: replaces the units in `reserved` by `cost`: refunds the difference while they count, or charges it even if
- *   it is not available.
+ * - `settle`: replaces the units in `reserved` with `cost`: refunds the difference while they count, or charges it even
+ *   if it is not available.
  *
- * Under a releasable limit, `charge`, `penalize`, `refund` and `settle` fail with HG_NEEDS_SLOT, and there are two more actions:
- * - `take` of slots that the reservation already holds is allowed and changes nothing.
+ * Under a concurrency limit, `charge`, `penalize`, `refund` and `settle` fail with HG_NEEDS_SLOT, `take` of slots that the
+ * reservation already holds is allowed and changes nothing, and there are two more actions:
  * - `extend`: lets the lease of each operation's slots end later, never earlier. Slots that the store has lost, or whose
  *   lease has ended, are taken again if there is room; otherwise the answer is a denial, and the slots are lost. The
  *   operations are independent of each other.
@@ -95,13 +95,13 @@ export interface Answer {
   /** Time until the same operation would be allowed: 0 if it is, Infinity if it can never be. */
   readonly retryAfter: number;
   /**
-   * Set if `retryAfter` is an upper bound: the time until the lease of a slot ends that will probably be released
-   * before.
+   * Set if `retryAfter` is an upper bound: the time until a lease ends, although its slot will probably be released
+   * earlier.
    */
   readonly retryIsUpperBound?: true;
   /** Time until the full quota is available again. */
   readonly resetAfter: number;
-  /** Under a releasable limit: units in use after the operation. */
+  /** Under a concurrency limit: slots in use after the operation. */
   readonly inUse?: number;
   readonly source: Source;
   /** Whether the store could not be asked, so that the answer may be inaccurate. */
@@ -143,7 +143,7 @@ export interface ApplyOptions {
   readonly voidFrom?: number;
   /**
    * How long the caller waits, in microseconds, if that is shorter than the deadline of `resilient`. Then the fallback
-   * answers, and the request is void. That the caller could not wait longer is no failure of the store.
+   * answers, and the request is void. This does not count as a failure of the store.
    */
   readonly answerWithin?: number;
   /** Only the store itself may answer. If it cannot, the call fails instead of using a fallback. */

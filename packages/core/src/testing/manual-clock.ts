@@ -6,7 +6,7 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** A clock that moves only when told to. */
+/** A clock that moves only when it is advanced or set. */
 export class ManualClock implements Clock {
   private time: number;
   private sleepers: Sleeper[] = [];

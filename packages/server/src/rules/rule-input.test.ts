@@ -55,7 +55,7 @@ describe("a rule that is given", () => {
     [{ calendar: "month" }, ["calendar: does not apply to token_bucket: remove it"]],
     [
       { algorithm: "fixed_window", calendar: "month", window_seconds: 60 },
-      ["window_seconds: does not go with a calendar: remove one of them"],
+      ["window_seconds: cannot be combined with a calendar: remove one of them"],
     ],
     [
       { algorithm: "fixed_window", calendar: "month", time_zone: "Mars/Olympus" },
@@ -67,12 +67,12 @@ describe("a rule that is given", () => {
     ],
     [
       { algorithm: "fixed_window", calendar: "year", anchor_day: 29 },
-      ["anchor_day: is for windows of a month, not of a year"],
+      ["anchor_day: applies to windows of one month, not of one year"],
     ],
     [{ algorithm: "fixed_window", calendar: "fortnight" }, ["calendar: must be one of day, week, month, year"]],
     [
       { algorithm: "fixed_window", window_seconds: 60, time_zone: "UTC" },
-      ["time_zone: needs a calendar: windows of one day, week, month or year"],
+      ["time_zone: requires a calendar: windows of one day, week, month or year"],
     ],
   ])("is refused with %j", (fields, expected) => {
     const { window_seconds: _, ...windowless } = least;

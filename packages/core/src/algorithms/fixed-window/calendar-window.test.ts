@@ -108,7 +108,7 @@ describe("a calendar is stated", () => {
     [{ anchorDay: 32 }, "anchorDay", /from 1 to 31/],
     [{ anchorDay: 1.5 }, "anchorDay", /from 1 to 31/],
     [{ anchorDay: "02-29" }, "anchorDay", /from 1 to 31, got "02-29"; months without it start on their last day/],
-    [{ anchor: "request" }, "anchor", /does not go with a calendar/],
+    [{ anchor: "request" }, "anchor", /cannot be combined with a calendar/],
     [{ calendar: "month" }, "calendar", /is unknown/],
   ])("and refused as 5/month with %j", (options, field, message) => {
     const refused = refusal(() => fixedWindow("5/month", options as never));
@@ -117,12 +117,12 @@ describe("a calendar is stated", () => {
   });
 
   it.each([
-    ["5/year", { anchorDay: 29 }, "anchorDay", /is for windows of a month, not of a year/],
-    ["5/w", { timeZone: "UTC", anchorDay: 2 }, "anchorDay", /not of a week/],
-    ["5/d", { anchorDay: 2 }, "anchorDay", /needs a calendar: windows of a month/],
-    ["5/h", { timeZone: "UTC" }, "timeZone", /needs a calendar: windows of one day, week, month or year/],
-    ["5/2d", { timeZone: "UTC" }, "timeZone", /needs a calendar: windows of one day/],
-    [{ limit: 5, windowMs: 86_400_000 }, { timeZone: "UTC" }, "timeZone", /needs a calendar: windows of one day/],
+    ["5/year", { anchorDay: 29 }, "anchorDay", /applies to windows of one month, not of one year/],
+    ["5/w", { timeZone: "UTC", anchorDay: 2 }, "anchorDay", /not of one week/],
+    ["5/d", { anchorDay: 2 }, "anchorDay", /requires a calendar: windows of one month/],
+    ["5/h", { timeZone: "UTC" }, "timeZone", /requires a calendar: windows of one day, week, month or year/],
+    ["5/2d", { timeZone: "UTC" }, "timeZone", /requires a calendar: windows of one day/],
+    [{ limit: 5, windowMs: 86_400_000 }, { timeZone: "UTC" }, "timeZone", /requires a calendar: windows of one day/],
   ])("and refused as %j with %j", (rate, options, field, message) => {
     const refused = refusal(() => fixedWindow(rate, options));
     expect(refused).toMatchObject({ code: "HG_BAD_LIMIT", field });

@@ -6,11 +6,11 @@ import type { StatedLimit } from "../stated-limit.ts";
 export function statedCalendar(stated: StatedLimit): Calendar | undefined {
   const unit = statedUnit(stated);
   if (unit === undefined) {
-    requireAbsent(stated, "time_zone", "needs a calendar: windows of one day, week, month or year");
-    requireAbsent(stated, "anchor_day", "needs a calendar: windows of a month");
+    requireAbsent(stated, "time_zone", "requires a calendar: windows of one day, week, month or year");
+    requireAbsent(stated, "anchor_day", "requires a calendar: windows of one month");
     return undefined;
   }
-  if (unit !== "month") requireAbsent(stated, "anchor_day", `is for windows of a month, not of a ${unit}`);
+  if (unit !== "month") requireAbsent(stated, "anchor_day", `applies to windows of one month, not of one ${unit}`);
   return inZone(stated, unit, anchorDay(stated));
 }
 
@@ -24,7 +24,7 @@ function statedUnit({ rateCalendar, window, value, has, named }: StatedLimit): C
     throw new HeadgateError("HG_BAD_LIMIT", named("calendar"), problem);
   }
   if (window !== undefined) {
-    throw new HeadgateError("HG_BAD_LIMIT", named("window"), "does not go with a calendar: remove one of them");
+    throw new HeadgateError("HG_BAD_LIMIT", named("window"), "cannot be combined with a calendar: remove one of them");
   }
   return unit;
 }

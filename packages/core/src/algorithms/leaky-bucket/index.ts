@@ -22,7 +22,7 @@ export const definition: AlgorithmDefinition<typeof name, { burst: true; queue: 
 };
 
 /**
- * A leaky bucket: drains at the rate. Decisions say how long to delay a request so that traffic leaves evenly; see
+ * A leaky bucket: drains at the rate. Decisions report how long to delay a request so that traffic leaves evenly; see
  * `wait` and `schedule`.
  */
 export function leakyBucket(rate: Rate, options: BurstOptions = {}): Limit<typeof name> {

@@ -7,7 +7,10 @@ import { type Proxies, requireTrust, type Trust } from "./trusted-proxies.ts";
 
 /** How the client's address is found. */
 export interface AddressOptions {
-  /** Trusted proxies in front of this server. Default: none, with a warning if a request seems to come through one. */
+  /**
+   * Trusted proxies in front of this server. Default: the framework's own setting (`trust proxy` in Express, `trustProxy`
+   * in Fastify), otherwise none, with a warning if a request seems to come through a proxy.
+   */
   readonly proxies?: Proxies | undefined;
   /** The header that these proxies write. Other forwarding headers are ignored. Default `x-forwarded-for`. */
   readonly forwardedHeader?: ForwardedHeader | undefined;

@@ -62,7 +62,7 @@ const OF_OPTIONS: Readonly<Record<string, (options: GivenOptions) => Finding>> =
       ? undefined
       : [
           "ERR_ERL_HEADERS_UNSUPPORTED_DRAFT_VERSION",
-          `standardHeaders must be true or one of ${DRAFTS.join(", ")}, got ${shown(standardHeaders)}: no such headers are sent`,
+          `standardHeaders must be true or one of ${DRAFTS.join(", ")}, got ${shown(standardHeaders)}: these headers are not sent`,
         ],
   creationStack: () =>
     /Layer\.handle/.test(new Error().stack ?? "")

@@ -46,7 +46,11 @@ export class MiddlewareGuard<Request extends NestRequest> implements CanActivate
 
   canActivate(context: ExecutionContext): MaybePromise<boolean> {
     if (context.getType() !== "http") {
-      throw new HeadgateError("HG_BAD_OPTION", "RateLimit", `limits HTTP only, got ${shown(context.getType())}`);
+      throw new HeadgateError(
+        "HG_BAD_OPTION",
+        "RateLimit",
+        `supports only HTTP requests, got ${shown(context.getType())}: call the limiter directly`,
+      );
     }
     const http = context.switchToHttp();
     const request = http.getRequest<Request & Limited>();

@@ -30,7 +30,9 @@ export interface RateLimitModuleOptions<R extends Rules = Rules, Request = NestR
 /** Options that depend on other providers, such as a configuration or a Redis client. */
 export interface RateLimitModuleAsyncOptions<R extends Rules = Rules, Request = NestRequest>
   extends Pick<ModuleMetadata, "imports"> {
+  /** Providers that are passed to `useFactory`. */
   readonly inject?: FactoryProvider["inject"] | undefined;
+  /** Returns the options of `forRoot`, or a promise of them. */
   readonly useFactory: FactoryProvider<RateLimitModuleOptions<R, Request>>["useFactory"];
 }
 
@@ -41,12 +43,14 @@ const APP_FILTER = "APP_FILTER";
 /** Import it once, in the root module, with `forRoot` or `forRootAsync`. */
 // biome-ignore lint/complexity/noStaticOnlyClass: Nest knows modules by their classes
 export class RateLimitModule {
+  /** Limits all routes with the given limiter and rules, and enables `@RateLimit` and `@SkipRateLimit`. */
   static forRoot<R extends Rules, Request extends NestRequest = NestRequest>(
     options: RateLimitModuleOptions<R, Request>,
   ): DynamicModule {
     return RateLimitModule.forRootAsync({ useFactory: () => options });
   }
 
+  /** Like `forRoot`, with options that depend on other providers. */
   static forRootAsync<R extends Rules, Request extends NestRequest = NestRequest>({
     imports = [],
     inject = [],

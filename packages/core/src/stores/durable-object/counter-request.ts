@@ -35,6 +35,10 @@ export function receivedOperations(operations: readonly Operation[]): readonly O
 function receivedLimit(limit: Limit): Limit {
   const received = limit.calendar === undefined ? limit : limitFromJson(limit);
   if (received === undefined)
-    throw new HeadgateError("HG_BAD_LIMIT", "limit", "was sent by a different version: deploy the same one everywhere");
+    throw new HeadgateError(
+      "HG_BAD_LIMIT",
+      "limit",
+      "was sent by another version of Headgate: deploy the same version everywhere",
+    );
   return received;
 }

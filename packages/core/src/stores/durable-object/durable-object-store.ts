@@ -33,7 +33,7 @@ const PURGE_INTERVAL = 60_000_000;
 /**
  * Keeps counters in the SQLite storage of a Durable Object. A request is decided and written without a pause in which
  * another one could run, and Cloudflare holds a response back until the writes before it are stored, so limits are exact
- * also when the object is evicted or moved.
+ * even if the object is evicted or moved.
  */
 export class DurableObjectStore implements Store {
   readonly clock: Clock;

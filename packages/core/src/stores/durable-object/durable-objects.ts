@@ -3,14 +3,17 @@ import { aFunction } from "../../options.ts";
 import type { Action, Answer, ApplyOptions, Operation, Store } from "../store.ts";
 import { type CounterReply, type CounterRequest, sentOperations } from "./counter-request.ts";
 
-/** A Durable Object whose method `reply` calls the one of its `DurableObjectStore`. */
+/** A Durable Object whose method `reply` calls `reply` of its `DurableObjectStore`. */
 export interface CounterObject {
-  /** Tells objects apart. Without it, each return value of `objectOf` is another object. */
+  /** Identifies the object. Without it, each return value of `objectOf` counts as a different object. */
   readonly id?: { toString(): string };
   reply(request: CounterRequest): PromiseLike<CounterReply>;
 }
 
-/** A store for Workers, whose counters are in Durable Objects: `objectOf` returns the object that has those of a key. */
+/**
+ * Creates a store for Workers with counters in Durable Objects. `objectOf` returns the object that holds the counters of
+ * a key.
+ */
 export function durableObjects(objectOf: (key: string) => CounterObject): Store {
   aFunction(objectOf, "objectOf");
   return { apply: (action, operations, options) => apply(objectOf, action, operations, options) };

@@ -20,7 +20,7 @@ import { Planner, planOf, type Request, type Times } from "./script-request.ts";
 
 /** Options of `RedisStore`. */
 export interface RedisStoreOptions {
-  /** Prefix of all keys. Default `rl`. */
+  /** Prefix of all keys. Applications that share a Redis server need different prefixes. Default `rl`. */
   readonly prefix?: string | undefined;
   /** Maximum number of requests per script call; 1 sends each request separately. Default 64. */
   readonly maxBatch?: number | undefined;
@@ -470,6 +470,6 @@ function keysApart(operations: readonly Operation[]): HeadgateError | undefined 
   return new HeadgateError(
     "HG_KEYS_APART",
     `checks[${other}].key`,
-    `must be ${shown(key)} as in checks[0]: a Redis Cluster keeps different keys on different servers, so no request can be charged to both or to none`,
+    `must be ${shown(key)} as in checks[0]: a Redis Cluster keeps different keys on different servers, so they cannot be charged in one step`,
   );
 }

@@ -130,7 +130,7 @@ function parametersOf(
     if (known.includes(name)) continue;
     const all = "tls_ca, tls_cert and tls_key with TLS, sentinel_username and sentinel_password with sentinels";
     // Only a name is quoted that cannot be part of a password.
-    refuse(`has an unknown parameter${/^\w{1,40}$/.test(name) ? ` ${name}` : ""}: there are ${all}`);
+    refuse(`has an unknown parameter${/^\w{1,40}$/.test(name) ? ` ${name}` : ""} (known: ${all})`);
   }
   const value = (name: string): string | undefined => parameters.get(name) || undefined;
   return {

@@ -11,8 +11,8 @@ export interface ZooKeeperStoreOptions {
   /** Session timeout in milliseconds. Default 10,000. */
   readonly sessionTimeoutMs?: number | undefined;
   /**
-   * How often expired znodes are looked for, in milliseconds; of several processes, one does it. 0 turns it off.
-   * Default 60,000.
+   * How often to look for expired znodes, in milliseconds. If several processes share the store, one of them does it. 0
+   * turns it off. Default 60,000.
    */
   readonly purgeEveryMs?: number | undefined;
   /** `user:password` of ZooKeeper's digest scheme. Znodes are then accessible to this user only. */

@@ -10,7 +10,10 @@ import {
 
 /** Options of `cached`. */
 export interface CachedOptions {
-  /** How long units wait until they are written to the store, in milliseconds. Default 10. */
+  /**
+   * Delay before admitted units are written to the store, in milliseconds. 0 writes in the same turn of the event loop.
+   * Default 10.
+   */
   readonly flushMs?: number | undefined;
   /**
    * How often a denial in use is verified with the store, and how long the store's answers are trusted, in
@@ -30,7 +33,7 @@ export interface CachedOptions {
   readonly maxPending?: number | undefined;
   /**
    * Maximum number of keys per rule that are remembered. The store decides about further keys; with `confirm: false`
-   * they are admitted until it says otherwise. Default 100,000.
+   * they are admitted until the store denies them. Default 100,000.
    */
   readonly maxKeys?: number | undefined;
   /**

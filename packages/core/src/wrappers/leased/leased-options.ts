@@ -5,7 +5,10 @@ import { milliseconds, must, type Requirements, readOptions, trueOrFalse, wholeN
 
 /** Options of `leased`. */
 export interface LeasedOptions {
-  /** Rules to lease for; the others go to the store. Default: all, which must then be leasable. */
+  /**
+   * Rules for which quota is leased; the others go to the store. Default: all rules, which must then be fixed windows,
+   * token buckets or GCRA.
+   */
   readonly rules?: readonly string[] | undefined;
   /** Maximum number of processes that share the store. Used for token buckets, GCRA and `overProvision`. Default 8. */
   readonly nodes?: number | undefined;
@@ -15,7 +18,7 @@ export interface LeasedOptions {
   readonly prefetchAt?: number | undefined;
   /** Number of requests on a key within a second or two after which quota is leased for it. Default 8. */
   readonly promoteAfter?: number | undefined;
-  /** A key without requests for this many milliseconds returns all it holds. Default 1000. */
+  /** Quota of a key without requests for this many milliseconds is returned. Default 1000. */
   readonly idleMs?: number | undefined;
   /** How often quota beyond two batches is returned, in milliseconds. Default 15,000. */
   readonly giveBackEveryMs?: number | undefined;

@@ -22,7 +22,7 @@ export interface ResilientOptions {
    * from there. About 100 bytes each. Default 100,000.
    */
   readonly maxKeys?: number | undefined;
-  /** When to stop calling a failing store, and how often to test it. */
+  /** When to stop calling a failing store, and how often to test it. Default `{ failures: 5, retryMs: 250 }`. */
   readonly breaker?: BreakerOptions | undefined;
   /**
    * Called once when the store is considered down, and once when it is back. Default: a process warning when it goes
@@ -96,5 +96,5 @@ function warnOfFailure(change: DegradedChange): void {
   if (!change.degraded) return;
   const cause = change.cause instanceof Error ? change.cause.message : shown(change.cause);
   const what = change.node === undefined ? "The store" : `The store's server ${change.node}`;
-  warn("HG_DEGRADED", `${what} fails (${cause}); until it recovers, rules use their onError policy.`);
+  warn("HG_DEGRADED", `${what} is failing (${cause}); until it recovers, rules use their onError policy.`);
 }

@@ -77,7 +77,7 @@ export class Membership {
     if (this.#failure !== undefined && !(this.#failure instanceof StoreError)) return this.#failure;
     const problem =
       this.lapses === 0
-        ? "this replica has no share yet: wait for ready() before it takes traffic"
+        ? "this replica has no share yet: wait for ready() before accepting traffic"
         : "this replica's share has lapsed: no heartbeat was answered within the lease";
     return new StoreError("HG_STORE_UNREACHABLE", problem, { cause: this.#failure });
   }
@@ -145,7 +145,7 @@ export class Membership {
 
   #accept({ place, replicas, leaseMs }: BeatAnswer, sent: number): void {
     if (leaseMs !== this.#leaseMs) {
-      const problem = `must be the same for the whole group, which has ${leaseMs}, got ${this.#leaseMs}`;
+      const problem = `must be the same for the whole group, which uses ${leaseMs}, got ${this.#leaseMs}`;
       const failure = new HeadgateError("HG_BAD_OPTION", "leaseMs", problem);
       this.#failure = failure;
       this.#endWaiting(({ reject }) => reject(failure));

@@ -31,7 +31,7 @@ export interface SplitOptions {
   readonly beatMs?: number | undefined;
   /** How long a share is valid after a heartbeat, in milliseconds: at least three heartbeats. Default 600. */
   readonly leaseMs?: number | undefined;
-  /** Maximum number of keys per rule, as for a `MemoryStore`. */
+  /** Maximum number of keys per rule, as for a `MemoryStore`. Default 4,000,000. */
   readonly maxKeys?: number | undefined;
   /** Source of time. Must not run backwards. Default: the system clock. */
   readonly clock?: Clock | undefined;
@@ -122,7 +122,7 @@ export class Split implements Store {
     return this.#membership.ready();
   }
 
-  /** Returns the share; the others have it with their next heartbeat. */
+  /** Returns the share. The other replicas get it with their next heartbeat. */
   close(): Promise<void> {
     return this.#membership.close();
   }

@@ -55,6 +55,6 @@ describe("Nest: a decoration", () => {
     const context = new ExecutionContextHost([], Limited, handler);
     context.setType("rpc");
     const guard = new Guard({ limiter, options: {} });
-    expect(() => guard.canActivate(context)).toThrow('limits HTTP only, got "rpc"');
+    expect(() => guard.canActivate(context)).toThrow('supports only HTTP requests, got "rpc"');
   });
 });
