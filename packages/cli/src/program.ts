@@ -20,7 +20,7 @@ Exit codes:
   0  every request was decided, allowed or denied
   1  invalid input
   2  file not found
-  3  something was denied, and --fail-on-deny was given
+  3  a request was denied, and --fail-on-deny was given
 `;
 
 const PRECEDENCE = `

@@ -33,7 +33,7 @@ test.concurrent.each([
   expect(run.stdout).toMatch(/^Usage: headgate/);
   expect(run.stdout).toMatch(/Examples:\n {2}\$ /);
   expect(run.stdout, "no colour codes").not.toContain("\u001b");
-  if (command === "check" || command === "scenario") expect(run.stdout).toMatch(/3 {2}something was denied/);
+  if (command === "check" || command === "scenario") expect(run.stdout).toMatch(/3 {2}a request was denied/);
 });
 
 test("serve --help lists the values of an option once", async () => {

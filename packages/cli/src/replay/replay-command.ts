@@ -18,7 +18,9 @@ Formats, detected from the first lines:
 export function addReplay(program: Command, requireValue: RequireValue, finish: (code: ExitCode) => void): void {
   withReport(withLogFields(program.command("replay"), requireValue), requireValue)
     .summary("show what rules would have denied, from access logs")
-    .description("Decide the requests of access logs under the rules of a file, at their times, and report.")
+    .description(
+      "Decide the requests of access logs under the rules in a file, each at its own time, and report the decisions.",
+    )
     .option("--rules <file>", "the rules (required), YAML or JSON", requireValue("--rules"))
     .option("--lateness <seconds>", "how far lines may be out of order (default: 5)", requireValue("--lateness"))
     .option("--recording", "the logs are recordings of nodes: reproduce their decisions")
@@ -26,15 +28,15 @@ export function addReplay(program: Command, requireValue: RequireValue, finish: 
     .addHelpText(
       "after",
       `${FORMATS}
-Conditions name a figure: requests, admitted, denied, denied_share, keys, denied_keys, denied_keys_share, late,
-bad_lines, bad_lines_share. With --against they are those of the other rules, and there are also newly_denied,
+A condition compares a figure: requests, admitted, denied, denied_share, keys, denied_keys, denied_keys_share, late,
+bad_lines, bad_lines_share. With --against, figures are those of the other rules, and there are also newly_denied,
 newly_denied_share, newly_denied_keys, newly_admitted and newly_admitted_keys.
 
 Exit codes:
   0  replayed
   1  invalid input
   2  file not found
-  3  a condition of --fail-if holds, or a decision of a recording is not reproduced
+  3  a condition of --fail-if is true, or a decision of a recording was not reproduced
 
 Examples:
   $ headgate replay access.log --rules rules.yaml
@@ -63,7 +65,7 @@ export function withReport(command: Command, requireValue: RequireValue): Comman
     .option("--html <file>", "write the report as a page with plots", requireValue("--html"))
     .option(
       "--fail-if <condition>",
-      "exit with 3 if it holds, as in 'denied_share > 0.1%'; can be repeated",
+      "exit with 3 if the condition is true, as in 'denied_share > 0.1%'; can be repeated",
       collect(requireValue("--fail-if")),
     );
 }

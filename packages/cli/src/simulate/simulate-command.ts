@@ -10,7 +10,7 @@ export function addSimulate(program: Command, requireValue: RequireValue, finish
     .summary("show what rules would do to traffic that a file describes")
     .description("Generate the traffic that a file describes, decide it under the rules of the file, and report.")
     .argument("[file]", "the simulation (required), YAML or JSON; - reads standard input")
-    .option("--seed <number>", "another seed than the one in the file", requireValue("--seed"))
+    .option("--seed <number>", "seed to use instead of the one in the file", requireValue("--seed"))
     .addHelpText(
       "after",
       `
@@ -18,7 +18,7 @@ Exit codes:
   0  simulated
   1  invalid input
   2  file not found
-  3  a condition of --fail-if holds
+  3  a condition of --fail-if is true
 
 Examples:
   $ headgate simulate examples/simulations/flash-crowd.yaml

@@ -9,7 +9,7 @@ export function addSuggest(program: Command, requireValue: RequireValue, finish:
   withLogFields(program.command("suggest"), requireValue)
     .summary("find the smallest limits that fit access logs")
     .description(
-      "Find, for each algorithm, the smallest limit and burst that deny at most a share of the keys of logs.",
+      "Find, for each algorithm, the smallest limit and burst that deny at most a given share of the keys in access logs.",
     )
     .option("--rule <id>", "the rule to suggest limits for (required)", requireValue("--rule"))
     .option(
@@ -18,8 +18,12 @@ export function addSuggest(program: Command, requireValue: RequireValue, finish:
       requireValue("--deny-at-most"),
     )
     .option("--rules <file>", "rules that contain the rule, for its path, methods and window", requireValue("--rules"))
-    .option("--window <seconds>", "length of the window (default: of the rule, or 60)", requireValue("--window"))
-    .option("--algorithm <name>", "algorithm of the rule to print (default: of the rule)", requireValue("--algorithm"))
+    .option("--window <seconds>", "length of the window (default: that of the rule, or 60)", requireValue("--window"))
+    .option(
+      "--algorithm <name>",
+      "algorithm of the rule to print (default: that of the rule)",
+      requireValue("--algorithm"),
+    )
     .option("--json", "print the suggestions as JSON")
     .addHelpText(
       "after",

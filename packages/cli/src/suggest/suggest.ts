@@ -91,11 +91,11 @@ async function ruleOf(options: SuggestCommandOptions, dimension: Dimension): Pro
   if (known === undefined) throw new InvalidInput(`--rule: there is no rule ${id} in ${name}`);
   if (known.dimension !== dimension) {
     throw new InvalidInput(
-      `--rule: ${id} is of the dimension ${known.dimension}, and the requests of ${dimension}: state the field with --key ${known.dimension}=…`,
+      `--rule: ${id} has the dimension ${known.dimension}, but the requests have ${dimension}: name the field with --key ${known.dimension}=…`,
     );
   }
   if (!isRateAlgorithm(known.algorithm)) {
-    throw new InvalidInput(`--rule: ${id} limits concurrent tasks, and logs do not tell how long requests took`);
+    throw new InvalidInput(`--rule: ${id} limits concurrent tasks, and logs do not show how long requests took`);
   }
   return { ...known, ...changes };
 }

@@ -112,7 +112,7 @@ export const fields = {
   }),
   respOnError: field<OnError>("resp_on_error", {
     takes: "<policy>",
-    about: "what decides about limits sent over RESP while the store fails: local, allow or deny",
+    about: "policy for limits sent over RESP while the store fails: local, allow or deny",
     initial: "local",
     parse: oneOf(ON_ERRORS),
     values: ON_ERRORS,
@@ -341,7 +341,7 @@ export const fields = {
   }),
   recordOneIn: field("record_one_in", {
     takes: "<number>",
-    about: "record one in so many identities, and all that they do",
+    about: "record one in this many identities, with all of their requests",
     initial: 100,
     parse: count,
   }),
