@@ -92,7 +92,7 @@ export interface Options {
   headers?: boolean;
   /** Draft of the `RateLimit` headers to send; true means draft 6. Default: none. */
   standardHeaders: boolean | DraftHeadersVersion;
-  /** Name of the limit in the headers of draft 8. Default: such as `5-in-1min`. */
+  /** Name of the limit in the headers of draft 8. Default: generated, such as `5-in-1min`. */
   identifier: string | ValueDeterminingMiddleware<string>;
   /** Value of `Retry-After` in seconds. Default: until the window ends. */
   retryAfter?: number | ValueDeterminingMiddleware<number>;
@@ -104,9 +104,9 @@ export interface Options {
   skipSuccessfulRequests: boolean;
   /** Whether a request was successful. Default: status below 400. */
   requestWasSuccessful: ValueDeterminingMiddleware<boolean>;
-  /** Key of the client. Default, and if the function returns nothing: the address, by `ipv6Subnet`. */
+  /** Returns the key of the client. Default, and if it returns nothing: the address, grouped by `ipv6Subnet`. */
   keyGenerator: ValueDeterminingMiddleware<string | undefined>;
-  /** Leading bits of an IPv6 address that identify a client; false for all. Default 56. */
+  /** Leading bits of an IPv6 address that identify a client; false for the whole address. Default 56. */
   ipv6Subnet: number | false | ValueDeterminingMiddleware<number | false>;
   /** Requests for which this returns true are neither limited nor counted. */
   skip: ValueDeterminingMiddleware<boolean>;
