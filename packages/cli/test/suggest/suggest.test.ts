@@ -68,7 +68,7 @@ describe.concurrent("headgate suggest", () => {
     [["--deny-at-most", "1%"], "--rule: is required"],
     [["--rule", "api", "--deny-at-most", "1%", "--algorithm", "x"], "--algorithm: must be"],
     [["--rule", "none", "--rules", rules, "--deny-at-most", "1%"], "--rule: there is no rule none"],
-    [["--rule", "chat", "--rules", rules, "--deny-at-most", "1%"], "state the field with --key user=…"],
+    [["--rule", "chat", "--rules", rules, "--deny-at-most", "1%"], "name the field with --key user=…"],
   ])("refuses %j", async (args, message) => {
     const run = await headgate(["suggest", "-", ...args], { stdin: log });
     expect(run).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining(message) });
