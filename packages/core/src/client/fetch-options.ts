@@ -35,9 +35,11 @@ export interface FetchOptions {
 /** A request that will be retried. */
 export interface Retry {
   readonly url: string;
+  /** Status of the response that denied the request. */
   readonly status: number;
   /** Number of the retry, from 1. */
   readonly attempt: number;
+  /** Milliseconds until the retry. */
   readonly waitMs: number;
 }
 

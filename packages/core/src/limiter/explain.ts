@@ -6,10 +6,13 @@ import type { LeaseView } from "../stores/store.ts";
 export interface Explanation {
   readonly rule: string;
   readonly algorithm: AlgorithmName;
+  /** Units per window. */
   readonly limit: number;
+  /** Length of the window in milliseconds. */
   readonly windowMs: number;
   /** The calendar that windows follow, such as `month in Europe/Berlin`, if their length is not fixed. */
   readonly calendar?: string;
+  /** Maximum number of units that can be available at once. */
   readonly burst: number;
   readonly cost: number;
   readonly allowed: boolean;

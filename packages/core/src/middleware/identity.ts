@@ -51,8 +51,7 @@ function isList<Request>(by: By<Request>): by is readonly KeyPart<Request>[] {
 }
 
 /**
- * Reads one part. Keys have a prefix (`ip:…`, `user:…`, `header:…`, `id:…`), so that a client cannot use another's
- * quota
+ * Reads one part. Keys have a prefix (`ip:…`, `user:…`, `header:…`, `id:…`), so that a client cannot use another's quota
  * by choosing an address as its name.
  */
 function requirePart<Request>(

@@ -7,6 +7,7 @@ import type { Notifications } from "./notifications.ts";
 /** A named limit. */
 export interface Rule<Name extends string = string> {
   readonly name: Name;
+  /** The limit of all keys, unless an operation has its own. */
   readonly limit: Limit;
   /** Name under which stores count. Rules with the same counter share what a key has used. Default: the rule's name. */
   readonly counter?: string;
@@ -17,7 +18,9 @@ export interface Rule<Name extends string = string> {
 /** One check of a request. */
 export interface Operation<Name extends string = string> {
   readonly rule: Rule<Name>;
+  /** Whose quota is charged. */
   readonly key: string;
+  /** Units that it costs: a whole number of at least 0. */
   readonly cost: number;
   /**
    * The limit of this call, if it is not the rule's: a tenant's own limit, for example. Only `limit` and `burst` may
@@ -183,6 +186,7 @@ export interface Store {
   ready?(): Promise<void>;
   /** Finishes pending work and releases connections and timers. */
   close?(): void | Promise<void>;
+  /** Carries out the operations of one request in one atomic step. Returns an answer for each operation, in order. */
   apply(
     action: Action,
     operations: readonly Operation[],

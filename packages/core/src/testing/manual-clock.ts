@@ -16,6 +16,7 @@ export class ManualClock implements Clock {
     this.time = timeFromMilliseconds(ms);
   }
 
+  /** The time in microseconds since the epoch. */
   now(): number {
     return this.time;
   }

@@ -9,7 +9,9 @@ export type HeaderSource =
 export interface StatedPolicy {
   /** Undefined in older formats. */
   readonly name?: string;
+  /** Units per window. */
   readonly quota: number;
+  /** Length of the window in milliseconds. */
   readonly windowMs?: number;
   /** What is counted. Default `requests`. */
   readonly unit: string;
@@ -19,7 +21,9 @@ export interface StatedPolicy {
 
 /** The state of a limit reported by a server. */
 export interface StatedLimit {
+  /** Undefined in older formats. */
   readonly name?: string;
+  /** Units left. */
   readonly remaining: number;
   /** Milliseconds until more is available. At most `remaining` should be used until then. */
   readonly resetAfterMs?: number;

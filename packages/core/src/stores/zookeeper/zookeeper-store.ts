@@ -90,6 +90,7 @@ export class ZooKeeperStore implements Store {
       this.sweeps = setInterval(() => void this.sweepInTurn().catch(() => {}), purgeEveryMs).unref();
   }
 
+  /** Live statistics of this process. */
   get stats(): ZooKeeperStats {
     return { ...this.connection.calls, conflicts: this.rounds.contested.conflicts };
   }

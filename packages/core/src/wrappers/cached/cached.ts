@@ -86,6 +86,7 @@ export class CachedStore extends StoreWrapper {
     });
   }
 
+  /** Live statistics of this process. */
   get stats(): CachedStats {
     const { link, writeBehind } = this;
     const now = this.timers.now();

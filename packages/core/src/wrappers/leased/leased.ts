@@ -59,6 +59,7 @@ export class LeasedStore extends StoreWrapper {
     this.poolNotifications = new PoolNotifications(store, this.time);
   }
 
+  /** Live statistics of this process. */
   get stats(): LeasedStats {
     return { ...this.counts };
   }

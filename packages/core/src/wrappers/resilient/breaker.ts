@@ -16,8 +16,7 @@ export type DegradedChange = (
 const LEAST_PATIENCE = 1_000;
 
 /**
- * Stops calling a store after a number of consecutive failures. From then on, one call per `retry` microseconds is
- * sent,
+ * Stops calling a store after a number of consecutive failures. From then on, one call per `retry` microseconds is sent,
  * and the first one that is answered closes the breaker.
  */
 export class Breaker {

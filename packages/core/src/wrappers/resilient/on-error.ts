@@ -9,7 +9,10 @@ import type { Operation, Rule } from "../../stores/store.ts";
  */
 export type Policy = "local" | "allow" | "deny";
 
-/** One policy for all rules, a policy per rule name, or a function that returns the policy of a rule. */
+/**
+ * One policy for all rules, policies by rule name with a default (`local` unless set), or a function that returns the
+ * policy of a rule.
+ */
 export type OnError =
   | Policy
   | { readonly default?: Policy; readonly rules?: Readonly<Record<string, Policy>> }

@@ -24,6 +24,7 @@ type Answers = readonly Answer[];
 
 /** A store made by `resilient`. Each call is answered in time, by the store or by the fallback. */
 export class ResilientStore extends StoreWrapper {
+  /** Live statistics of this process. */
   readonly stats: ResilientStats;
   private readonly time: Clock;
   /** Maximum duration of a call, in microseconds. */

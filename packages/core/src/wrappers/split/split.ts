@@ -97,6 +97,7 @@ export class Split implements Store {
     this.#membership = new Membership(redis, { group, id, beatMs, leaseMs, clock });
   }
 
+  /** Live statistics of this replica. */
   get stats(): SplitStats {
     const { replicas, lapses, lastBeat } = this.#membership;
     const place = this.#membership.place();
