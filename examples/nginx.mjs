@@ -1,5 +1,5 @@
 // The service behind nginx: nginx asks Headgate about each request before it passes it on, with auth_request, and the
-// application does not know about limits at all. Starts an application, the service and nginx, all on loopback ports.
+// application has no code for limits. Starts an application, the service and nginx, all on loopback ports.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

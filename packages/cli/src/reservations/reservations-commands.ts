@@ -14,13 +14,13 @@ export function addReservations(program: Command, requireValue: RequireValue, fi
   const reservations = program
     .command("reservations")
     .summary("list and release reservations")
-    .description("List the reservations of a service, and release those that nobody will settle.")
+    .description("List the reservations of a service, and release those that will not be settled.")
     .helpCommand(false)
     .addHelpText("after", "\nExamples:\n  $ headgate reservations list\n  $ headgate reservations release ID\n");
 
   withService(reservations.command("list"), requireValue)
     .summary("print the reservations that have not ended")
-    .description("Print up to 1,000 reservations that have not ended, those that expire next first.")
+    .description("Print up to 1,000 reservations that have not ended, the next to expire first.")
     .option("--json", "one line of JSON for each instead of a table")
     .addHelpText("after", `${KEY}\nExamples:\n  $ headgate reservations list\n  $ headgate reservations list --json\n`)
     .action(async (options: ListReservationsOptions) => {
@@ -29,15 +29,15 @@ export function addReservations(program: Command, requireValue: RequireValue, fi
     });
 
   withService(reservations.command("release"), requireValue)
-    .summary("give back everything that reservations hold")
-    .description("Release reservations: their quota and slots are given back, and they can no longer be settled.")
+    .summary("return the quota and slots of reservations")
+    .description("Release reservations: their quota and slots are returned, and they can no longer be settled.")
     .argument("[id...]", "the ids of the reservations, as list prints them")
     .addHelpText(
       "after",
       `${KEY}
 Exit codes:
-  0  all of them were released
-  1  one of them was not; those named before it were
+  0  all reservations were released
+  1  a reservation could not be released; those before it were
 
 Examples:
   $ headgate reservations release 0198c2f4-5d0e-4c1b-9a53-6f0c7d1e2b3a
