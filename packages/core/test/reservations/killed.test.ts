@@ -12,8 +12,13 @@ const FOR_MS = 2_500;
 const specs = {
   tokens: { algorithm: "fixed_window", limit: 1_000, window: 86_400, anchor: "request" },
   calls: { algorithm: "sliding_window_log", limit: 100, window: 86_400 },
+  slots: { algorithm: "concurrency", limit: 10 },
 };
-const rules = { tokens: limitFromSpec(specs.tokens), calls: limitFromSpec(specs.calls) };
+const rules = {
+  tokens: limitFromSpec(specs.tokens),
+  calls: limitFromSpec(specs.calls),
+  slots: limitFromSpec(specs.slots),
+};
 
 const children: ForkedProcess[] = [];
 afterAll(() => {
@@ -37,7 +42,8 @@ function survivor(store: RedisStore) {
     return [1_000 - tokens.remaining, 100 - calls.remaining];
   };
   const open = async (): Promise<number> => (await store.journal.list(100)).length;
-  return { limiter, used, open };
+  const inUse = async (key: string): Promise<number | undefined> => (await limiter.peek("slots", key)).inUse;
+  return { limiter, used, open, inUse };
 }
 
 describe("a process that is killed", () => {
@@ -45,8 +51,8 @@ describe("a process that is killed", () => {
 
   it("at any step of a reservation leaves what was spent or settled, and nothing is given back twice", async () => {
     const prefix = redis.newPrefix();
-    const { limiter, used, open } = survivor(redis.store({ prefix }));
-    const cases = Array.from({ length: 8 }, (_, i) => i + 1).flatMap((step) => [
+    const { limiter, used, open, inUse } = survivor(redis.store({ prefix }));
+    const cases = Array.from({ length: 12 }, (_, i) => i + 1).flatMap((step) => [
       { step, when: "before", key: `before ${step}` },
       { step, when: "after", key: `after ${step}` },
     ]);
@@ -80,17 +86,19 @@ describe("a process that is killed", () => {
         key,
       ).toContainEqual(await used(key));
       if (step <= 2) expect(await used(key), key).toEqual([300, 0]);
+      await eventually(`the slot of ${key} is back`, async () => (await inUse(key)) === 0);
     }
     expect([...outcomes.values()].filter((outcome) => outcome === "killed").length).toBeGreaterThanOrEqual(12);
   });
 
   it("or frozen past the deadline learns that the reservation is lost, and settling charges nothing", async () => {
     const prefix = redis.newPrefix();
-    const { limiter, used } = survivor(redis.store({ prefix }));
+    const { limiter, used, inUse } = survivor(redis.store({ prefix }));
     await limiter.check("tokens", "frozen", { cost: 300 });
     const child = start(redis.server.url, prefix, "frozen", 0);
     await child.next((message: object) => "reserved" in message);
     expect(await used("frozen")).toEqual([360, 2]);
+    expect(await inUse("frozen")).toBe(1);
     child.pause();
     await eventually("it is released", async () => (await used("frozen"))[0] === 300);
     const lost = child.next<{ readonly lost: string }>((message) => "lost" in message);
@@ -100,6 +108,7 @@ describe("a process that is killed", () => {
     child.send("settle");
     expect(await settled).toEqual({ code: "HG_RESERVATION_LOST", aborted: true });
     expect(await used("frozen")).toEqual([300, 0]);
+    expect(await inUse("frozen")).toBe(0);
   });
 });
 
@@ -117,13 +126,14 @@ describe("when a server of a cluster fails", () => {
   });
 
   it("reservations that were replicated are settled and cleaned up as before", async () => {
-    const { limiter, used, open } = survivor(store);
+    const { limiter, used, open, inUse } = survivor(store);
     const key = "team";
     await limiter.check("tokens", key, { cost: 300 });
     const own = await limiter.reserve(
       [
         { rule: "tokens", key, cost: 60 },
         { rule: "calls", key, cost: 2 },
+        { rule: "slots", key },
       ],
       { forMs: 60_000 },
     );
@@ -139,8 +149,10 @@ describe("when a server of a cluster fails", () => {
     });
     await master.stop();
     await eventually("the replica has taken over", async () => (await used(key))[0] > 0, 60_000);
+    expect(await inUse(key)).toBeGreaterThan(0);
     await own.settle({ tokens: 10 });
     await eventually("the other one is cleaned up", async () => (await open()) === 0, 60_000);
     expect(await used(key)).toEqual([310, 2]);
+    await eventually("its slot is back", async () => (await inUse(key)) === 0);
   });
 });

@@ -5,6 +5,7 @@ import { RedisStore } from "../../dist/esm/redis.js";
 
 const [url, prefix, specs, key, fatal, when, forMs] = process.argv.slice(2);
 const rules = Object.fromEntries(Object.entries(JSON.parse(specs)).map(([name, spec]) => [name, limitFromSpec(spec)]));
+const costs = { tokens: 60, calls: 2, slots: 1 };
 let step = 0;
 
 function die() {
@@ -62,7 +63,7 @@ process.on("message", async (command) => {
 });
 process.on("disconnect", () => process.exit());
 const reservation = await limiter.reserve(
-  Object.keys(rules).map((rule) => ({ rule, key, cost: rule === "tokens" ? 60 : 2 })),
+  Object.keys(rules).map((rule) => ({ rule, key, cost: costs[rule] })),
   { forMs: Number(forMs) },
 );
 process.send({ reserved: reservation.allowed, id: reservation.id });
