@@ -106,6 +106,26 @@ describe("run", () => {
     expect((await Promise.all(waiting)).map(({ ran }) => ran)).toEqual([false, false]);
   });
 
+  it("does not run a task whose time is up while others are ahead, even if they have just left", async () => {
+    const world = new World();
+    const limiter = world.start();
+    const tasks = [task(), task()];
+    for (const { run } of tasks) void limiter.run("slots", key, run);
+    await world.pass(500);
+    const ran: string[] = [];
+    const patient = limiter.run("slots", key, () => ran.push("patient"), { maxWaitMs: 60_000 });
+    const hasty = limiter.run("slots", key, () => ran.push("hasty"), { maxWaitMs: 500 });
+    let answer = (): void => {};
+    world.store.gated = ["peek"];
+    world.store.gate = new Promise((resolve) => (answer = resolve));
+    await world.pass(1_000);
+    for (const { end } of tasks) end("done");
+    await patient;
+    answer();
+    expect((await hasty).ran).toBe(false);
+    expect(ran).toEqual(["patient"]);
+  });
+
   it("keeps the slot of a long task", async () => {
     const { limiter, clock } = testLimiter(rules);
     const long = task();

@@ -87,10 +87,12 @@ export class Waiting {
     operations: readonly Operation<Name>[],
     place: PlaceInLine,
   ): Promise<OpenReservation<Name>> {
+    // Now: while the store is asked, those ahead may leave.
+    const isBehind = operations.map((operation) => place.queued(operation) > 1);
     const { decisions } = await decide(this.store, "peek", operations);
     const denied = decisions.map((decision, i) => {
       const { rule, cost } = operations[i];
-      if (!decision.allowed || place.queued(operations[i]) <= 1) return decision;
+      if (!decision.allowed || !isBehind[i]) return decision;
       const { remaining, timeMs, resetAfterMs, source, degraded } = decision;
       const numbers = { allowed: false, remaining, retryAfter: 0, resetAfter: resetAfterMs * 1000 };
       return new Decision(rule, cost, numbers, Math.round(timeMs * 1000), source, degraded, limitOf(operations[i]));
