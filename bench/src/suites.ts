@@ -5,6 +5,7 @@ import { leases, leasesOnZooKeeper } from "./leases/suite.ts";
 import { memory } from "./memory/suite.ts";
 import { redis } from "./redis/suite.ts";
 import { replay } from "./replay/suite.ts";
+import { reservations } from "./reservations/suite.ts";
 import { rules } from "./rules/suite.ts";
 import { grpc } from "./service/grpc-suite.ts";
 import { resp } from "./service/resp-suite.ts";
@@ -18,6 +19,7 @@ export const suites: readonly Suite[] = [
   cached,
   leases,
   leasesOnZooKeeper,
+  reservations,
   http,
   rules,
   rest,
