@@ -79,6 +79,7 @@ export class SqlRollups implements RollupTable {
         .groupBy("rule_id")
         .orderBy("denied", "desc")
         .orderBy("shadow_denied", "desc")
+        .orderBy("candidate_denied", "desc")
         .orderBy("allowed", "desc")
         .orderBy("rule_id")
         .limit(limit)
@@ -101,13 +102,13 @@ export class SqlRollups implements RollupTable {
   }
 }
 
-const COUNTS = ["allowed", "denied", "shadow_denied"] as const;
+const COUNTS = ["allowed", "denied", "shadow_denied", "candidate_denied"] as const;
 
 type Row = Omit<Rollup, "start"> & { readonly start: number };
 
 function emptySeries(length: number): UsageSeries {
   const zeros = (): number[] => new Array(length).fill(0);
-  return { allowed: zeros(), denied: zeros(), shadow_denied: zeros() };
+  return { allowed: zeros(), denied: zeros(), shadow_denied: zeros(), candidate_denied: zeros() };
 }
 
 /** One row per period and rule, in a fixed order, so that nodes cannot deadlock. */

@@ -14,6 +14,10 @@ const rates = z.object({
   allowed: rate.describe("Checks per second that were allowed"),
   denied: rate.describe("Checks per second that were denied"),
   shadow_denied: rate.describe("Decisions per second that a rule in shadow mode would have denied"),
+  candidate_denied: rate
+    // A node of an earlier version does not write it.
+    .default(0)
+    .describe("Requests per second that the candidates of rules would have denied"),
   unmatched: rate.describe("Checks per second that no rule matched"),
   sources: z
     .object({ store: rate, lease: rate, cache: rate, fallback: rate })
@@ -123,6 +127,7 @@ export class NodeReports {
       allowed: per(totals.allowed, before.allowed),
       denied: per(totals.denied, before.denied),
       shadow_denied: per(totals.shadow_denied, before.shadow_denied),
+      candidate_denied: per(totals.candidate_denied, before.candidate_denied),
       unmatched: per(totals.unmatched, before.unmatched),
       sources: { store, lease, cache, fallback },
     };
@@ -131,13 +136,14 @@ export class NodeReports {
   #totals(): Totals {
     const { checks, tally } = this.#telemetry;
     const sources = SOURCES.map(() => 0);
-    let shadowDenied = 0;
+    let [shadowDenied, candidateDenied] = [0, 0];
     for (const rule of tally.rules.values()) {
       shadowDenied += rule.shadowDenied;
+      candidateDenied += rule.candidateDenied;
       for (let i = 0; i < sources.length; i += 1) sources[i] += rule.allowed[i] + rule.denied[i];
     }
     const { allowed, denied, unmatched } = checks;
-    return { allowed, denied, unmatched, shadow_denied: shadowDenied, sources };
+    return { allowed, denied, unmatched, shadow_denied: shadowDenied, candidate_denied: candidateDenied, sources };
   }
 }
 
@@ -148,6 +154,7 @@ function sumOf(nodes: readonly NodeReport[]): z.output<typeof rates> {
     allowed: sum(({ allowed }) => allowed),
     denied: sum(({ denied }) => denied),
     shadow_denied: sum(({ shadow_denied }) => shadow_denied),
+    candidate_denied: sum(({ candidate_denied }) => candidate_denied),
     unmatched: sum(({ unmatched }) => unmatched),
     sources: {
       store: sum(({ sources }) => sources.store),

@@ -36,6 +36,7 @@ export interface UsageSeries {
   readonly allowed: number[];
   readonly denied: number[];
   readonly shadow_denied: number[];
+  readonly candidate_denied: number[];
 }
 
 export interface UsageSummary {

@@ -53,6 +53,7 @@ async function descriptionOf(routes: readonly RouteOptions[]): Promise<string> {
       servers: [{ url: "/" }],
       tags: [
         { name: "checks", description: "Check requests against the limits" },
+        { name: "reservations", description: "Reserve quota and slots, and settle them" },
         { name: "rules", description: "Manage rules" },
         { name: "users", description: "Manage tiers, custom limits and overrides" },
         { name: "keys", description: "Manage API keys" },

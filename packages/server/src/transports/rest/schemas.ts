@@ -556,7 +556,12 @@ export const usage = z
   })
   .describe("A page of usage figures, ordered by start and rule_id");
 
-const series = { allowed: z.array(count), denied: z.array(count), shadow_denied: z.array(count) };
+const series = {
+  allowed: z.array(count),
+  denied: z.array(count),
+  shadow_denied: z.array(count),
+  candidate_denied: z.array(count),
+};
 
 export const usageSummary = z
   .object({

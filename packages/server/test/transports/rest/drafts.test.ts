@@ -59,14 +59,16 @@ it("sums up usage, with the rules that denied most first", async () => {
   await service.database.rollups.add([
     { ...row, start: minute(-2), rule_id: "calm", allowed: 50 },
     { ...row, start: minute(-2), rule_id: "busy", denied: 3 },
-    { ...row, start: minute(-1), rule_id: "busy", denied: 4, shadow_denied: 1 },
+    { ...row, start: minute(-1), rule_id: "busy", denied: 4, shadow_denied: 1, candidate_denied: 2 },
     { ...row, start: minute(-90), rule_id: "busy", denied: 999 },
     { ...row, period: "day", start: minute(-2), rule_id: "busy", denied: 999 },
   ]);
   const { body } = await service.ask("GET", "/api/v1/usage/summary?limit=1");
   expect(body).toMatchObject({ starts: [minute(-2), minute(-1)] });
-  expect(body.total).toEqual({ allowed: [51, 1], denied: [3, 4], shadow_denied: [0, 1] });
-  expect(body.rules).toEqual([{ rule_id: "busy", allowed: [1, 1], denied: [3, 4], shadow_denied: [0, 1] }]);
+  expect(body.total).toEqual({ allowed: [51, 1], denied: [3, 4], shadow_denied: [0, 1], candidate_denied: [0, 2] });
+  expect(body.rules).toEqual([
+    { rule_id: "busy", allowed: [1, 1], denied: [3, 4], shadow_denied: [0, 1], candidate_denied: [0, 2] },
+  ]);
   const bad = await service.ask("GET", "/api/v1/usage/summary?limit=201");
   expect(bad.status).toBe(400);
 });

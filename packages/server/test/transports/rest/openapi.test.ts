@@ -6,6 +6,7 @@ import { type Answer, type Ask, ruleOf, type Service, startService } from "./ser
 interface Operation {
   readonly operationId?: string;
   readonly summary?: string;
+  readonly tags?: readonly string[];
   readonly parameters?: readonly { readonly in: string; readonly name: string }[];
   readonly security?: readonly object[];
   readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, { schema: object }>> }>>;
@@ -13,6 +14,7 @@ interface Operation {
 
 interface Document {
   readonly openapi: string;
+  readonly tags: readonly { readonly name: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, object>> };
 }
@@ -67,6 +69,12 @@ it("is OpenAPI 3.1, and tells which routes need a key", () => {
       expect(operation.summary).not.toBe("");
     }
   }
+});
+
+it("describes the tag of every operation", () => {
+  const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
+  const tags = new Set(operations.flatMap(({ tags = [] }) => tags));
+  expect(document.tags.map(({ name }) => name).sort()).toEqual([...tags].sort());
 });
 
 it("names each operation for generated clients", () => {
