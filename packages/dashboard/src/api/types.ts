@@ -20,6 +20,7 @@ interface Rates {
   readonly allowed: number;
   readonly denied: number;
   readonly shadow_denied: number;
+  readonly candidate_denied: number;
   readonly unmatched: number;
   readonly sources: Readonly<Record<"store" | "lease" | "cache" | "fallback", number>>;
 }
@@ -43,6 +44,7 @@ export interface UsageSeries {
   readonly allowed: readonly number[];
   readonly denied: readonly number[];
   readonly shadow_denied: readonly number[];
+  readonly candidate_denied: readonly number[];
 }
 
 export interface RuleUsage extends UsageSeries {

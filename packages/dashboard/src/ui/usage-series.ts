@@ -3,9 +3,11 @@ import type { UsageSeries, UsageSummary } from "../api/types.ts";
 const STEP_SECONDS = { minute: 60, day: 86_400 } as const;
 
 /** Values for every minute or day, also for those in which nothing was decided. */
-export interface EvenSeries extends UsageSeries {
+export interface EvenSeries extends Pick<UsageSeries, "allowed" | "denied"> {
   /** Seconds since 1970. */
   readonly times: readonly number[];
+  /** Denied by trial: by rules in shadow mode, or by candidates. */
+  readonly byTrial: readonly number[];
 }
 
 export function evenly(
@@ -27,6 +29,6 @@ export function evenly(
     times,
     allowed: at(series.allowed),
     denied: at(series.denied),
-    shadow_denied: at(series.shadow_denied),
+    byTrial: at(series.shadow_denied.map((count, i) => count + series.candidate_denied[i])),
   };
 }

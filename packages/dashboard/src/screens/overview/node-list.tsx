@@ -23,7 +23,7 @@ export function NodeList({ nodes }: { readonly nodes: readonly LiveNode[] }) {
               <th scope="col" class="is-number">
                 Checks/s
               </th>
-              <th scope="col" class="is-number">
+              <th scope="col" class="is-number only-wide">
                 Denied/s
               </th>
               <th scope="col" class="is-number only-wide">
@@ -45,7 +45,7 @@ export function NodeList({ nodes }: { readonly nodes: readonly LiveNode[] }) {
                     </Badge>
                   </td>
                   <td class="is-number">{rateText(node.allowed + node.denied)}</td>
-                  <td class="is-number">{rateText(node.denied)}</td>
+                  <td class="is-number only-wide">{rateText(node.denied)}</td>
                   <td class="is-number only-wide">
                     {durationText(Math.max(1, (Date.parse(node.at) - Date.parse(node.started_at)) / 1000))}
                   </td>

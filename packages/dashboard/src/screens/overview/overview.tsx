@@ -83,7 +83,8 @@ function Connection({
 }
 
 function Figures({ picture }: { readonly picture: LivePicture }) {
-  const { allowed, denied, shadow_denied, unmatched, sources, nodes } = picture;
+  const { allowed, denied, shadow_denied, candidate_denied, unmatched, sources, nodes } = picture;
+  const byTrial = shadow_denied + candidate_denied;
   const checks = allowed + denied;
   const decided = sum(Object.values(sources));
   const failing = nodes.filter(({ store }) => store === "unreachable" || store === "partial").length;
@@ -96,7 +97,7 @@ function Figures({ picture }: { readonly picture: LivePicture }) {
         <span class={denied > 0 ? "is-denied" : ""}>{rateText(denied)}</span> <small>/s</small>
       </Stat>
       <Stat label="Denied by trial" note="would be denied if enforced">
-        <span class={shadow_denied > 0 ? "is-trial" : ""}>{rateText(shadow_denied)}</span> <small>/s</small>
+        <span class={byTrial > 0 ? "is-trial" : ""}>{rateText(byTrial)}</span> <small>/s</small>
       </Stat>
       <Stat label="Decided by" note={<SourceShares sources={sources} total={decided} />}>
         {decided === 0 ? "–" : mainSource(sources)}
@@ -134,8 +135,10 @@ function storeNote({ nodes }: LivePicture): string {
 }
 
 function Decisions({ usage }: { readonly usage: UsageSummary }) {
-  const { times, allowed, denied, shadow_denied } = useMemo(() => evenly(usage, usage.total), [usage]);
-  const totals = [sum(usage.total.allowed), sum(usage.total.denied), sum(usage.total.shadow_denied)] as const;
+  const { times, allowed, denied, byTrial } = useMemo(() => evenly(usage, usage.total), [usage]);
+  const { total } = usage;
+  const trials = sum(total.shadow_denied) + sum(total.candidate_denied);
+  const totals = [sum(total.allowed), sum(total.denied), trials] as const;
   if (sum(totals) === 0) {
     return (
       <Empty title="Nothing was decided in this time">
@@ -162,7 +165,7 @@ function Decisions({ usage }: { readonly usage: UsageSummary }) {
         series={[
           { name: "Allowed", color: "allowed", values: allowed, isFilled: true },
           { name: "Denied", color: "denied", values: denied, isFilled: true },
-          { name: "Denied by trial", color: "trial", values: shadow_denied },
+          { name: "Denied by trial", color: "trial", values: byTrial },
         ]}
         showsDays={usage.period === "day"}
         summary={`Decisions from ${usage.from} to ${usage.to}: ${texts.map(([, name, count]) => `${name} ${count}`).join(", ")}.`}
@@ -206,7 +209,7 @@ function Trouble({ usage }: { readonly usage: UsageSummary }) {
         </thead>
         <tbody>
           {usage.rules.map(({ rule_id, ...series }) => {
-            const { allowed, denied, shadow_denied } = evenly(usage, series);
+            const { allowed, denied, byTrial } = evenly(usage, series);
             const all = sum(allowed) + sum(denied);
             return (
               <tr key={rule_id}>
@@ -219,7 +222,7 @@ function Trouble({ usage }: { readonly usage: UsageSummary }) {
                 <td class="is-number">
                   {countText(sum(denied))} <span class="muted">{shareText(sum(denied), all)}</span>
                 </td>
-                <td class="is-number only-wide">{countText(sum(shadow_denied))}</td>
+                <td class="is-number only-wide">{countText(sum(byTrial))}</td>
                 <td class="is-number only-wide">{countText(sum(allowed))}</td>
               </tr>
             );

@@ -117,7 +117,6 @@ function Results({
           <thead>
             <tr>
               <th scope="col">Algorithm</th>
-              <th scope="col">Over time</th>
               <th scope="col" class="is-number">
                 Admitted
               </th>
@@ -127,6 +126,7 @@ function Results({
               <th scope="col" class="is-number">
                 Memory
               </th>
+              <th scope="col">Over time</th>
             </tr>
           </thead>
           <tbody>
@@ -140,14 +140,14 @@ function Results({
                     </div>
                   )}
                 </th>
-                <td>
-                  <DecisionStrip run={run} requests={requests} />
-                </td>
                 <td class="is-number">{countText(run.admitted)}</td>
                 <td class="is-number">
                   {countText(run.denied)} <span class="muted">{shareText(run.denied, requests.length)}</span>
                 </td>
                 <td class="is-number">{countText(run.mostNumbers * BYTES_PER_NUMBER)} B</td>
+                <td>
+                  <DecisionStrip run={run} requests={requests} />
+                </td>
               </tr>
             ))}
           </tbody>

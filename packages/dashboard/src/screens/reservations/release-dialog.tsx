@@ -4,7 +4,7 @@ import { type ApiProblem, asProblem } from "../../api/problem.ts";
 import type { ListedReservation } from "../../api/types.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { ProblemNote } from "../../ui/parts.tsx";
-import { amountText } from "./reservations.tsx";
+import { amountText } from "./reservation-text.ts";
 
 /** Asks before a reservation is released. */
 export function ReleaseDialog({

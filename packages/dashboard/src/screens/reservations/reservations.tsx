@@ -8,6 +8,7 @@ import { countText, DIMENSION_NAMES, timeText, waitText } from "../../ui/format.
 import { Badge, Card, Empty, Note, ScreenHead, WithData } from "../../ui/parts.tsx";
 import { Scroll } from "../../ui/scroll.tsx";
 import { ReleaseDialog } from "./release-dialog.tsx";
+import { amountText } from "./reservation-text.ts";
 import { type SlotUsage, slotUsages } from "./slot-usage.ts";
 
 const EVERY_MS = 5_000;
@@ -161,7 +162,6 @@ function ReservationTable({
                   <th scope="col">Reserved by</th>
                   <th scope="col">What</th>
                   <th scope="col">Since</th>
-                  <th scope="col">Ends</th>
                   {mayCheck && mayWrite && (
                     <th scope="col">
                       <span class="visually-hidden">Release</span>
@@ -208,7 +208,8 @@ function Row({
             {identifier} <span class="muted">{DIMENSION_NAMES[dimension]}</span>
           </div>
         ))}
-        <div class="muted reservation-id">{reservation_id}</div>
+        {owner && <div class="muted reservation-id">through {owner}</div>}
+        <div class="muted reservation-id only-wide">{reservation_id}</div>
       </th>
       <td>
         {reserved.map(({ rule_id, cost, slots, dimension, identifier }) => (
@@ -223,12 +224,9 @@ function Row({
         ) : (
           <span title={timeText(made_at_ms)}>{waitText(Math.max(0, at - made_at_ms))} ago</span>
         )}
-        {owner && <div class="muted">for {owner}</div>}
-      </td>
-      <td>
-        <span title={timeText(expires_at_ms)}>
-          {expires_at_ms <= at ? "now" : `in ${waitText(expires_at_ms - at)}`}
-        </span>
+        <div class="muted" title={timeText(expires_at_ms)}>
+          ends {expires_at_ms <= at ? "now" : `in ${waitText(expires_at_ms - at)}`}
+        </div>
       </td>
       {onRelease && (
         <td class="is-number">
@@ -239,11 +237,6 @@ function Row({
       )}
     </tr>
   );
-}
-
-export function amountText(cost: number, isSlots: boolean): string {
-  const unit = isSlots ? "slot" : "unit";
-  return `${countText(cost)} ${cost === 1 ? unit : `${unit}s`}`;
 }
 
 function searchText({ reservation_id, owner, reserved }: ListedReservation): string {

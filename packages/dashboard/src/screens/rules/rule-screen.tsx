@@ -82,7 +82,7 @@ function Rule({ rule, etag, reload }: LoadedRule & { readonly reload: () => void
         />
       ) : (
         <>
-          <Usage ruleId={rule.rule_id} />
+          {isSlots(rule.algorithm) ? <Slots /> : <Usage ruleId={rule.rule_id} />}
           {!isSlots(rule.algorithm) && <LimitTrial key={rule.version} rule={rule} etag={etag} onChanged={reload} />}
           <div class="columns">
             <Definition rule={rule} />
@@ -95,6 +95,24 @@ function Rule({ rule, etag, reload }: LoadedRule & { readonly reload: () => void
   );
 }
 
+/** Checks do not take slots, so there are no decisions to show. */
+function Slots() {
+  return (
+    <Card title="Slots">
+      <Empty
+        title="Slots are taken by reservations"
+        actions={
+          <a class="button" href={linkTo(["reservations"])}>
+            Show reservations
+          </a>
+        }
+      >
+        Each reservation that this rule matches uses one slot until it is settled, released, or expires.
+      </Empty>
+    </Card>
+  );
+}
+
 interface Usages {
   readonly usage: Pick<UsageSummary, "period" | "from" | "to" | "starts">;
   readonly series: UsageSeries;
@@ -104,7 +122,7 @@ interface RollupPage {
   readonly period: "minute" | "day";
   readonly from: string;
   readonly to: string;
-  readonly rollups: readonly { start: string; allowed: number; denied: number; shadow_denied: number }[];
+  readonly rollups: readonly ({ readonly start: string } & Readonly<Record<keyof UsageSeries, number>>)[];
 }
 
 function Usage({ ruleId }: { readonly ruleId: string }) {
@@ -120,6 +138,7 @@ function Usage({ ruleId }: { readonly ruleId: string }) {
           allowed: rollups.map(({ allowed }) => allowed),
           denied: rollups.map(({ denied }) => denied),
           shadow_denied: rollups.map(({ shadow_denied }) => shadow_denied),
+          candidate_denied: rollups.map(({ candidate_denied }) => candidate_denied),
         },
       };
     },
@@ -143,14 +162,14 @@ function Usage({ ruleId }: { readonly ruleId: string }) {
     >
       <WithData of={loaded}>
         {({ usage, series }) => {
-          const { times, allowed, denied, shadow_denied } = evenly(usage, series);
+          const { times, allowed, denied, byTrial } = evenly(usage, series);
           if (usage.starts.length === 0) {
             return <Empty title="It decided nothing in this time">No check has matched it, or none was made.</Empty>;
           }
           const texts = [
             ["is-allowed", "Allowed", sum(allowed)],
             ["is-denied", "Denied", sum(denied)],
-            ["is-trial", "Denied by trial", sum(shadow_denied)],
+            ["is-trial", "Denied by trial", sum(byTrial)],
           ] as const;
           return (
             <>
@@ -168,7 +187,7 @@ function Usage({ ruleId }: { readonly ruleId: string }) {
                 series={[
                   { name: "Allowed", color: "allowed", values: allowed, isFilled: true },
                   { name: "Denied", color: "denied", values: denied, isFilled: true },
-                  { name: "Denied by trial", color: "trial", values: shadow_denied },
+                  { name: "Denied by trial", color: "trial", values: byTrial },
                 ]}
                 summary={texts.map(([, name, count]) => `${name} ${count}`).join(", ")}
               />

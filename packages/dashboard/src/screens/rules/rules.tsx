@@ -143,7 +143,9 @@ function RuleTable({
           <thead>
             <tr>
               <th scope="col">Rule</th>
-              <th scope="col">Applies to</th>
+              <th scope="col" class="only-wide">
+                Applies to
+              </th>
               <th scope="col">Limit</th>
               <th scope="col">Last hour</th>
             </tr>
@@ -153,18 +155,17 @@ function RuleTable({
               <tr key={rule.rule_id}>
                 <th scope="row">
                   <a href={linkTo(["rules", rule.rule_id])}>{rule.name}</a>
+                  <code class="only-narrow">{pathText(rule)}</code>
                   <div class="tags">
                     <span class="muted">{rule.rule_id}</span>
                     {rule.mode === "shadow" && <Badge tone="warning">Shadow</Badge>}
+                    {rule.candidate !== null && <Badge tone="warning">On trial</Badge>}
                     {rule.tier !== null && <Badge tone="info">{rule.tier}</Badge>}
                     {warned.has(rule.rule_id) && <Badge tone="warning">Overlaps</Badge>}
                   </div>
                 </th>
-                <td>
-                  <code>
-                    {rule.methods !== null && `${rule.methods.join(", ")} `}
-                    {rule.endpoint_pattern}
-                  </code>
+                <td class="only-wide">
+                  <code>{pathText(rule)}</code>
                   <div class="muted">per {DIMENSION_NAMES[rule.dimension]}</div>
                 </td>
                 <td>
@@ -186,6 +187,10 @@ function RuleTable({
       )}
     </Card>
   );
+}
+
+function pathText({ methods, endpoint_pattern }: RateLimitRule): string {
+  return methods === null ? endpoint_pattern : `${methods.join(", ")} ${endpoint_pattern}`;
 }
 
 function LastHour({

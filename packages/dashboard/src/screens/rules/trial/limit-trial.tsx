@@ -3,7 +3,7 @@ import { useMay } from "../../../api/session.ts";
 import type { RateLimitRule } from "../../../api/types.ts";
 import { TextField } from "../../../ui/field.tsx";
 import { countText, DIMENSION_NAMES, durationText, shareText, timeText } from "../../../ui/format.ts";
-import { Badge, Card, Empty, Note, Segments, Stat, Waiting, WithData } from "../../../ui/parts.tsx";
+import { Card, Empty, Note, Segments, Stat, Waiting, WithData } from "../../../ui/parts.tsx";
 import { fieldsOf, inputOf, RATE_ALGORITHMS } from "../rule-draft.ts";
 import { candidateText } from "../rule-text.ts";
 import { SaveDialog } from "../save-dialog.tsx";
@@ -67,8 +67,7 @@ function OnTrial({ rule, candidate }: { readonly rule: RateLimitRule; readonly c
   return (
     <Note tone="warning">
       <span>
-        <Badge tone="warning">On trial</Badge> {candidateText(rule, candidate)}. What it denies is reported as denied by
-        trial.
+        <strong>On trial:</strong> {candidateText(rule, candidate)}. What it denies is reported as denied by trial.
       </span>
     </Note>
   );

@@ -26,6 +26,7 @@ export function UsageDistribution({
   const scale = useMemo(() => new UsageScale(largest), [largest]);
   const bars = useMemo(() => scale.bars(peaks), [scale, peaks]);
   const tallest = bars.reduce((most, { count }) => Math.max(most, count), 1);
+  const shown = bars.filter(({ count }) => count > 0);
   const above = peaks.filter((peak) => peak > limit).length;
 
   const drag = (event: PointerEvent): void => {
@@ -62,11 +63,11 @@ export function UsageDistribution({
       <figcaption>
         {sentence(keyName)}s by the most units they used in any {windowName}
       </figcaption>
-      <div class="distribution-most" aria-hidden="true">
-        {countText(tallest)}
-      </div>
       <div class="distribution-area" ref={area} onPointerDown={grab} onPointerMove={drag}>
-        {bars.map(({ from, to, count }) => (
+        <span class="distribution-most" aria-hidden="true">
+          {countText(tallest)}
+        </span>
+        {shown.map(({ from, to, count }) => (
           <div
             key={from}
             class={from > limit ? "bar is-above" : "bar"}
@@ -104,7 +105,8 @@ export function UsageDistribution({
         ))}
       </div>
       <p class="muted distribution-note">
-        <span class="swatch is-in-force" /> in force: {countText(inForce)}. Drag the line, or use the arrow keys.
+        <span class="swatch is-in-force" /> in force: {countText(inForce)}. Drag the line, or use the arrow keys. How
+        many of the {keyName}s to the right of it are denied depends on the algorithm and the burst.
       </p>
     </figure>
   );
