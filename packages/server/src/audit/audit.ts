@@ -4,9 +4,9 @@ export interface AuditEvent {
   readonly at: string;
   readonly actor_id: string;
   readonly actor_name: string;
-  /** `rule.create`, `rule.update`, `rule.delete`, `user.tier`, `user.limits`, `override.create`, `override.delete`, `key.create`, `key.revoke`, `limit.reset`, `state.throttled`, `audit.purge`, `audit.lost`. */
+  /** `rule.create`, `rule.update`, `rule.delete`, `user.tier`, `user.limits`, `override.create`, `override.delete`, `key.create`, `key.revoke`, `limit.reset`, `reservation.release`, `state.throttled`, `audit.purge`, `audit.lost`. */
   readonly action: string;
-  /** What it was done to: `rule:<id>`, `user:<id>`, `ip:<address>`, `apikey:<id>`, `key:<id>`. */
+  /** What it was done to: `rule:<id>`, `user:<id>`, `ip:<address>`, `apikey:<id>`, `key:<id>`, `reservation:<id>`. */
   readonly subject: string;
   readonly before: unknown;
   readonly after: unknown;

@@ -1,6 +1,7 @@
 import { type Clock, HeadgateError, type Operation, type Reservation, Reservations } from "headgate";
 import type { Verdict } from "headgate/http";
 import type { Principal } from "../access/key-ring.ts";
+import type { Actor, AuditTable } from "../database/database.ts";
 import type { AppliedLimit } from "../rules/shared-counter.ts";
 import type { CheckResult } from "./check.ts";
 import { isSlots, type Plan } from "./check-plans.ts";
@@ -25,7 +26,15 @@ export interface ReserveResult {
   readonly reservation: Reservation | undefined;
 }
 
+/** How a reservation is released. */
+export interface ReleaseOptions {
+  /** Whether a person does it, in the dashboard. Then it is audited whoever made the reservation. */
+  readonly isByPerson?: boolean;
+}
+
 export interface ReservationServiceOptions extends IdentityPlansOptions {
+  /** Default: nothing is audited. */
+  readonly audit?: Pick<AuditTable, "append">;
   readonly stores: Pick<Stores, "strict" | "canReserve">;
   /** For timers. Default: the system clock. */
   readonly clock?: Clock;
@@ -40,11 +49,15 @@ export class ReservationService {
   readonly #plans: IdentityPlans;
   readonly #canReserve: boolean;
   readonly #reservations: Reservations;
+  readonly #audit: ReservationServiceOptions["audit"];
+  readonly #nowMs: () => number;
 
   constructor(options: ReservationServiceOptions) {
     this.#plans = new IdentityPlans(options);
     this.#canReserve = options.stores.canReserve;
     this.#reservations = new Reservations(options.stores.strict, { clock: options.clock });
+    this.#audit = options.audit;
+    this.#nowMs = options.nowMs;
   }
 
   /** How many reservations this node has ended because nobody extended them. */
@@ -102,9 +115,30 @@ export class ReservationService {
     return reservation;
   }
 
-  async release(id: string, client: ReservationClient): Promise<void> {
+  /**
+   * Clients release what they have reserved many times a second. Only what is released for others, or by a person, is
+   * audited.
+   */
+  async release(
+    id: string,
+    client: ReservationClient & Actor,
+    { isByPerson = false }: ReleaseOptions = {},
+  ): Promise<void> {
     const reservation = await this.#get(id, client);
+    const { owner, checks, isEnded } = reservation;
     await reservation.release();
+    if (isEnded || (owner === client.namespace && !isByPerson)) return;
+    await this.#audit?.append([
+      {
+        at: new Date(this.#nowMs()).toISOString(),
+        actor_id: client.id,
+        actor_name: client.name,
+        action: "reservation.release",
+        subject: `reservation:${id}`,
+        before: { owner: owner ?? null, reserved: checks.map(({ rule, key, cost }) => ({ rule, key, cost })) },
+        after: null,
+      },
+    ]);
   }
 
   list(most: number): ReturnType<Reservations["list"]> {

@@ -172,6 +172,7 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
   );
   closing.add(() => service.close());
   const reservations = new ReservationService({
+    audit: database.audit,
     stores,
     catalogue: () => rules.catalogue,
     userDataCache,

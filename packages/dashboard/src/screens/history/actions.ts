@@ -12,6 +12,7 @@ const TEXTS = {
   "key.create": "API key created",
   "key.revoke": "API key revoked",
   "limit.reset": "Usage reset",
+  "reservation.release": "Reservation released",
   "state.throttled": "Throttled",
   "audit.purge": "Log purged",
   "audit.lost": "Entries lost",

@@ -32,6 +32,11 @@ export function principalOf({ principal }: FastifyRequest): Principal {
   return principal;
 }
 
+/** Whether a request was sent with the session of a person instead of an API key. */
+export function isOfSession(request: FastifyRequest): boolean {
+  return authorizationOf(request) === undefined;
+}
+
 /** Checks the role of the key, then the service limits, before any route reads its body. */
 export function guardRoutes(app: FastifyInstance, { keyRing, wrongKeys, selfLimits }: WholeParts): void {
   const ownerOf = (request: FastifyRequest, role: Role): Principal | Problem => {

@@ -230,7 +230,9 @@ export const auditQuery = pageQuery.extend({
     .min(1)
     .max(1_100)
     .optional()
-    .describe("Entries about this subject: rule:<id>, user:<id>, ip:<address>, apikey:<id> or key:<id>"),
+    .describe(
+      "Entries about this subject: rule:<id>, user:<id>, ip:<address>, apikey:<id>, key:<id> or reservation:<id>",
+    ),
   action: z.string().min(1).max(64).optional(),
   from: time.optional(),
   to: time.optional(),

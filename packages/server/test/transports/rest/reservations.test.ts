@@ -165,6 +165,33 @@ describe("a reservation", () => {
     expect(await left()).toBe(1_000);
   });
 
+  it("is audited if it is released for others, or by a person", async () => {
+    const released = async (): Promise<unknown> => {
+      const query = "audit?action=reservation.release&limit=1";
+      return (await ask("GET", query, undefined, { key: service.keys.read })).body.entries;
+    };
+    await ask("DELETE", `reservations/${await made()}`);
+    expect(await released()).toEqual([]);
+    const id = await made();
+    await ask("DELETE", `reservations/${id}`, undefined, { key: service.keys.all });
+    expect(await released()).toMatchObject([
+      {
+        actor_name: "all",
+        subject: `reservation:${id}`,
+        before: { reserved: [{ rule: "tokens", key: "user:42", cost: 400 }] },
+        after: null,
+      },
+    ]);
+    // The same key that made it, but in the dashboard.
+    const mine = await ask("POST", "reservations", { checks: [TOKENS] }, { key: service.keys.all });
+    const session = await ask("POST", "session", { key: service.keys.all }, { key: null });
+    const [cookie] = (session.headers.get("set-cookie") ?? "").split(";");
+    const headers = { cookie, "x-csrf-token": session.body.csrf_token };
+    const path = `reservations/${mine.body.reservation_id}`;
+    expect((await ask("DELETE", path, undefined, { key: null, headers })).status).toBe(204);
+    expect(await released()).toMatchObject([{ subject: `reservation:${mine.body.reservation_id}` }]);
+  });
+
   it("expires unless it is extended, and gives everything back", async () => {
     const id = await made();
     await service.clock.advance(20_000);

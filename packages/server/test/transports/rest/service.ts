@@ -92,6 +92,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     skewBoundMs: 1_000,
   });
   const reservations = new ReservationService({
+    audit: database.audit,
     stores,
     catalogue: () => catalogue,
     userDataCache,

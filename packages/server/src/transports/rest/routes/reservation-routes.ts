@@ -4,7 +4,7 @@ import { weightOfReservation } from "../../../checks/reservation-request.ts";
 import { answerOf } from "../../shared/check-fields.ts";
 import { reservationFields } from "../../shared/reservation-fields.ts";
 import type { App } from "../app.ts";
-import { principalOf, requireRoom } from "../authorize.ts";
+import { isOfSession, principalOf, requireRoom } from "../authorize.ts";
 import { denialCode, denialText } from "../check-answer.ts";
 import { CheckHeaders } from "../check-headers.ts";
 import { idempotencyKeyOf } from "../idempotent-writes.ts";
@@ -136,11 +136,16 @@ export function reservationRoutes(app: App, { reservations, selfLimits }: WholeP
       schema: {
         ...one,
         summary: "Release a reservation: everything is given back",
-        response: { 204: z.undefined().describe("The reservation was released"), ...failures },
+        response: {
+          204: z.undefined().describe("The reservation was released"),
+          ...failures,
+          ...problems("database_unavailable"),
+        },
       },
     },
     async (request, reply) => {
-      await reservations.release(request.params.reservation_id, principalOf(request));
+      const isByPerson = isOfSession(request);
+      await reservations.release(request.params.reservation_id, principalOf(request), { isByPerson });
       reply.code(204);
     },
   );
