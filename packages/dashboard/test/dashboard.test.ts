@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { overviewScreens } from "./overview-screens.ts";
 import { planningScreens } from "./planning-screens.ts";
+import { reservationScreens } from "./reservation-screens.ts";
 import { serviceScreens } from "./service-screens.ts";
 import { useSetting } from "./signed-in.ts";
+import { trialScreens } from "./trial-screens.ts";
 
 // One node and one browser for all tests. They run in order, and begin with an empty service.
-const setting = useSetting({ flags: ["--workers", "2"] });
+const setting = useSetting();
 
 describe("the sign-in", () => {
   it("refuses a wrong key, and one that may not read, and says why", async () => {
@@ -19,7 +21,7 @@ describe("the sign-in", () => {
     await page.getByText("requires the role read").waitFor();
   });
 
-  it("can be used with the keyboard alone, and leads to the screen that was asked for", async () => {
+  it("can be used with the keyboard alone, keeps the key out of the page, and ends with a sign-out", async () => {
     const dashboard = await setting.window("overview");
     const { page } = dashboard;
     await page.getByLabel("API key").waitFor();
@@ -27,21 +29,16 @@ describe("the sign-in", () => {
     await page.keyboard.type(setting.node.key);
     await page.keyboard.press("Enter");
     await dashboard.heading("Overview");
+    const stored = "JSON.stringify([Object.entries(localStorage), Object.entries(sessionStorage), document.cookie])";
+    expect(await page.evaluate(stored)).toBe('[[],[],""]');
     await dashboard.tabTo(".skip");
     await page.keyboard.press("Enter");
     expect(await page.evaluate("document.activeElement.id")).toBe("main");
     await dashboard.tabTo("a[href='#/api']");
     await page.keyboard.press("Enter");
     await dashboard.heading("API reference");
-  });
-
-  it("keeps the key out of the page, and ends with a sign-out", async () => {
-    const dashboard = await setting.open("overview");
-    const { page } = dashboard;
-    await page.getByRole("heading", { level: 1 }).waitFor();
-    const stored = "JSON.stringify([Object.entries(localStorage), Object.entries(sessionStorage), document.cookie])";
-    expect(await page.evaluate(stored)).toBe('[[],[],""]');
     await page.getByRole("button", { name: "Sign out" }).click();
+    await dashboard.show("overview");
     await page.getByLabel("API key").waitFor();
     await page.reload();
     await page.getByLabel("API key").waitFor();
@@ -49,14 +46,13 @@ describe("the sign-in", () => {
 
   it("survives a reload, and comes back when the key is revoked, to continue where it was", async () => {
     const { key, key_id } = await setting.keyWith("read");
-    const dashboard = await setting.open("overview", key);
+    const dashboard = await setting.openWith(key, "overview");
     const { page } = dashboard;
-    await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
     await page.reload();
     await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
     await setting.node.request("DELETE", `/api/v1/keys/${key_id}`);
     await page.getByText("Your session has ended.").waitFor();
-    await dashboard.looksRight();
+    await dashboard.looksRightNarrow();
     await dashboard.signIn(setting.node.key);
     await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
   });
@@ -68,34 +64,39 @@ describe("an empty service", () => {
     const { page } = dashboard;
     await page.getByText("Nothing was decided in this time").waitFor();
     await page.getByText("No rule has decided anything").waitFor();
-    await dashboard.looksRight();
+    await dashboard.looksRightNarrow();
   });
 });
 
 serviceScreens(setting);
+trialScreens(setting);
+reservationScreens(setting);
 overviewScreens(setting);
 planningScreens(setting);
 
 describe("every screen that needs a session", () => {
-  it.each(["overview", "rules", "rules/busy", "rules?new=1", "why?identifier=ann&endpoint=/busy", "history"])(
-    "waits for a slow network, and returns to the sign-in if the session is lost: %s",
-    async (screen) => {
-      const dashboard = await setting.open("api");
-      const { page } = dashboard;
-      const held: (() => void)[] = [];
-      await page.route(/\/api\/v1\/(?!session|live)/, async (route) => {
-        await new Promise<void>((resolve) => held.push(resolve));
-        await route.fulfill({ status: 401, json: { code: "unauthenticated", title: "A valid API key is required" } });
-      });
-      await dashboard.show(screen);
-      await expect.poll(() => held.length).toBeGreaterThan(0);
-      await page.getByRole("heading", { level: 1 }).waitFor();
-      for (const release of held) release();
-      await page.getByText("Your session has ended.").waitFor();
-      await page.unroute(/\/api\/v1\/(?!session|live)/);
-      await dashboard.signIn(setting.node.key);
-      await page.getByRole("navigation").waitFor();
-      await expect.poll(() => page.url()).toContain(`#/${screen}`);
-    },
-  );
+  it.each([
+    "overview",
+    "rules",
+    "rules/busy",
+    "rules?new=1",
+    "why?identifier=ann&endpoint=/busy",
+    "reservations",
+    "history",
+  ])("waits for a slow network, and returns to the sign-in if the session is lost: %s", async (screen) => {
+    const dashboard = await setting.open("api");
+    const { page } = dashboard;
+    await dashboard.heading("API reference");
+    const held: (() => void)[] = [];
+    await page.route(/\/api\/v1\/(?!session|live)/, async (route) => {
+      await new Promise<void>((resolve) => held.push(resolve));
+      await route.fulfill({ status: 401, json: { code: "unauthenticated", title: "A valid API key is required" } });
+    });
+    await dashboard.show(screen);
+    await expect.poll(() => held.length).toBeGreaterThan(0);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    for (const release of held) release();
+    await page.getByText("Your session has ended.").waitFor();
+    expect(page.url()).toContain(`#/${screen}`);
+  });
 });

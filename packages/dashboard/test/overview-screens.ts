@@ -21,10 +21,11 @@ export function overviewScreens(setting: Setting): void {
       } finally {
         clearInterval(checking);
       }
-      await page.getByRole("row", { name: /^busy/ }).waitFor();
-      await page.getByRole("row", { name: /^eager user/ }).waitFor();
+      // Usage figures are written every ten seconds, so they have what earlier tests did.
+      await page.getByRole("row", { name: /^tight/ }).waitFor();
+      await page.getByRole("row", { name: /^user-9 user/ }).waitFor();
       await page.getByText("Last 30 days").click();
-      await page.getByRole("row", { name: /^busy/ }).waitFor();
+      await page.getByRole("row", { name: /^tight/ }).waitFor();
       await dashboard.looksRight();
     });
 

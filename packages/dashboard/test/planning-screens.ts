@@ -59,7 +59,6 @@ export function planningScreens(setting: Setting): void {
       const { page } = dashboard;
       await dashboard.heading("Replay");
       await page.getByText("Nothing replayed yet").waitFor();
-      await dashboard.looksRight();
       const sent: string[] = [];
       page.on("request", (request) => request.method() !== "GET" && sent.push(request.url()));
       await page.getByLabel("Drop log files here").setInputFiles({

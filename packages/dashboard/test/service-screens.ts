@@ -8,23 +8,29 @@ export function serviceScreens(setting: Setting): void {
       const dashboard = await setting.open("rules");
       const { page } = dashboard;
       await page.getByText("There are no rules yet").waitFor();
-      await dashboard.looksRight();
+      await dashboard.looksRightNarrow();
       await page.getByRole("link", { name: "New rule" }).first().click();
       await dashboard.heading("New rule");
       await page.getByLabel("Name").fill("Invoices");
       await page.getByLabel("Path").fill("/invoices/**/x");
-      await page.getByLabel("Requests").fill("0");
+      await page.getByLabel("Requests", { exact: true }).fill("0");
       await page.getByText("must be a whole number", { exact: false }).first().waitFor();
-      await page.getByLabel("Requests").fill("5");
+      await page.getByLabel("Requests", { exact: true }).fill("5");
       await page.getByText("**", { exact: false }).nth(1).waitFor();
       await dashboard.looksRight();
       await page.getByLabel("Path").fill("/invoices");
       await page.getByText("needs attention").waitFor({ state: "detached" });
-      await page.getByLabel("Algorithm").selectOption("fixed_window");
+      await page.getByLabel("Algorithm", { exact: true }).selectOption("fixed_window");
+      await page.getByLabel("Calendar").selectOption("month");
+      expect(await page.getByLabel("Per, in seconds").count()).toBe(0);
+      await page.getByLabel("Time zone").fill("Nowhere/City");
+      await page.getByText("One field needs attention").waitFor();
+      await page.getByLabel("Time zone").fill("Europe/Berlin");
+      await page.getByText("needs attention").waitFor({ state: "detached" });
       await page.getByRole("button", { name: "Review and save" }).click();
       const dialog = page.getByRole("dialog", { name: "Create this rule?" });
       await dialog.getByRole("row", { name: "limit 5" }).waitFor();
-      await dashboard.looksRight();
+      await dashboard.looksRightNarrow();
       await dialog.getByRole("button", { name: "Save" }).click();
       await dashboard.heading("Invoices");
       await page.getByText("It decided nothing in this time").waitFor();
@@ -34,7 +40,25 @@ export function serviceScreens(setting: Setting): void {
         endpoint_pattern: "/invoices",
         limit: 5,
         algorithm: "fixed_window",
+        window_seconds: null,
+        calendar: "month",
+        time_zone: "Europe/Berlin",
       });
+    });
+
+    it("can limit concurrent tasks", async () => {
+      const dashboard = await setting.open("rules?new=1");
+      const { page } = dashboard;
+      await page.getByLabel("Name").fill("Exports");
+      await page.getByLabel("Path").fill("/exports");
+      await page.getByLabel("Algorithm", { exact: true }).selectOption("concurrency");
+      await page.getByLabel("Tasks at the same time").fill("3");
+      await dashboard.looksRightNarrow();
+      await page.getByRole("button", { name: "Review and save" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+      await page.getByText("Slots are taken by reservations").waitFor();
+      const stored = await (await setting.node.request("GET", "/api/v1/rules/exports")).json();
+      expect(stored).toMatchObject({ algorithm: "concurrency", limit: 3, window_seconds: null });
     });
 
     it("show what a change would change, and do not overwrite the change of someone else", async () => {
@@ -42,11 +66,19 @@ export function serviceScreens(setting: Setting): void {
       const dashboard = await setting.open("rules/edited");
       const { page } = dashboard;
       await page.getByRole("button", { name: "Edit" }).click();
-      await page.getByLabel("Requests").fill("20");
+      await page.getByLabel("Requests", { exact: true }).fill("20");
+      await page.getByLabel("Burst on trial").fill("3");
+      await page.getByText("is required").waitFor();
+      await page.getByLabel("Requests on trial").fill("7");
+      await page.getByLabel("Share of keys").fill("2");
+      await page.getByText("must be at most 1").waitFor();
+      await page.getByLabel("Share of keys").fill("0.5");
       await page.getByRole("button", { name: "Review and save" }).click();
       const dialog = page.getByRole("dialog");
-      await dialog.getByRole("row", { name: "limit 10 20" }).waitFor();
-      expect(await dialog.getByRole("row").count()).toBe(2);
+      await dialog.getByRole("row", { name: "limit 10 20", exact: true }).waitFor();
+      await dialog.getByRole("row", { name: "candidate.burst none 3" }).waitFor();
+      await dialog.getByRole("row", { name: "enforce_share none 0.5" }).waitFor();
+      expect(await dialog.getByRole("row").count()).toBe(5);
       const rule = { name: "edited", dimension: "user", endpoint_pattern: "/edited", limit: 30, window_seconds: 60 };
       await setting.node.request("PUT", "/api/v1/rules/edited", rule);
       await dialog.getByRole("button", { name: "Save" }).click();
@@ -68,7 +100,6 @@ export function serviceScreens(setting: Setting): void {
       await expect.poll(() => page.locator("tbody tr").count()).toBe(1);
       await page.locator("tbody").getByRole("link", { name: "idle" }).click();
       await page.getByText("can never decide").waitFor();
-      await dashboard.looksRight();
       await page.getByRole("button", { name: "Delete" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
       await dashboard.heading("Rules");
@@ -79,9 +110,12 @@ export function serviceScreens(setting: Setting): void {
 
     it("offer no changes to a key that may only read, and say so if there is no such rule", async () => {
       const { key } = await setting.keyWith("read");
-      const dashboard = await setting.open("rules", key);
+      const dashboard = await setting.openWith(key, "rules");
       await dashboard.page.locator("tbody tr").first().waitFor();
       expect(await dashboard.page.getByRole("link", { name: "New rule" }).count()).toBe(0);
+      await dashboard.show("rules/invoices");
+      await dashboard.page.getByRole("heading", { name: "Try another limit" }).waitFor();
+      expect(await dashboard.page.getByRole("button", { name: /trial/ }).count()).toBe(0);
       await dashboard.show("rules/nothing");
       await dashboard.page.getByText("Rule not found").waitFor();
     });
@@ -111,7 +145,7 @@ export function serviceScreens(setting: Setting): void {
       await dialog.getByLabel("Limit").fill("50");
       await dialog.getByRole("button", { name: "Override" }).click();
       await dialog.getByText("must state the reason").waitFor();
-      await dashboard.looksRight();
+      await dashboard.looksRightNarrow();
       await dialog.getByLabel("Reason").fill("a sale");
       await dialog.getByRole("button", { name: "Override" }).click();
       await page.getByText("0 of 50 in use").first().waitFor();
@@ -170,7 +204,7 @@ export function serviceScreens(setting: Setting): void {
       await dashboard.show("history");
       await page.getByText("The chain is broken").waitFor();
       await page.getByText("The database is unavailable").waitFor();
-      await dashboard.looksRight();
+      await dashboard.looksRightNarrow();
     });
   });
 }

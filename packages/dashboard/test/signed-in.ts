@@ -1,44 +1,74 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { startChromium } from "headgate-testkit/chromium";
-import { type NodeOptions, type NodeProcess, startNode } from "headgate-testkit/service-process";
+import { type RedisServer, startRedis } from "headgate-testkit/redis-server";
+import { type NodeProcess, startNode } from "headgate-testkit/service-process";
 import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { DashboardPage } from "./dashboard-page.ts";
 
-/** One node and one browser for all tests of a file. */
+/** One node of two workers that records everything, and one browser, for all tests of a file. */
 export class Setting {
+  #redis: RedisServer | undefined;
   #node: NodeProcess | undefined;
   #browser: Browser | undefined;
-  #open: DashboardPage | undefined;
+  /** Signed in with the first key. It stays open, because signing in takes longer than most tests. */
+  #admin: DashboardPage | undefined;
+  /** Of one test. */
+  #other: DashboardPage | undefined;
+  readonly #recordings = mkdtempSync(join(tmpdir(), "headgate-dashboard-"));
 
   get node(): NodeProcess {
     if (this.#node === undefined) throw new Error("the node has not started");
     return this.#node;
   }
 
-  async start(options: NodeOptions): Promise<void> {
-    [this.#node, this.#browser] = await Promise.all([startNode(options), startChromium()]);
+  async start(): Promise<void> {
+    const node = async (): Promise<void> => {
+      this.#redis = await startRedis();
+      const recording = ["--record", this.#recordings, "--record-one-in", "1"];
+      this.#node = await startNode({
+        flags: ["--workers", "2", "--redis", this.#redis.url, ...recording],
+        env: { HEADGATE_RECORD_SECRET: "0123456789abcdef" },
+      });
+    };
+    const browser = async (): Promise<void> => {
+      this.#browser = await startChromium();
+    };
+    await Promise.all([node(), browser()]);
   }
 
   async stop(): Promise<void> {
     await this.#browser?.close();
     await this.#node?.end();
+    await this.#redis?.stop();
+    rmSync(this.#recordings, { recursive: true, force: true });
   }
 
   /** A new window, before the sign-in. It is closed after the test. */
   async window(screen: string): Promise<DashboardPage> {
-    if (this.#browser === undefined) throw new Error("the browser has not started");
-    this.#open = await DashboardPage.open(this.#browser, this.node.url);
-    await this.#open.show(screen);
-    return this.#open;
+    this.#other = await this.#newWindow();
+    await this.#other.show(screen);
+    return this.#other;
   }
 
-  /** The same, signed in. */
-  async open(screen: string, key = this.node.key): Promise<DashboardPage> {
-    const dashboard = await this.window("overview");
-    await dashboard.signIn(key);
-    await dashboard.heading("Overview");
-    await dashboard.show(screen);
-    return dashboard;
+  /** The window that is signed in with the first key. */
+  async open(screen: string): Promise<DashboardPage> {
+    if (this.#admin === undefined) {
+      this.#admin = await this.#newWindow();
+      await this.#signIn(this.#admin, this.node.key);
+    }
+    await this.#admin.showAnew(screen);
+    return this.#admin;
+  }
+
+  /** A new window, signed in with another key. */
+  async openWith(key: string, screen: string): Promise<DashboardPage> {
+    this.#other = await this.#newWindow();
+    await this.#signIn(this.#other, key);
+    await this.#other.show(screen);
+    return this.#other;
   }
 
   async keyWith(...roles: string[]): Promise<{ readonly key: string; readonly key_id: string }> {
@@ -47,19 +77,31 @@ export class Setting {
   }
 
   /** No screen may make the browser complain, whatever is done on it. */
-  async closeWindow(): Promise<void> {
-    const complaints = this.#open?.complaints ?? [];
-    await this.#open?.close();
-    this.#open = undefined;
+  async endTest(): Promise<void> {
+    const complaints = [...(this.#admin?.complaints.splice(0) ?? []), ...(this.#other?.complaints ?? [])];
+    await this.#other?.close();
+    this.#other = undefined;
+    await this.#admin?.resetView();
     expect(complaints).toEqual([]);
+  }
+
+  async #newWindow(): Promise<DashboardPage> {
+    if (this.#browser === undefined) throw new Error("the browser has not started");
+    return DashboardPage.open(this.#browser, this.node.url);
+  }
+
+  async #signIn(dashboard: DashboardPage, key: string): Promise<void> {
+    await dashboard.show("overview");
+    await dashboard.signIn(key);
+    await dashboard.heading("Overview");
   }
 }
 
 /** Starts and stops them with the tests of the file that calls it. */
-export function useSetting(options: NodeOptions = {}): Setting {
+export function useSetting(): Setting {
   const setting = new Setting();
-  beforeAll(() => setting.start(options));
+  beforeAll(() => setting.start());
   afterAll(() => setting.stop());
-  afterEach(() => setting.closeWindow());
+  afterEach(() => setting.endTest());
   return setting;
 }
