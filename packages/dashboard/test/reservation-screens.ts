@@ -14,15 +14,15 @@ export function reservationScreens(setting: Setting): void {
 
   describe("the reservations", () => {
     it("begin with nothing, and say so if they cannot be read", async () => {
-      const dashboard = await setting.open("reservations");
+      const dashboard = await setting.open("api");
       const { page } = dashboard;
-      await page.getByText("Nothing is reserved").waitFor();
-      await dashboard.looksRightNarrow();
       await page.route(LIST, (route) => route.abort());
+      await dashboard.show("reservations");
       await page.getByText("The service cannot be reached.").waitFor();
       await page.unroute(LIST);
       await page.getByRole("button", { name: "Try again" }).click();
-      await page.getByText("The service cannot be reached.").waitFor({ state: "detached" });
+      await page.getByText("Nothing is reserved").waitFor();
+      await dashboard.looksRightNarrow();
     });
 
     it("show who uses which slots since when, and are released after a question", async () => {

@@ -28,7 +28,7 @@ export interface ReserveResult {
 
 /** How a reservation is released. */
 export interface ReleaseOptions {
-  /** Whether a person does it, in the dashboard. Then it is audited whoever made the reservation. */
+  /** Whether a person releases it, in the dashboard. This is audited even if their key made the reservation. */
   readonly isByPerson?: boolean;
 }
 

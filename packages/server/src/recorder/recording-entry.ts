@@ -140,69 +140,78 @@ const limit = z.unknown().transform((value, { addIssue }): Limit => {
   return z.NEVER;
 });
 
-const line = z.union([
-  z.tuple([z.literal("h"), number, text, number, number]),
-  z.tuple([z.literal("l"), number, text, text, limit]),
-  z.tuple([
-    z.literal("c"),
-    number,
-    number,
-    action,
-    text,
-    z.array(z.tuple([number, number])),
-    z.array(z.tuple([flag, number, number.nullable(), number])),
-    z.tuple([text, number.nullable()]).nullable().optional(),
-    z.literal(1).optional(),
-  ]),
-  z.tuple([z.literal("f"), number, text, text]),
-  z.tuple([
-    z.literal("o"),
-    number,
-    text,
-    text,
-    z.enum(["store", "lease", "cache", "fallback"]),
-    flag,
-    number,
-    z.literal(1).optional(),
-  ]),
-  z.tuple([z.literal("e"), number]),
+const header = z.tuple([z.literal("h"), number, text, number, number]);
+const limitLine = z.tuple([z.literal("l"), number, text, text, limit]);
+const call = z.tuple([
+  z.literal("c"),
+  number,
+  number,
+  action,
+  text,
+  z.array(z.tuple([number, number])),
+  z.array(z.tuple([flag, number, number.nullable(), number])),
+  z.tuple([text, number.nullable()]).nullable().optional(),
+  z.literal(1).optional(),
 ]);
+const failure = z.tuple([z.literal("f"), number, text, text]);
+const other = z.tuple([
+  z.literal("o"),
+  number,
+  text,
+  text,
+  z.enum(["store", "lease", "cache", "fallback"]),
+  flag,
+  number,
+  z.literal(1).optional(),
+]);
+const end = z.tuple([z.literal("e"), number]);
 
 /** Reads a line. Undefined if it is not a line of a recording, such as the last one of a process that was killed. */
 export function readEntry(text: string): RecordingEntry | undefined {
-  let value: unknown;
+  const value = parsed(text);
+  // A union would try one form after the other, and there are many lines.
+  switch (Array.isArray(value) ? value[0] : undefined) {
+    case "h":
+      return read(header, value, ([, version, node, oneIn, time]) => ({ type: "header", version, node, oneIn, time }));
+    case "l":
+      return read(limitLine, value, ([, number, rule, counter, limit]) => {
+        return { type: "limit", number, rule, counter, limit };
+      });
+    case "c":
+      return read(call, value, callOf);
+    case "f":
+      return read(failure, value, ([, time, key, code]) => ({ type: "failure", time, key, code }));
+    case "o":
+      return read(other, value, otherOf);
+    case "e":
+      return read(end, value, ([, dropped]) => ({ type: "end", dropped }));
+    default:
+      return undefined;
+  }
+}
+
+function read<Form extends z.ZodType>(
+  form: Form,
+  value: unknown,
+  entryOf: (data: z.output<Form>) => RecordingEntry,
+): RecordingEntry | undefined {
+  const { data } = form.safeParse(value);
+  return data === undefined ? undefined : entryOf(data);
+}
+
+function parsed(text: string): unknown {
   try {
-    value = JSON.parse(text);
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
-  const { data } = line.safeParse(value);
-  if (data === undefined) return undefined;
-  switch (data[0]) {
-    case "h":
-      return { type: "header", version: data[1], node: data[2], oneIn: data[3], time: data[4] };
-    case "l":
-      return { type: "limit", number: data[1], rule: data[2], counter: data[3], limit: data[4] };
-    case "c":
-      return callOf(data);
-    case "f":
-      return { type: "failure", time: data[1], key: data[2], code: data[3] };
-    case "o":
-      return otherOf(data);
-    default:
-      return { type: "end", dropped: data[1] };
-  }
 }
 
-type OtherLine = Extract<z.output<typeof line>, readonly ["o", ...unknown[]]>;
-
-function otherOf([, time, key, rule, source, allowed, cost, candidate]: OtherLine): RecordedOther {
+function otherOf([, time, key, rule, source, allowed, cost, candidate]: z.output<typeof other>): RecordedOther {
   return { type: "other", time, key, rule, source, allowed, cost, ...(candidate && { isCandidate: true as const }) };
 }
 
-type CallLine = Extract<z.output<typeof line>, readonly ["c", ...unknown[]]>;
-
-function callOf([, number, time, action, key, asked, told, once, elsewhere]: CallLine): RecordedCall {
+function callOf([, number, time, action, key, asked, told, once, elsewhere]: z.output<typeof call>): RecordedCall {
   return {
     type: "call",
     number,

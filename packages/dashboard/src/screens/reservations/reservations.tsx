@@ -51,7 +51,7 @@ export function Reservations() {
   return (
     <div class="screen">
       <ScreenHead title="Reservations">
-        Quota and slots that are reserved for tasks in progress, on all nodes. They are returned when the task is
+        Quota and slots that are reserved for tasks in progress, on all nodes. They are returned when a reservation is
         settled, or when nobody extends the reservation.
       </ScreenHead>
       <WithData of={loaded}>

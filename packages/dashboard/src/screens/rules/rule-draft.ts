@@ -157,7 +157,7 @@ export function bodyOf(draft: RuleDraft): Record<string, unknown> {
 function stated(field: RuleField, text: string): unknown {
   if (field === "methods") return text.split(/[\s,]+/).filter((method) => method !== "");
   if (field === "exact") return text === "true";
-  // What is no number is for the service to complain about.
+  // The service reports what is not a number.
   return NUMBERS.includes(field) && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
 }
 

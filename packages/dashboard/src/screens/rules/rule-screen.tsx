@@ -21,7 +21,7 @@ interface LoadedRule {
   readonly etag: string | undefined;
 }
 
-/** One rule: what it is, what it did, who has other limits, and changes to it. */
+/** One rule: its definition, its decisions, other limits to try, users with limits of their own, and changes to it. */
 export function RuleScreen({ ruleId }: { readonly ruleId: string }) {
   const path = `/api/v1/rules/${encodeURIComponent(ruleId)}`;
   const loaded = useLoaded(

@@ -261,15 +261,27 @@ function TrialActions({
   const stated = { ...candidate, algorithm: candidate.algorithm === rule.algorithm ? null : candidate.algorithm };
   const isSame = JSON.stringify(comparable(stated)) === JSON.stringify(present === null ? null : comparable(present));
   return (
-    <div class="actions">
-      {present !== null && (
-        <button type="button" class="button" onClick={() => setNext({ candidate: null })}>
-          End the trial
-        </button>
+    <div class="trial-actions">
+      {rule.mode === "enforce" && candidate.limit > rule.limit && (
+        <p class="hint">
+          A trial counts only requests that the rule in force admits, so a trial of a larger limit says little.
+        </p>
       )}
-      <button type="button" class="button is-primary" disabled={isSame} onClick={() => setNext({ candidate: stated })}>
-        {present === null ? "Start a trial" : "Change the trial"}
-      </button>
+      <div class="actions">
+        {present !== null && (
+          <button type="button" class="button" onClick={() => setNext({ candidate: null })}>
+            End the trial
+          </button>
+        )}
+        <button
+          type="button"
+          class="button is-primary"
+          disabled={isSame}
+          onClick={() => setNext({ candidate: stated })}
+        >
+          {present === null ? "Start a trial" : "Change the trial"}
+        </button>
+      </div>
       {next !== undefined && (
         <SaveDialog
           title={
