@@ -1,5 +1,5 @@
 import type { Answer } from "headgate";
-import { integerReply, smallIntegerReply } from "./resp-reply.ts";
+import { smallIntegerReply } from "./resp-reply.ts";
 import { ThrottleLimit } from "./throttle-limit.ts";
 
 /** A command that takes a limit, as another program defines it: what its arguments mean, and what it replies. */
@@ -10,7 +10,6 @@ export interface ThrottleDialect {
   reply(limit: ThrottleLimit, answer: Answer, quantity: number): string;
 }
 
-const NO_WAIT = integerReply(-1);
 const NS_PER_SECOND = 1e9;
 const NS_PER_MS = 1e6;
 const NS_PER_US = 1e3;
@@ -26,15 +25,20 @@ export const redisCell: ThrottleDialect = {
   },
 
   reply(limit, answer, quantity) {
-    const { interval, tolerance, heads } = limit;
+    const { interval, tolerance, heads, replies } = limit;
     const toFull = limit.timeToFull(answer);
-    const remaining = smallIntegerReply(cellRemaining(limit, answer, toFull));
-    const reset = smallIntegerReply(cellSeconds(toFull));
-    if (answer.allowed) return `${heads.allowed}${remaining}${NO_WAIT}${reset}`;
+    const remaining = cellRemaining(limit, answer, toFull);
+    const reset = cellSeconds(toFull);
+    if (answer.allowed) {
+      return (
+        replies.find(remaining, reset) ??
+        replies.keep(remaining, reset, `${heads.allowed}:${remaining}\r\n:-1\r\n:${reset}\r\n`)
+      );
+    }
     const increment = interval * quantity;
     // A quantity above the capacity never fits.
     const retry = increment <= tolerance ? cellSeconds(toFull + increment - tolerance) : -1;
-    return `${heads.denied}${remaining}${smallIntegerReply(retry)}${reset}`;
+    return `${heads.denied}${smallIntegerReply(remaining)}${smallIntegerReply(retry)}${smallIntegerReply(reset)}`;
   },
 };
 
@@ -62,14 +66,19 @@ export const throttlecrab: ThrottleDialect = {
   },
 
   reply(limit, answer, quantity) {
-    const { interval, capacity, tolerance, heads } = limit;
+    const { interval, capacity, tolerance, heads, replies } = limit;
     const toFull = limit.timeToFull(answer);
-    const remaining = smallIntegerReply(Math.max(0, Math.floor((tolerance - toFull) / interval)));
+    const remaining = Math.max(0, Math.floor((tolerance - toFull) / interval));
     // Its buckets count as full only when they could hold nearly twice their capacity.
-    const reset = smallIntegerReply(crabSeconds(toFull + (capacity - 2) * interval));
-    if (answer.allowed) return `${heads.allowed}${remaining}${reset}:0\r\n`;
+    const reset = crabSeconds(toFull + (capacity - 2) * interval);
+    if (answer.allowed) {
+      return (
+        replies.find(remaining, reset) ??
+        replies.keep(remaining, reset, `${heads.allowed}:${remaining}\r\n:${reset}\r\n:0\r\n`)
+      );
+    }
     const retry = crabSeconds(toFull + interval * quantity - tolerance);
-    return `${heads.denied}${remaining}${reset}${smallIntegerReply(retry)}`;
+    return `${heads.denied}${smallIntegerReply(remaining)}${smallIntegerReply(reset)}${smallIntegerReply(retry)}`;
   },
 };
 

@@ -1,4 +1,5 @@
 import { type Answer, type Limit, tokenBucket } from "headgate";
+import { RecentReplies } from "./recent-replies.ts";
 
 /** A limit as commands state it: so many units at once, and `count` more in each `period` of seconds. */
 export interface StatedLimit {
@@ -25,6 +26,8 @@ export class ThrottleLimit {
   readonly tolerance: number;
   /** What an answer to it begins with, by whether the request was allowed. */
   readonly heads: { readonly allowed: string; readonly denied: string };
+  /** Replies to requests that were allowed. */
+  readonly replies = new RecentReplies();
 
   constructor({ capacity, count, period }: StatedLimit, heads: ThrottleLimit["heads"]) {
     this.capacity = capacity;
