@@ -136,7 +136,7 @@ export function settledBefore(id: string): HeadgateError {
 }
 
 /** Makes a step happen once, whichever process sends it. A store in memory has no other processes, and loses no replies. */
-function once(store: Store, { id, longestMs }: ReservationState, step: string): ApplyOptions {
+export function once(store: Store, { id, longestMs }: ReservationState, step: string): ApplyOptions {
   if (store instanceof MemoryStore) return {};
   return { idempotencyKey: id + step, rememberFor: longestMs * 1000 + REMEMBERED + SLACK, storeOnly: step !== "" };
 }

@@ -7,12 +7,14 @@ import {
   HeadgateError,
   MemoryStore,
   type Operation,
+  type ReservationJournal,
+  Reservations,
   type Rule,
   type Store,
   StoreError,
 } from "headgate";
 import { ManualClock } from "headgate/testing";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { AcrossKeys } from "./across-keys.ts";
 
 const rule: Rule = { name: "api", limit: fixedWindow("5/m") };
@@ -36,6 +38,51 @@ class Apart implements Store {
   left(key: string): number {
     return this.memory.apply("peek", [{ rule, key, cost: 0 }])[0].remaining;
   }
+}
+
+/** A journal that outlives the processes that write it. */
+class Journal implements ReservationJournal {
+  readonly isClosed = false;
+  readonly isOrdered = false;
+  readonly entries = new Map<string, { readonly id: string; readonly text: string; readonly deadline: number }>();
+  /** Called before each entry is written, and before entries are removed. */
+  before: (call: "add" | "end") => Promise<void> = async () => {};
+  private readonly clock: ManualClock;
+
+  constructor(clock: ManualClock) {
+    this.clock = clock;
+  }
+
+  async add({ id, text }: { readonly id: string; readonly text: string }, forMs: number): Promise<void> {
+    await this.before("add");
+    this.entries.set(id, { id, text, deadline: this.clock.now() + forMs * 1000 });
+  }
+
+  async end(entries: readonly { readonly id: string }[]): Promise<void> {
+    await this.before("end");
+    for (const { id } of entries) this.entries.delete(id);
+  }
+
+  async list(most: number, latest = Number.POSITIVE_INFINITY) {
+    const found = [...this.entries.values()].filter(({ deadline }) => deadline <= latest);
+    return found.slice(0, most).map((entry) => ({ ...entry, isEnded: false }));
+  }
+
+  overdue(most: number) {
+    return this.list(most, this.clock.now());
+  }
+
+  async find(): Promise<undefined> {}
+
+  async extend(): Promise<[]> {
+    return [];
+  }
+
+  async restore(): Promise<void> {}
+}
+
+class ApartWithJournal extends Apart {
+  readonly journal = new Journal(this.clock);
 }
 
 function operations(...costs: readonly [key: string, cost: number][]): Operation[] {
@@ -148,5 +195,127 @@ describe("a request with keys that are kept apart", () => {
       }),
       { numRuns: 200 },
     );
+  });
+});
+
+describe("with a journal", () => {
+  const isJournalled = { isJournalled: true, journalWaitMs: 60_000 };
+  const PAIR = operations(["a", 2], ["b", 3]);
+
+  function across(store: Store): AcrossKeys {
+    return new AcrossKeys(store, isJournalled);
+  }
+
+  /** Another process that shares the store cleans up after the deadline. */
+  async function cleanUp(store: ApartWithJournal, after = 10_000): Promise<void> {
+    const others = new Reservations(store, { clock: store.clock });
+    for (let ms = 0; ms < after; ms += 1_000) await store.clock.advance(1_000);
+    await vi.waitFor(() => expect(store.journal.entries.size).toBe(0), 30_000);
+    others.close();
+  }
+
+  it("charges all keys or none, and leaves no entries", async () => {
+    const store = new ApartWithJournal();
+    expect(await across(store).apply("take", PAIR)).toMatchObject([
+      { allowed: true, remaining: 3 },
+      { allowed: true, remaining: 2 },
+    ]);
+    expect(await across(store).apply("take", PAIR)).toMatchObject([
+      { allowed: true, remaining: 3 },
+      { allowed: false, remaining: 2 },
+    ]);
+    expect(["a", "b"].map((key) => store.left(key))).toEqual([3, 2]);
+    await vi.waitFor(() => expect(store.journal.entries.size).toBe(0));
+    await cleanUp(store);
+    expect(["a", "b"].map((key) => store.left(key))).toEqual([3, 2]);
+  });
+
+  it.each([
+    ["before the first take", "a", "before"],
+    ["after the first take", "a", "after"],
+    ["before the second take", "b", "before"],
+    ["after the second take", "b", "after"],
+  ] as const)("gives everything back if its process dies %s", async (_, at, when) => {
+    const store = new ApartWithJournal();
+    const { apply } = store;
+    let isDead = false;
+    const dead = new Promise<void>((died) => {
+      store.apply = async (action, asked, options) => {
+        const isThere = !isDead && action === "take" && asked.length === 1 && asked[0].key === at;
+        if (!isThere) return apply.call(store, action, asked, options);
+        if (when === "after") await apply.call(store, action, asked, options);
+        isDead = true;
+        died();
+        return new Promise(() => {});
+      };
+    });
+    void across(store).apply("take", PAIR);
+    await dead;
+    expect(store.left("a")).toBe(at === "a" && when === "before" ? 5 : 3);
+    await cleanUp(store);
+    expect(["a", "b"].map((key) => store.left(key))).toEqual([5, 5]);
+  });
+
+  it("gives everything back if its process dies while it undoes", async () => {
+    const store = new ApartWithJournal();
+    store.memory.apply("take", operations(["b", 4]));
+    const { apply } = store;
+    let isDead = false;
+    const dead = new Promise<void>((died) => {
+      store.apply = async (action, asked, options) => {
+        if (isDead || action !== "settle") return apply.call(store, action, asked, options);
+        isDead = true;
+        died();
+        return new Promise(() => {});
+      };
+    });
+    void across(store).apply("take", PAIR);
+    await dead;
+    expect(store.left("a")).toBe(3);
+    await cleanUp(store);
+    expect(["a", "b"].map((key) => store.left(key))).toEqual([5, 1]);
+  });
+
+  it("fails, and gives everything back, if the journal does not confirm", async () => {
+    const store = new ApartWithJournal();
+    store.journal.before = async (call) => {
+      if (call === "end") throw new StoreError("HG_STORE_UNREACHABLE", "is down");
+    };
+    await expect(across(store).apply("take", PAIR)).rejects.toMatchObject({ code: "HG_STORE_TIMEOUT" });
+    expect(["a", "b"].map((key) => store.left(key))).toEqual([5, 5]);
+    store.journal.before = async () => {};
+    await cleanUp(store);
+    expect(["a", "b"].map((key) => store.left(key))).toEqual([5, 5]);
+  });
+
+  it("charges without it if it does not answer", async () => {
+    const store = new ApartWithJournal();
+    store.journal.before = () => Promise.reject(new StoreError("HG_STORE_UNREACHABLE", "is down"));
+    expect(await across(store).apply("take", PAIR)).toMatchObject([{ allowed: true }, { allowed: true }]);
+    expect(["a", "b"].map((key) => store.left(key))).toEqual([3, 2]);
+    const silent = new ApartWithJournal();
+    silent.journal.before = () => new Promise(() => {});
+    const impatient = new AcrossKeys(silent, { isJournalled: true, journalWaitMs: 1 });
+    await impatient.apply("take", PAIR);
+    expect(["a", "b"].map((key) => silent.left(key))).toEqual([3, 2]);
+  });
+
+  it("is not needed under an idempotency key, where the retry completes what was interrupted", async () => {
+    const store = new ApartWithJournal();
+    store.journal.before = () => Promise.reject(new Error("not called"));
+    const { apply } = store;
+    const dead = new Promise<void>((died) => {
+      store.apply = async (action, asked, options) => {
+        if (asked.length > 1 || asked[0].key === "a") return apply.call(store, action, asked, options);
+        died();
+        return new Promise(() => {});
+      };
+    });
+    void across(store).apply("take", PAIR, { idempotencyKey: "once" });
+    await dead;
+    expect(store.left("a")).toBe(3);
+    store.apply = apply;
+    await across(store).apply("take", PAIR, { idempotencyKey: "once" });
+    expect(["a", "b"].map((key) => store.left(key))).toEqual([3, 2]);
   });
 });

@@ -51,6 +51,8 @@ export interface CheckServiceOptions {
   readonly skewBoundMs: number;
   /** Minimum interval between audit entries about the same throttled key of a rule. Default: one hour. */
   readonly auditThrottledEveryMs?: Settings["auditThrottledEveryMs"];
+  /** How long to wait for the journal before several identities are charged without it. */
+  readonly storeTimeoutMs?: number;
   /** Compared with clients' clocks. Default: the stores' clock. */
   readonly clock?: Clock;
 }
@@ -187,7 +189,10 @@ class Checks implements CheckService {
     const { enforced, keys } = plan;
     if (enforced.length === 0) return this.withShadow(asked, undefined);
     const operations = enforced.map((limit, i) => operationOf(limit, keys.enforced[i], request.cost));
-    const store = this.storeOf(plan, (each) => new AcrossKeys(each));
+    const { stores, storeTimeoutMs: journalWaitMs } = this.options;
+    const store = this.storeOf(plan, (each) => {
+      return new AcrossKeys(each, { isJournalled: each === stores.strict, journalWaitMs });
+    });
     return this.withShadow(asked, await decide(store, action, operations, once(request, action)));
   }
 

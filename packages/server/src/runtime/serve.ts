@@ -167,6 +167,7 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
       telemetry: recording === undefined ? telemetry : recordingTelemetry(telemetry, recording.recorder),
       audit: database.audit,
       skewBoundMs: settings.skewBoundMs,
+      storeTimeoutMs: settings.storeTimeoutMs,
       auditThrottledEveryMs: settings.auditThrottledEveryMs,
     }),
   );

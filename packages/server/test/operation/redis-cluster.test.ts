@@ -1,5 +1,8 @@
+import { fixedWindow } from "headgate";
+import { RedisStore } from "headgate/redis";
 import { makeCertificate } from "headgate-testkit/certificate";
 import { eventually } from "headgate-testkit/eventually";
+import { ForkedProcess } from "headgate-testkit/forked-process";
 import { type RedisCluster, startCluster } from "headgate-testkit/redis-cluster";
 import { type RedisSentinels, startSentinels } from "headgate-testkit/redis-sentinels";
 import { type NodeProcess, startNode } from "headgate-testkit/service-process";
@@ -88,6 +91,36 @@ describe("a node whose counters are in a Redis Cluster with TLS and a password",
     expect(await ask([first, ...others.slice(0, 6)], 0)).toMatchObject({
       limits: users.slice(0, 7).map(() => ({ remaining: 2 })),
     });
+  });
+
+  it("gives back what a process has charged that was killed between two identities", async () => {
+    const store = new RedisStore(cluster.url, { timeoutMs: 60_000 });
+    try {
+      const left = async (keys: readonly string[]): Promise<number[]> => {
+        const rule = { name: "killed", limit: fixedWindow("5/d") };
+        const answers = await Promise.all(keys.map((key) => store.apply("peek", [{ rule, key, cost: 0 }])));
+        return answers.map(([{ remaining }]) => remaining);
+      };
+      const killed = ([keys, at, when]: readonly [readonly string[], number, string]) => {
+        const args = [JSON.stringify({ url: cluster.url, keys, at, when })];
+        const child = new ForkedProcess(new URL("killed-between-takes.mjs", import.meta.url), args);
+        return child.next<{ readonly answers: readonly { readonly remaining: number }[] }>();
+      };
+      const deaths = [
+        [["user:k0", "user:k1"], 0, "after"],
+        [["user:k2", "user:k3"], 1, "before"],
+        [["user:k4", "user:k5"], 1, "after"],
+      ] as const;
+      const said = await Promise.all(deaths.map(killed));
+      // The first key was charged in each of them, and nobody is left to give it back but the journal.
+      expect(said.map(({ answers }) => answers.map(({ remaining }) => remaining))).toEqual([[3], [], [3]]);
+      const keys = deaths.flatMap(([pair]) => pair);
+      await eventually("the node has given everything back", async () => {
+        return (await left(keys)).every((units) => units === 5) && (await store.journal.list(10)).length === 0;
+      });
+    } finally {
+      await store.close();
+    }
   });
 
   it("loses only the keys of a master that is lost, says which it is, and takes it back", async () => {
