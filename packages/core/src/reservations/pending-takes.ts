@@ -39,7 +39,7 @@ export class PendingTakes {
     const states = groups.map((operations) => {
       const quotas = operations.map((operation) => new ReservedQuota(operation));
       const state = new ReservationState(journal.newId?.() ?? crypto.randomUUID(), PENDING_MS, quotas);
-      return Object.assign(state, { madeAt: store.clock?.now() ?? 0 });
+      return Object.assign(state, { isPending: true, madeAt: store.clock?.now() ?? 0 });
     });
     const takes = new PendingTakes(store, states, waitMs);
     const added = states.map((state) => journal.add({ id: state.id, text: state.write() }, PENDING_MS));

@@ -16,6 +16,8 @@ export class ReservationState<Name extends string = string> {
   owner: string | undefined;
   /** When it was made, by the store's clock, in microseconds. */
   madeAt = 0;
+  /** Whether it is a pending take of a check, and not a reservation that anybody has asked for. */
+  isPending = false;
   /** Whether it is known that the quota was taken. */
   isTaken = false;
   /** How often it was adjusted. */
@@ -65,12 +67,14 @@ export class ReservationState<Name extends string = string> {
   write(): string {
     const { forMs, longestMs, owner, madeAt, isTaken, steps, adjusting, settled } = this;
     const isAbandoned = this.isAbandoned || undefined;
+    const isPending = this.isPending || undefined;
     const quotas = this.quotas.map(({ operation, isFinal, cost, sunk, until, spent }) => {
       const { rule, key, limit } = operation;
       const own = JSON.stringify({ key, limit, isFinal, cost, sunk, until, spent });
       return `{"rule":${ruleText(rule)},${own.slice(1)}`;
     });
-    const rest = JSON.stringify({ forMs, longestMs, owner, madeAt, isTaken, steps, adjusting, settled, isAbandoned });
+    const own = { forMs, longestMs, owner, madeAt, isPending, isTaken, steps, adjusting, settled, isAbandoned };
+    const rest = JSON.stringify(own);
     return `${rest.slice(0, -1)},"quotas":[${quotas.join()}]}`;
   }
 
@@ -112,6 +116,7 @@ interface Written {
   readonly longestMs: number;
   readonly owner?: string;
   readonly madeAt?: number;
+  readonly isPending?: boolean;
   readonly isTaken: boolean;
   readonly steps: number;
   readonly adjusting?: readonly number[];
@@ -137,9 +142,11 @@ function stateOf(id: string, written: Written): ReservationState {
     const operation: Operation = { rule: revived, key, cost, ...(limit && { limit: limitFromJson(limit) ?? limit }) };
     return Object.assign(new ReservedQuota(operation, isFinal), { sunk, until, spent });
   });
-  const { forMs, longestMs, owner, madeAt = 0, isTaken, steps, adjusting, settled, isAbandoned = false } = written;
+  const { forMs, longestMs, owner, madeAt = 0, isPending = false, isTaken, steps } = written;
+  const { adjusting, settled, isAbandoned = false } = written;
   const state = new ReservationState(id, forMs, quotas);
-  return Object.assign(state, { longestMs, owner, madeAt, isTaken, steps, adjusting, settled, isAbandoned });
+  const made = { longestMs, owner, madeAt, isPending };
+  return Object.assign(state, made, { isTaken, steps, adjusting, settled, isAbandoned });
 }
 
 function isState(value: unknown): value is Written {

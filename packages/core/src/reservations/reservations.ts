@@ -169,7 +169,7 @@ export class Reservations {
     const entries = await journal.list(most);
     return entries.flatMap(({ id, text, deadline }) => {
       const state = ReservationState.read(id, text);
-      return state === undefined ? [] : listed(state, deadline);
+      return state === undefined || state.isPending ? [] : listed(state, deadline);
     });
   }
 

@@ -252,6 +252,10 @@ describe("with a journal", () => {
     void across(store).apply("take", PAIR);
     await dead;
     expect(store.left("a")).toBe(at === "a" && when === "before" ? 5 : 3);
+    expect(store.journal.entries.size).toBe(2);
+    const others = new Reservations(store, { clock: store.clock });
+    expect(await others.list(10), "they are not listed as reservations").toEqual([]);
+    others.close();
     await cleanUp(store);
     expect(["a", "b"].map((key) => store.left(key))).toEqual([5, 5]);
   });
