@@ -68,7 +68,7 @@ class Journal implements ReservationJournal {
     return found.slice(0, most).map((entry) => ({ ...entry, isEnded: false }));
   }
 
-  overdue(most: number) {
+  claimOverdue(most: number) {
     return this.list(most, this.clock.now());
   }
 
