@@ -12,7 +12,7 @@ export class ReservationState<Name extends string = string> {
   /** The longest time that it was extended by. */
   longestMs: number;
   readonly quotas: readonly ReservedQuota<Name>[];
-  /** On whose behalf it was made, if whoever settles it has to prove that. */
+  /** On whose behalf it was made, if only the owner may settle it. */
   owner: string | undefined;
   /** When it was made, by the store's clock, in microseconds. */
   madeAt = 0;
