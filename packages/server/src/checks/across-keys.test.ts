@@ -14,7 +14,7 @@ import {
   StoreError,
 } from "headgate";
 import { ManualClock } from "headgate/testing";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { AcrossKeys } from "./across-keys.ts";
 
 const rule: Rule = { name: "api", limit: fixedWindow("5/m") };
@@ -289,6 +289,27 @@ describe("with a journal", () => {
     expect(["a", "b"].map((key) => store.left(key))).toEqual([5, 5]);
     store.journal.before = async () => {};
     await cleanUp(store);
+    expect(["a", "b"].map((key) => store.left(key))).toEqual([5, 5]);
+  });
+
+  it("fails, and charges nothing, if its process was frozen until others had given back a part", async () => {
+    const store = new ApartWithJournal();
+    const { apply } = store;
+    let isFrozen = false;
+    store.apply = async (action, asked, options) => {
+      if (!isFrozen && action === "take" && asked.length === 1 && asked[0].key === "b") {
+        isFrozen = true;
+        await cleanUp(store);
+        expect(store.left("a")).toBe(5);
+        const now = performance.now() + 10_000;
+        vi.spyOn(performance, "now").mockReturnValue(now);
+      }
+      return apply.call(store, action, asked, options);
+    };
+    onTestFinished(() => {
+      vi.restoreAllMocks();
+    });
+    await expect(across(store).apply("take", PAIR)).rejects.toMatchObject({ code: "HG_STORE_TIMEOUT" });
     expect(["a", "b"].map((key) => store.left(key))).toEqual([5, 5]);
   });
 
