@@ -35,7 +35,7 @@ describe("the options of resilient", () => {
     expect(refusal(() => resilient(new MemoryStore(), options))).toMatchObject({ code: "HG_BAD_OPTION", field });
   });
 
-  it.each([undefined, null, {}, "redis"])("need a store to go with, not %o", (store) => {
+  it.each([undefined, null, {}, "redis"])("need a store, not %o", (store) => {
     // @ts-expect-error: these are no stores
     expect(refusal(() => resilient(store))).toMatchObject({ code: "HG_BAD_OPTION", field: "store" });
   });

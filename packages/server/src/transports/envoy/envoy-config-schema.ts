@@ -50,7 +50,7 @@ const rateLimit = object("a rate limit with unit and requests_per_unit", {
     const refuse = (field: string, message: string) => addIssue({ code: "custom", path: [field], message });
     if (limit.replaces.some(({ name }) => name === limit.name)) refuse("replaces", "names the limit itself");
     if (limit.unlimited) {
-      if (limit.unit !== undefined) refuse("unit", "does not go with unlimited: remove one of them");
+      if (limit.unit !== undefined) refuse("unit", "cannot be combined with unlimited: remove one of them");
       return;
     }
     if (limit.requests_per_unit === undefined) refuse("requests_per_unit", "is required");

@@ -95,7 +95,7 @@ describe("a file that cannot be used", () => {
     [
       "a duplicate",
       IN_DOMAIN("  - { key: a, value: b }\n  - { key: a, value: b }"),
-      "4:12: descriptors[1].key: test.a_b is there twice",
+      "4:12: descriptors[1].key: test.a_b is defined twice",
     ],
     [
       "a misspelt field",
@@ -122,7 +122,7 @@ describe("a file that cannot be used", () => {
     [
       "unlimited with a unit",
       IN_DOMAIN("  - { key: a, rate_limit: { unlimited: true, unit: day } }"),
-      "unit: does not go with unlimited",
+      "unit: cannot be combined with unlimited",
     ],
     [
       "a shared threshold without a wildcard",

@@ -65,7 +65,7 @@ class FileReading {
       const name = `${path}.${value === "" ? key : `${key}_${value}`}`;
       const node = this.nodeOf(input, name, at);
       if (!parent.add(key, value, node)) {
-        this.problems.push(this.yaml.problemAt([...at, "key"], `${name} is there twice: remove one of them`));
+        this.problems.push(this.yaml.problemAt([...at, "key"], `${name} is defined twice: remove one of them`));
       }
       this.warn(input, at);
       this.add(node, input.descriptors, name, [...at, "descriptors"]);

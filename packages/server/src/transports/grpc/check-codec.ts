@@ -49,7 +49,7 @@ export function requireDimension(check: WireCheck): asserts check is WireCheck &
 
 function useIdentities(check: WireCheck, identities: readonly WireIdentity[]): void {
   if (check.identifier !== "" || check.dimension !== undefined) {
-    throw new RequestError("identities", "does not go with identifier and dimension: remove one of them");
+    throw new RequestError("identities", "cannot be combined with identifier and dimension: send one or the other");
   }
   if (identities.length > MOST_IDENTITIES) {
     throw new RequestError("identities", `must have at most ${MOST_IDENTITIES} identities, got ${identities.length}`);

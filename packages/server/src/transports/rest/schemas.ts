@@ -102,8 +102,8 @@ function requireOneForm({ identifier, dimension, identities }: WhoseCheck, { add
   const refuse = (field: string, message: string) => addIssue({ code: "custom", path: [field], message });
   if (identities === undefined) {
     if (identifier === undefined) refuse("identifier", "is required, or identities");
-  } else if (identifier !== undefined) refuse("identifier", "does not go with identities: remove one of them");
-  else if (dimension !== undefined) refuse("dimension", "belongs to each of identities: remove it here");
+  } else if (identifier !== undefined) refuse("identifier", "cannot be combined with identities: remove one of them");
+  else if (dimension !== undefined) refuse("dimension", "must be in each of identities instead: remove it here");
 }
 
 /** A cost in a header or a query. Digits only: an empty string would be read as 0, which is free. */
