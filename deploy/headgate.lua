@@ -1,5 +1,6 @@
--- Asks Headgate about each request, for deploy/haproxy.cfg. No header of the client is sent along.
--- Sets txn.headgate_status to the status of the answer, or to 0 without one, and variables to some of its headers.
+-- Asks Headgate about each request, for deploy/haproxy.cfg. No header of the client is forwarded.
+-- Sets txn.headgate_status to the status of the response, or to 0 if there is none, and variables to its body and some
+-- of its headers.
 
 local URL = "http://127.0.0.1:8080/api/v1/auth"
 local KEY = "YOUR_KEY"
