@@ -21,7 +21,7 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 
-/** What an identifier stands for. */
+/** What kind of identity an identifier names. */
 export const Dimension = {
   DIMENSION_UNSPECIFIED: 0,
   DIMENSION_USER: 1,
@@ -318,7 +318,7 @@ export interface ReserveCheck {
   dimension: Dimension;
   /** The path of the request, such as /api/v1/orders, percent-encoded as the client sent it. Required. */
   endpoint: string;
-  /** Units to reserve. Default: 1. Of a limit on concurrent tasks, one slot is taken, whatever the cost. */
+  /** Units to reserve. Default: 1. Under a limit on concurrent tasks, one slot is taken, whatever the cost. */
   cost?:
     | number
     | undefined;
@@ -329,13 +329,13 @@ export interface ReserveCheck {
 export interface ReserveResponse {
   /** If false, nothing is reserved. */
   allowed: boolean;
-  /** Empty if it was denied, or if no rule matches: then there is nothing to settle. */
+  /** Empty if the reservation was denied, or if no rule matches: then there is nothing to settle. */
   reservationId: string;
-  /** When it ends unless it is extended, in milliseconds since 1970, by the store's clock. */
+  /** When the reservation expires unless it is extended, in milliseconds since 1970, by the store's clock. */
   expiresAtMs: number;
   /** What is reserved under each rule. Checks that one rule counts together are added up. */
   reserved: ReservedQuota[];
-  /** The decision as that of a check, with all limits. */
+  /** The decision, as in the response to a check, with all limits. */
   decision: CheckRateLimitResponse | undefined;
 }
 
@@ -355,7 +355,10 @@ export interface ReserveBatchRequest {
 }
 
 export interface ReserveBatchResponse {
-  /** In the order of the request. One that failed has an error, and an empty response, in which allowed is false. */
+  /**
+   * In the order of the request. A reservation that failed has an error, and an empty response, in which allowed is
+   * false.
+   */
   responses: ReserveResponse[];
   errors: CheckError[];
 }
@@ -370,7 +373,7 @@ export interface ExtendRequest {
 }
 
 export interface ExtendResponse {
-  /** When it ends now, in milliseconds since 1970, by the store's clock. */
+  /** When the reservation now expires, in milliseconds since 1970, by the store's clock. */
   expiresAtMs: number;
 }
 
@@ -380,7 +383,7 @@ export interface ExtendBatchRequest {
 }
 
 export interface ExtendBatchResponse {
-  /** In the order of the request. One that failed has an error, and an empty response. */
+  /** In the order of the request. A reservation that failed has an error, and an empty response. */
   responses: ExtendResponse[];
   errors: CheckError[];
 }
@@ -388,8 +391,8 @@ export interface ExtendBatchResponse {
 export interface SettleRequest {
   reservationId: string;
   /**
-   * The real costs by rule_id: less is refunded, more is charged even if it does not fit. Rules that are not named keep
-   * what was reserved.
+   * The real costs by rule_id. The difference from the estimate is refunded, or charged even if it exceeds the limit.
+   * Rules that are not named keep what was reserved.
    */
   costs: { [key: string]: number };
 }
@@ -408,7 +411,7 @@ export interface SettleBatchRequest {
 }
 
 export interface SettleBatchResponse {
-  /** Those that failed. All others were settled. */
+  /** The reservations that failed. All others were settled. */
   errors: CheckError[];
 }
 
@@ -425,7 +428,7 @@ export interface ReleaseBatchRequest {
 }
 
 export interface ReleaseBatchResponse {
-  /** Those that failed. All others were released. */
+  /** The reservations that failed. All others were released. */
   errors: CheckError[];
 }
 
@@ -3289,7 +3292,7 @@ export const RateLimiterService = {
       Buffer.from(ReserveBatchResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ReserveBatchResponse => ReserveBatchResponse.decode(value),
   },
-  /** Lets a reservation expire later. Role: check. */
+  /** Extends a reservation, so that it expires later. Role: check. */
   extend: {
     path: "/headgate.v1.RateLimiter/Extend" as const,
     requestStream: false as const,
@@ -3332,7 +3335,7 @@ export const RateLimiterService = {
     responseSerialize: (value: SettleBatchResponse): Buffer => Buffer.from(SettleBatchResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): SettleBatchResponse => SettleBatchResponse.decode(value),
   },
-  /** Ends a reservation and gives everything back. Role: check. */
+  /** Ends a reservation and returns all quota and slots. Role: check. */
   release: {
     path: "/headgate.v1.RateLimiter/Release" as const,
     requestStream: false as const,
@@ -3383,7 +3386,7 @@ export interface RateLimiterServer extends UntypedServiceImplementation {
   reserve: handleUnaryCall<ReserveRequest, ReserveResponse>;
   /** Makes many reservations in one call. They are independent. Role: check. */
   reserveBatch: handleUnaryCall<ReserveBatchRequest, ReserveBatchResponse>;
-  /** Lets a reservation expire later. Role: check. */
+  /** Extends a reservation, so that it expires later. Role: check. */
   extend: handleUnaryCall<ExtendRequest, ExtendResponse>;
   /** Extends many reservations in one call. They are independent. Role: check. */
   extendBatch: handleUnaryCall<ExtendBatchRequest, ExtendBatchResponse>;
@@ -3394,7 +3397,7 @@ export interface RateLimiterServer extends UntypedServiceImplementation {
   settle: handleUnaryCall<SettleRequest, SettleResponse>;
   /** Settles many reservations in one call. They are independent. Role: check. */
   settleBatch: handleUnaryCall<SettleBatchRequest, SettleBatchResponse>;
-  /** Ends a reservation and gives everything back. Role: check. */
+  /** Ends a reservation and returns all quota and slots. Role: check. */
   release: handleUnaryCall<ReleaseRequest, ReleaseResponse>;
   /** Releases many reservations in one call. They are independent. Role: check. */
   releaseBatch: handleUnaryCall<ReleaseBatchRequest, ReleaseBatchResponse>;
@@ -3547,7 +3550,7 @@ export interface RateLimiterClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ReserveBatchResponse) => void,
   ): ClientUnaryCall;
-  /** Lets a reservation expire later. Role: check. */
+  /** Extends a reservation, so that it expires later. Role: check. */
   extend(
     request: ExtendRequest,
     callback: (error: ServiceError | null, response: ExtendResponse) => void,
@@ -3614,7 +3617,7 @@ export interface RateLimiterClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: SettleBatchResponse) => void,
   ): ClientUnaryCall;
-  /** Ends a reservation and gives everything back. Role: check. */
+  /** Ends a reservation and returns all quota and slots. Role: check. */
   release(
     request: ReleaseRequest,
     callback: (error: ServiceError | null, response: ReleaseResponse) => void,
