@@ -14,8 +14,8 @@ for apply, write.
 export function addRules(program: Command, requireValue: RequireValue, finish: (code: ExitCode) => void): void {
   const rules = program
     .command("rules")
-    .summary("validate, compare, apply, export and import rule files")
-    .description("Validate, compare, apply, export and import rule files.")
+    .summary("validate, compare, apply, export and import rules files")
+    .description("Validate, compare, apply, export and import rules files.")
     .helpCommand(false)
     .addHelpText(
       "after",
@@ -24,9 +24,9 @@ export function addRules(program: Command, requireValue: RequireValue, finish: (
 
   rules
     .command("validate")
-    .summary("report the problems in a rule file")
-    .description("Report all problems in a rule file, and warn about rules that overlap.")
-    .argument("[file]", "the rule file, YAML or JSON; - reads standard input")
+    .summary("report the problems in a rules file")
+    .description("Report all problems in a rules file, and warn about rules that overlap.")
+    .argument("[file]", "the rules file, YAML or JSON; - reads standard input")
     .addHelpText(
       "after",
       `
@@ -47,7 +47,7 @@ Examples:
   withService(rules.command("diff"), requireValue)
     .summary("show what apply would change")
     .description("Show what apply would change: + a new rule, ~ a changed one, - a removed one.")
-    .argument("[file]", "the rule file, YAML or JSON; - reads standard input")
+    .argument("[file]", "the rules file, YAML or JSON; - reads standard input")
     .option("--against <file>", "compare with another file instead of a service", requireValue("--against"))
     .option("--fail-on-difference", "exit with 3 if anything would change")
     .addHelpText(
@@ -74,7 +74,7 @@ Examples:
     .description(
       "Replace all rules of a service with those in a file, all or nothing. Rules that are not in the file are removed.",
     )
-    .argument("[file]", "the rule file, YAML or JSON; - reads standard input")
+    .argument("[file]", "the rules file, YAML or JSON; - reads standard input")
     .addHelpText(
       "after",
       `${SERVICE}\nExamples:\n  $ headgate rules diff rules.yaml && headgate rules apply rules.yaml\n`,
@@ -102,7 +102,7 @@ function addImport(rules: Command, requireValue: RequireValue, finish: (code: Ex
     .command("import")
     .summary("convert the limits of another limiter")
     .description(
-      "Convert the limits of another limiter to a rule file. Settings without an equivalent are listed on standard error, with their location.",
+      "Convert the limits of another limiter to a rules file. Settings without an equivalent are listed on standard error, with their location.",
     )
     .argument("[file]", "a file of envoyproxy/ratelimit, Limitador or nginx; - reads standard input")
     .option("--from <format>", "envoy, limitador or nginx", requireValue("--from"))

@@ -24,7 +24,7 @@ async function errorOf(reading: Promise<unknown>): Promise<unknown> {
   );
 }
 
-describe("a large file of rules", () => {
+describe("a large rules file", () => {
   it("is read by another thread as it is read here", async () => {
     expect(await parseAside(text(MANY), "rules.yaml")).toEqual(parseRules(text(MANY), "rules.yaml"));
   });

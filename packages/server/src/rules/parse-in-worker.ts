@@ -24,7 +24,7 @@ const MOST_HERE = 10_000;
 
 /** Like parseRules, but in another thread. `signal` stops it. */
 export async function parseAside(text: string, name: string, signal?: AbortSignal): Promise<readonly RuleInput[]> {
-  // Only here: nodes without a file of rules need no YAML parser.
+  // Only here: nodes without a rules file need no YAML parser.
   const [{ parseRules }, { RulesFileError }] = await Promise.all([
     import("./rules-file.ts"),
     import("./rules-file-error.ts"),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ruleInput } from "./rule-input.ts";
 
-/** What a YAML file of rules holds. */
+/** What a rules file contains. */
 export const rulesFile = z.strictObject(
   { rules: z.array(ruleInput, { error: "must be a list of rules ([] if there are none)" }) },
   {

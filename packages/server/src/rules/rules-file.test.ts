@@ -66,7 +66,7 @@ describe("rules as a text", () => {
   });
 });
 
-describe("a file of rules", () => {
+describe("a rules file", () => {
   it("is read whole, with ids and defaults filled in", () => {
     expect(parseRules(GOOD, "rules.yaml")).toMatchObject([
       { rule_id: "orders", limit: 100, tier: null, algorithm: "token_bucket", mode: "enforce" },

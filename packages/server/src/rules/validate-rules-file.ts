@@ -6,12 +6,12 @@ import { ruleInput } from "./rule-input.ts";
 import { parseRules } from "./rules-file.ts";
 import { type FileProblem, RulesFileError } from "./rules-file-error.ts";
 
-/** The result of checking a file of rules: its rules, or its problems. */
+/** The result of checking a rules file: its rules, or its problems. */
 export type CheckedRules =
   | { readonly rules: readonly RuleInput[]; readonly warnings: readonly Warning[]; readonly problems?: undefined }
   | { readonly problems: readonly FileProblem[] };
 
-/** Checks a file of rules as far as possible without a service. */
+/** Checks a rules file as far as possible without a service. */
 export function checkRules(text: string): CheckedRules {
   try {
     const rules = parseRules(text, "");

@@ -7,7 +7,7 @@ import type { RuleInput } from "./rule.ts";
  */
 const LOOK_MS = 200;
 
-/** A watched file of rules. */
+/** A watched rules file. */
 export interface RulesFileWatch {
   /** Reads the file now, even if it does not seem to have changed. Resolves when that is done. */
   reread(): Promise<void>;

@@ -114,7 +114,7 @@ export class FileRules implements RulesInForce {
       (inputs) => this.use(inputs),
       (error) => {
         this.isStale = true;
-        log.error({ file, err: error }, "cannot use the file of rules: the previous rules stay in force");
+        log.error({ file, err: error }, "cannot use the rules file: the previous rules stay in force");
       },
       text,
     );

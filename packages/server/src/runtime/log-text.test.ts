@@ -32,7 +32,7 @@ it("has the message of an error that has a code, and the stack of one that is un
   );
 });
 
-it("has the message of a file of rules that cannot be used, without a stack", () => {
+it("has the message of a rules file that cannot be used, without a stack", () => {
   const problem = { line: 2, column: 5, field: "rules[0].limit", problem: "must be a number" };
   const line = text((log) => log.error({ err: new RulesFileError("rules.yaml", [problem]) }, "the file is bad"));
   expect(line).toMatch(/ERROR the file is bad\n {2}rules\.yaml:2:5: rules\[0\]\.limit: must be a number\n$/);

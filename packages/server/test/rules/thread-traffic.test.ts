@@ -62,7 +62,7 @@ describe("messages to and from threads", () => {
     expect(Math.max(...sizes)).toBeLessThan(LARGEST_MESSAGE);
   });
 
-  it("are short while a file of rules is read", async () => {
+  it("are short while a rules file is read", async () => {
     const rules = parseReplacement(text);
     expect(await parseAside(rulesText(rules), "rules.yaml")).toEqual(rules);
     expect(sizes.length).toBeGreaterThan(10);
