@@ -16,7 +16,7 @@ import { costText, problems, singleCheck } from "../schemas.ts";
 const authHeaders = z.looseObject({
   "x-headgate-identifier": singleCheck.shape.identifier
     .optional()
-    .describe("Required, unless the proxy states the request in X-Forwarded-* headers"),
+    .describe("Required, unless the proxy describes the request in X-Forwarded-* headers"),
   "x-headgate-dimension": singleCheck.shape.dimension,
   "x-headgate-endpoint": singleCheck.shape.endpoint.optional(),
   "x-original-uri": singleCheck.shape.endpoint.optional().describe("Used if there is no X-Headgate-Endpoint"),
@@ -58,7 +58,7 @@ const authQuery = z.strictObject({
     .enum(["headgate", "forwarded"])
     .optional()
     .describe(
-      "Which headers state the request. With forwarded, only X-Forwarded-* are read, and a client's X-Headgate-* have no effect. Default: X-Headgate-* if there is an X-Headgate-Identifier",
+      "Which headers describe the request. With forwarded, only X-Forwarded-* are read, and a client's X-Headgate-* have no effect. Default: forwarded if there is an X-Forwarded-Uri and no X-Headgate-Identifier, otherwise headgate",
     ),
   dimension: z
     .preprocess(dimensionOf, z.enum(DIMENSIONS).optional())
