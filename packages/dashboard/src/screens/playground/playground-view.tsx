@@ -126,11 +126,13 @@ function Results({
               <th scope="col" class="is-number">
                 Memory
               </th>
-              <th scope="col">Over time</th>
+              <th scope="col" class="only-wide">
+                Over time
+              </th>
             </tr>
           </thead>
           <tbody>
-            {runs.map((run) => (
+            {runs.map((run) => [
               <tr key={run.limit.algorithm}>
                 <th scope="row">
                   {run.limit.algorithm.replaceAll("_", " ")}
@@ -142,14 +144,19 @@ function Results({
                 </th>
                 <td class="is-number">{countText(run.admitted)}</td>
                 <td class="is-number">
-                  {countText(run.denied)} <span class="muted">{shareText(run.denied, requests.length)}</span>
+                  {countText(run.denied)} <span class="muted only-wide">{shareText(run.denied, requests.length)}</span>
                 </td>
                 <td class="is-number">{countText(run.mostNumbers * BYTES_PER_NUMBER)} B</td>
-                <td>
+                <td class="only-wide">
                   <DecisionStrip run={run} requests={requests} />
                 </td>
-              </tr>
-            ))}
+              </tr>,
+              <tr key={`${run.limit.algorithm} over time`} class="narrow-row">
+                <td colSpan={4}>
+                  <DecisionStrip run={run} requests={requests} />
+                </td>
+              </tr>,
+            ])}
           </tbody>
         </table>
       </Scroll>

@@ -51,8 +51,8 @@ export function Reservations() {
   return (
     <div class="screen">
       <ScreenHead title="Reservations">
-        Quota and slots that are reserved for tasks in progress, on all nodes. They are returned when a reservation is
-        settled, or when nobody extends the reservation.
+        Quota and slots that tasks in progress have reserved, on all nodes. They are returned when a reservation is
+        settled or released, or expires.
       </ScreenHead>
       <WithData of={loaded}>
         {({ reservations, slots, at }) =>
@@ -161,7 +161,9 @@ function ReservationTable({
                 <tr>
                   <th scope="col">Reserved by</th>
                   <th scope="col">What</th>
-                  <th scope="col">Since</th>
+                  <th scope="col" class="only-wide">
+                    Since
+                  </th>
                   {mayCheck && mayWrite && (
                     <th scope="col">
                       <span class="visually-hidden">Release</span>
@@ -199,6 +201,11 @@ function Row({
   readonly at: number;
   readonly onRelease: (() => void) | undefined;
 }) {
+  // An earlier version may have made it.
+  const isKnown = made_at_ms !== undefined && made_at_ms > 0;
+  const madeAt = isKnown ? timeText(made_at_ms) : undefined;
+  const since = isKnown ? `${waitText(Math.max(0, at - made_at_ms))} ago` : "unknown";
+  const ends = expires_at_ms <= at ? "ends now" : `ends in ${waitText(expires_at_ms - at)}`;
   const keys = new Map(reserved.map((each) => [`${each.dimension}:${each.identifier}`, each]));
   return (
     <tr>
@@ -208,7 +215,7 @@ function Row({
             {identifier} <span class="muted">{DIMENSION_NAMES[dimension]}</span>
           </div>
         ))}
-        {owner && <div class="muted reservation-id">through {owner}</div>}
+        {owner && <div class="muted reservation-id only-wide">through {owner}</div>}
         <div class="muted reservation-id only-wide">{reservation_id}</div>
       </th>
       <td>
@@ -217,15 +224,14 @@ function Row({
             {amountText(cost, slots)} of <a href={linkTo(["rules", rule_id])}>{rule_id}</a>
           </div>
         ))}
+        <div class="muted only-narrow">
+          {since}, {ends}
+        </div>
       </td>
-      <td>
-        {made_at_ms === undefined || made_at_ms === 0 ? (
-          <span class="muted">unknown</span>
-        ) : (
-          <span title={timeText(made_at_ms)}>{waitText(Math.max(0, at - made_at_ms))} ago</span>
-        )}
+      <td class="only-wide">
+        <span title={madeAt}>{since}</span>
         <div class="muted" title={timeText(expires_at_ms)}>
-          ends {expires_at_ms <= at ? "now" : `in ${waitText(expires_at_ms - at)}`}
+          {ends}
         </div>
       </td>
       {onRelease && (

@@ -20,7 +20,7 @@ const MODES = [
   ["shadow", "Shadow: count and report, deny nothing"],
 ] as const;
 const ON_ERRORS = [
-  ["local", "Each node allows its share"],
+  ["local", "Each node's share"],
   ["allow", "Allow everything"],
   ["deny", "Deny everything"],
 ] as const;

@@ -65,7 +65,7 @@ export function UsageDistribution({
       </figcaption>
       <div class="distribution-area" ref={area} onPointerDown={grab} onPointerMove={drag}>
         <span class="distribution-most" aria-hidden="true">
-          {countText(tallest)}
+          {countText(tallest)} {tallest === 1 ? keyName : `${keyName}s`}
         </span>
         {shown.map(({ from, to, count }) => (
           <div
