@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { eventually } from "headgate-testkit/eventually";
 import { headgate } from "headgate-testkit/headgate-command";
 import { startRedis } from "headgate-testkit/redis-server";
 import { type NodeProcess, startNode } from "headgate-testkit/service-process";
@@ -16,8 +17,20 @@ afterAll(async () => {
 });
 
 interface Limits {
-  readonly limits: readonly { readonly source: string }[];
-  readonly shadow_limits: readonly { readonly source: string }[];
+  readonly limits: readonly { readonly rule_id: string; readonly source: string }[];
+  readonly shadow_limits: readonly { readonly rule_id: string; readonly source: string }[];
+}
+
+/** The requests of a rule in the recordings of all nodes, as any of them lists them. */
+async function recordedRequests(node: NodeProcess, rule: string): Promise<number> {
+  let [found, query] = [0, "limit=100"];
+  for (;;) {
+    const response = await node.request("GET", `/api/v1/rules/${rule}/recording?${query}`);
+    const { requests, next } = (await response.json()) as { requests: readonly unknown[]; next?: string };
+    found += requests.length;
+    if (next === undefined) return found;
+    query = `limit=100&cursor=${next}`;
+  }
 }
 
 it("lets a replay reproduce every decision that the store made for two nodes", async () => {
@@ -36,6 +49,7 @@ it("lets a replay reproduce every decision that the store made for two nodes", a
     await first.addRule("leased", "/leased/**", 200, { algorithm: "fixed_window", consistency: "leased" });
     await first.addRule("share", "/window/**", 20, { algorithm: "gcra", enforce_share: 0.5, window_seconds: 5 });
     const sources = { store: 0, lease: 0, cache: 0, fallback: 0 };
+    let leased = 0;
     const check = async (node: NodeProcess, i: number): Promise<void> => {
       const endpoint = `/${["window", "counter", "leased"][i % 3]}/x`;
       const body = { identifier: `u${i % 5}`, endpoint, cost: 1 + (i % 2), with_limits: true };
@@ -44,6 +58,7 @@ it("lets a replay reproduce every decision that the store made for two nodes", a
       const response = await node.request("POST", "/api/v1/check", body, idempotency);
       const { limits = [], shadow_limits = [] } = (await response.json()) as Partial<Limits>;
       for (const { source } of [...limits, ...shadow_limits]) sources[source as keyof typeof sources] += 1;
+      leased += limits.filter(({ rule_id }) => rule_id === "leased").length;
     };
     const load = async (from: number, to: number): Promise<void> => {
       await Promise.all(
@@ -66,6 +81,9 @@ it("lets a replay reproduce every decision that the store made for two nodes", a
       algorithm: "sliding_window_log",
     });
     await load(150, 300);
+    // Whether a lease or the store decided. What leases obtain from the store is not a request.
+    await eventually("all decisions are written", async () => (await recordedRequests(first, "leased")) >= leased);
+    expect(await recordedRequests(nodes[1], "leased")).toBe(leased);
     await Promise.all(nodes.splice(0).map((node) => node.stop()));
 
     const files = readdirSync(recordings).map((name) => join(recordings, name));

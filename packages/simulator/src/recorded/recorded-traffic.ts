@@ -36,12 +36,6 @@ export class RecordedTraffic {
     this.#keys = new Set(this.#entries.filter(({ action }) => action === "take").map(({ key }) => key));
   }
 
-  /** Times of the first and the last entry; undefined without entries. */
-  get span(): { readonly from: number; readonly to: number } | undefined {
-    const [first, last] = [this.#entries.at(0), this.#entries.at(-1)];
-    return first && last && { from: first.time, to: last.time };
-  }
-
   replay(limit: Limit): RecordedDenials {
     const deniedKeys = new Set<string>();
     let [requests, denied] = [0, 0];
