@@ -153,6 +153,16 @@ export function serviceScreens(setting: Setting): void {
       await page.getByText("0 of 2 in use").first().waitFor();
     });
 
+    it("shows the candidate of a rule next to it", async () => {
+      await setting.node.addRule("two", "/two", 10, { window_seconds: 3600, candidate: { limit: 3 } });
+      for (let i = 0; i < 4; i += 1) await setting.node.check("ann", "/two");
+      const dashboard = await setting.open("why?identifier=ann&endpoint=/two");
+      const cards = dashboard.page.getByRole("region", { name: "two" });
+      await cards.first().getByText("4 of 10 in use").first().waitFor();
+      await cards.nth(1).getByText("On trial").waitFor();
+      await cards.nth(1).getByText("3 of 3 in use").first().waitFor();
+    });
+
     it("says so if no rule matches, and if the service cannot be reached", async () => {
       const dashboard = await setting.open("why?identifier=ann&endpoint=/free");
       const { page } = dashboard;

@@ -143,6 +143,8 @@ export interface UserPage {
 export interface LimitAnswer {
   readonly rule_id: string;
   readonly name: string;
+  /** Whether it is the candidate of the rule. */
+  readonly candidate?: true;
   readonly allowed: boolean;
   readonly current_count: number;
   readonly limit: number;

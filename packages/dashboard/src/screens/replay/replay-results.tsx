@@ -106,13 +106,15 @@ function DeniedKeys({ rule, onKey }: { readonly rule: RuleReport; readonly onKey
               <th scope="col" class="is-number">
                 Denied
               </th>
-              <th scope="col" class="is-number">
+              <th scope="col" class="is-number only-wide">
                 Requests
               </th>
               <th scope="col" class="is-number">
                 Shut out for
               </th>
-              <th scope="col">First denied</th>
+              <th scope="col" class="only-wide">
+                First denied
+              </th>
             </tr>
           </thead>
           <tbody>
@@ -126,9 +128,9 @@ function DeniedKeys({ rule, onKey }: { readonly rule: RuleReport; readonly onKey
                 <td class="is-number">
                   {countText(denied)} <span class="muted">{shareText(denied, requests)}</span>
                 </td>
-                <td class="is-number">{countText(requests)}</td>
+                <td class="is-number only-wide">{countText(requests)}</td>
                 <td class="is-number">{durationText(shutOut / US)}</td>
-                <td>{timeText(firstDeniedAt / 1000)}</td>
+                <td class="only-wide">{timeText(firstDeniedAt / 1000)}</td>
               </tr>
             ))}
           </tbody>

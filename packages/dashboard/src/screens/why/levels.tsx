@@ -32,19 +32,22 @@ export function Levels({
     <div class="levels">
       {all.map((limit) => (
         <Level
-          key={limit.rule_id}
+          key={nameOf(limit)}
           limit={limit}
           isShadow={shadow_limits.includes(limit)}
           levels={seen.map(({ answer }) =>
-            [...(answer.limits ?? []), ...(answer.shadow_limits ?? [])].find(
-              ({ rule_id }) => rule_id === limit.rule_id,
-            ),
+            [...(answer.limits ?? []), ...(answer.shadow_limits ?? [])].find((each) => nameOf(each) === nameOf(limit)),
           )}
           everyMs={everyMs}
         />
       ))}
     </div>
   );
+}
+
+/** A rule and its candidate are counted apart. */
+function nameOf({ rule_id, candidate }: LimitAnswer): string {
+  return candidate ? `${rule_id} candidate` : rule_id;
 }
 
 function Level({
@@ -67,10 +70,10 @@ function Level({
   return (
     <Card
       title={name}
-      note={`${limitText(limit.limit, limit.window_seconds)}, ${ORIGINS[origin]}`}
+      note={`${limitText(limit.limit, limit.window_seconds)}, ${limit.candidate ? "the candidate of the rule" : ORIGINS[origin]}`}
       actions={
         <>
-          {isShadow && <Badge tone="warning">Shadow</Badge>}
+          {isShadow && <Badge tone="warning">{limit.candidate ? "On trial" : "Shadow"}</Badge>}
           <Badge tone={tone}>{text}</Badge>
         </>
       }
