@@ -56,7 +56,8 @@ export function serviceScreens(setting: Setting): void {
       await dashboard.looksRightNarrow();
       await page.getByRole("button", { name: "Review and save" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
-      await page.getByText("Slots are taken by reservations").waitFor();
+      await dashboard.heading("Exports");
+      await page.getByText("Slots are taken by reservations", { exact: true }).waitFor();
       const stored = await (await setting.node.request("GET", "/api/v1/rules/exports")).json();
       expect(stored).toMatchObject({ algorithm: "concurrency", limit: 3, window_seconds: null });
     });
