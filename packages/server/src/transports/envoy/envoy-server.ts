@@ -46,6 +46,8 @@ export async function startEnvoy(options: EnvoyOptions): Promise<RunningTranspor
     "grpc.max_concurrent_streams": settings.grpcMaxStreams,
     // Callers that need no key are trusted, so the cost of the guard is saved.
     interceptors: access.isOpen ? [] : [guardOf(options, access, connections)],
+    // Statistics of grpc-js that nothing serves.
+    "grpc.enable_channelz": 0,
   });
   new EnvoyHandlers(options, access, parts).addTo(server);
   const health = new HealthImplementation({ "": "SERVING", [RATE_LIMIT]: "SERVING", [AUTHORIZATION]: "SERVING" });

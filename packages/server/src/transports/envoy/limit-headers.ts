@@ -7,7 +7,8 @@ import type { HeaderForms } from "./header-forms.ts";
 /** Clients reject responses with more than about 16 kB of headers. */
 const MOST_WRITTEN = 16;
 
-interface Decided {
+/** A decision, and the limit that it is about. */
+export interface Decided {
   readonly limit: ConfiguredLimit;
   readonly decision: Decision;
 }
@@ -17,6 +18,8 @@ export class LimitHeaders {
   private readonly isIetf: boolean;
   private readonly isTheirs: boolean;
   private readonly policies = new WeakMap<ConfiguredLimit, Policy>();
+  /** For responses that one limit has decided, as most. */
+  private readonly writers = new WeakMap<ConfiguredLimit, HeaderWriter>();
 
   constructor(forms: HeaderForms) {
     this.isIetf = forms === "ietf" || forms === "both";
@@ -25,20 +28,12 @@ export class LimitHeaders {
 
   write(decided: readonly Decided[]): Header[] {
     if (decided.length === 0) return [];
-    const tightest = [...decided].sort(tighter).slice(0, MOST_WRITTEN);
+    const tightest = decided.length === 1 ? decided : [...decided].sort(tighter).slice(0, MOST_WRITTEN);
     const [{ decision: deciding, limit }] = tightest;
     const headers: Header[] = [];
     if (this.isIetf) {
-      const writer = new HeaderWriter(
-        ["draft"],
-        tightest.map((each) => this.policyOf(each)),
-      );
-      headers.push(
-        ...writer.write(
-          deciding,
-          tightest.map(({ decision }) => decision),
-        ),
-      );
+      const decisions = tightest.length === 1 ? undefined : tightest.map(({ decision }) => decision);
+      headers.push(...this.writerOf(tightest).write(deciding, decisions));
     }
     if (this.isTheirs) {
       const reset = deciding.allowed ? deciding.resetAfterMs : Math.min(deciding.retryAfterMs, deciding.resetAfterMs);
@@ -49,6 +44,18 @@ export class LimitHeaders {
       );
     }
     return headers.map(({ name, value }) => ({ name, value }));
+  }
+
+  private writerOf(decided: readonly Decided[]): HeaderWriter {
+    const [{ limit }] = decided;
+    const known = decided.length === 1 ? this.writers.get(limit) : undefined;
+    if (known !== undefined) return known;
+    const writer = new HeaderWriter(
+      ["draft"],
+      decided.map((each) => this.policyOf(each)),
+    );
+    if (decided.length === 1) this.writers.set(limit, writer);
+    return writer;
   }
 
   private policyOf({ limit }: Decided): Policy {

@@ -17,7 +17,7 @@ import type { Code, Descriptor, DescriptorStatus, Entry, RateLimitAnswer, RateLi
 import { type Match, matchOf } from "./descriptor-tree.ts";
 import type { Domains } from "./envoy-config.ts";
 import { CallLimitCache, type ConfiguredLimit } from "./envoy-limit.ts";
-import type { LimitHeaders } from "./limit-headers.ts";
+import type { Decided, LimitHeaders } from "./limit-headers.ts";
 
 /** More descriptors than a filter sends. */
 const MOST_DESCRIPTORS = 100;
@@ -63,19 +63,23 @@ export class RateLimitService {
       counted.push({ place, limit: match.limit, operation, isRefund });
     }
     const decisions = await this.decisions(counted, { answerWithin: answerWithinMs * 1000 });
-    const byPlace = new Map(counted.map((each, i) => [each.place, { ...each, decision: decisions[i] }]));
-    for (const { limit, decision } of byPlace.values()) this.note(limit, decision);
-    const statuses = matches.map((match, place) => this.statusOf(match, descriptors[place], byPlace.get(place)));
+    const byPlace = new Array<Decision | undefined>(matches.length).fill(undefined);
+    const enforced: Decided[] = [];
+    for (const [i, { place, limit, isRefund }] of counted.entries()) {
+      const decision = decisions[i];
+      byPlace[place] = decision;
+      this.note(limit, decision);
+      if (!limit.isShadow && !isRefund) enforced.push({ limit, decision });
+    }
+    const statuses = matches.map((match, place) => this.statusOf(match, descriptors[place], byPlace[place]));
     const code = overallCode(statuses, matches);
-    const enforced = [...byPlace.values()].filter(({ limit, isRefund }) => !limit.isShadow && !isRefund);
+    const headers = this.options.headers.write(enforced);
+    if (code === "OK") return { code, statuses, headers, body: "" };
     const violated = matches.flatMap((match, i) => (statuses[i].code === "OK" ? [] : (match?.limit.path ?? [])));
-    const { headers } = this.options;
-    const fields = headers.write(enforced);
-    if (code === "OK") return { code, statuses, headers: fields, body: "" };
     return {
       code,
       statuses,
-      headers: [...fields, { name: "content-type", value: PROBLEM_TYPE }],
+      headers: [...headers, { name: "content-type", value: PROBLEM_TYPE }],
       body: JSON.stringify(problemBody("quota_exceeded", undefined, { "violated-policies": [...new Set(violated)] })),
     };
   }
@@ -91,6 +95,8 @@ export class RateLimitService {
    * known.
    */
   private async decisions(counted: readonly Counted[], options: ApplyOptions): Promise<readonly Decision[]> {
+    // Most requests have one descriptor.
+    if (counted.length === 1) return [await this.decideAlone(counted[0], options)];
     const first = counted.filter((each) => isIndependent(each));
     const rest = counted.filter((each) => !isIndependent(each));
     const known = new Map<Counted, Decision>();
@@ -101,9 +107,10 @@ export class RateLimitService {
     return counted.map((each) => required(known.get(each)));
   }
 
-  private async decideAlone({ limit, operation, isRefund }: Counted, options: ApplyOptions): Promise<Decision> {
-    const action = isRefund ? "refund" : operation.cost === 0 ? "peek" : "charge";
-    return (await decide(this.storeOf(limit), action, [operation], options)).deciding;
+  private decideAlone(each: Counted, options: ApplyOptions): Promise<Decision> {
+    const { limit, operation, isRefund } = each;
+    const charge = limit.charge === "always" ? "charge" : "take";
+    return this.ask(isRefund ? "refund" : operation.cost === 0 ? "peek" : charge, each, options);
   }
 
   /** All or nothing. */
@@ -138,7 +145,11 @@ export class RateLimitService {
     return decisions;
   }
 
-  private async ask(action: "take" | "peek" | "refund", each: Counted, options: ApplyOptions): Promise<Decision> {
+  private async ask(
+    action: "take" | "charge" | "peek" | "refund",
+    each: Counted,
+    options: ApplyOptions,
+  ): Promise<Decision> {
     return (await decide(this.storeOf(each.limit), action, [each.operation], options)).deciding;
   }
 
@@ -155,19 +166,18 @@ export class RateLimitService {
   private statusOf(
     match: Match | undefined,
     { hits, isRefund }: Descriptor,
-    counted: { readonly decision: Decision } | undefined,
+    decision: Decision | undefined,
   ): DescriptorStatus {
     if (match === undefined) return { code: "OK", remaining: 0 };
     const { limit } = match;
     if (limit.isUnlimited) return { code: "OK", remaining: UNLIMITED };
     const { requestsPerUnit, unit, name } = limit;
     const stated = { requestsPerUnit, unit, name };
-    if (counted === undefined) {
+    if (decision === undefined) {
       // A limit of 0 admits nothing.
       const code = hits === 0 || isRefund || limit.isShadow ? "OK" : "OVER_LIMIT";
       return { code, limit: stated, remaining: 0, resetSeconds: this.untilWindowEnds(limit, this.nowMs) };
     }
-    const { decision } = counted;
     return {
       code: decision.allowed || isRefund || limit.isShadow ? "OK" : "OVER_LIMIT",
       limit: stated,
@@ -224,8 +234,8 @@ function operationOf(rule: Rule, key: string, cost: number, { limit }: Match): O
 
 /** Limits that another one replaces do not apply. */
 function replaced(matches: readonly (Match | undefined)[]): readonly (Match | undefined)[] {
+  if (matches.every((match) => match === undefined || match.limit.replaces.length === 0)) return matches;
   const names = new Set(matches.flatMap((match) => match?.limit.replaces ?? []));
-  if (names.size === 0) return matches;
   return matches.map((match) => {
     if (match === undefined || match.limit.isUnlimited || match.limit.name === "") return match;
     return names.has(match.limit.name) ? undefined : match;
@@ -234,11 +244,17 @@ function replaced(matches: readonly (Match | undefined)[]): readonly (Match | un
 
 /** The whole is over its limit if one of the limits is, or all of those in quota mode. */
 function overallCode(statuses: readonly DescriptorStatus[], matches: readonly (Match | undefined)[]): Code {
-  const isQuota = (i: number): boolean => matches[i]?.limit.isQuota === true && !matches[i]?.limit.isUnlimited;
-  const isOver = (i: number): boolean => statuses[i].code !== "OK";
-  const quotas = [...statuses.keys()].filter(isQuota);
-  if (quotas.length > 0 && quotas.every(isOver)) return "OVER_LIMIT";
-  return [...statuses.keys()].some((i) => isOver(i) && !isQuota(i)) ? "OVER_LIMIT" : "OK";
+  let quotas = 0;
+  let quotasOver = 0;
+  for (let i = 0; i < statuses.length; i += 1) {
+    const limit = matches[i]?.limit;
+    const isOver = statuses[i].code !== "OK";
+    if (limit?.isQuota && !limit.isUnlimited) {
+      quotas += 1;
+      if (isOver) quotasOver += 1;
+    } else if (isOver) return "OVER_LIMIT";
+  }
+  return quotas > 0 && quotas === quotasOver ? "OVER_LIMIT" : "OK";
 }
 
 /** What a descriptor is counted under. As JSON, so that no two descriptors have the same key. */

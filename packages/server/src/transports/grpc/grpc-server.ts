@@ -41,6 +41,8 @@ export async function startGrpc({ settings, onError = warn, ...options }: GrpcOp
   const server = new Server({
     "grpc.max_receive_message_length": LARGEST_MESSAGE,
     "grpc.max_concurrent_streams": grpcMaxStreams,
+    // Statistics of grpc-js that nothing serves.
+    "grpc.enable_channelz": 0,
     "grpc.keepalive_time_ms": KEEPALIVE_MS,
     "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,
     interceptors: [guard],
