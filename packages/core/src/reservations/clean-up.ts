@@ -23,7 +23,7 @@ export async function cleanUp(
   const voidFrom = deadline + REMEMBERED;
   if (state === undefined || now >= voidFrom) return "over";
   try {
-    const taken = await catchUp(store, state, voidFrom);
+    const taken = await catchUp(store, state, voidFrom, deadline - state.forMs * 1000);
     if (taken === undefined) return "over";
     state.settled = state.costsUnlessSettled;
     // Slots that were taken only now have no other user.
@@ -39,11 +39,17 @@ export async function cleanUp(
 
 /**
  * Finds out what was taken. Returns when, by the store's clock in microseconds, or 0 if that is known to be past;
- * undefined if nothing was.
+ * undefined if nothing was. `madeAt`: when it was made, if it has not been extended since.
  */
-export async function catchUp(store: Store, state: ReservationState, voidFrom: number): Promise<number | undefined> {
+export async function catchUp(
+  store: Store,
+  state: ReservationState,
+  voidFrom: number,
+  madeAt: number,
+): Promise<number | undefined> {
   let time = 0;
-  if (!state.isTaken) {
+  if (!state.isTaken && state.isAtomic) state.noteTaken(madeAt);
+  else if (!state.isTaken) {
     const { allowed, timeMs } = await take(store, state, { voidFrom, storeOnly: true });
     if (!allowed) return undefined;
     time = timeMs * 1000;

@@ -24,6 +24,11 @@ export interface Extension {
 /** What became of an entry: it was ended, or claimed to be ended, by another process, or the store has lost it. */
 export type EntryState = "open" | "ended" | "missing";
 
+/** What becomes of an entry together with a request. */
+export type EntryStep =
+  | { readonly step: "add"; readonly id: string; readonly text: string; readonly forMs: number }
+  | { readonly step: "end"; readonly id: string };
+
 /**
  * A journal of reservations, kept in the store, so that other processes can settle or release those of a process that
  * died. It decides nothing: idempotency keys make sure that a reservation ends once.
@@ -33,6 +38,8 @@ export interface ReservationJournal {
   readonly isClosed: boolean;
   /** Whether `add` takes effect before requests that are sent to the store after it. Otherwise it has to be awaited. */
   readonly isOrdered: boolean;
+  /** Whether requests can be recorded in the journal in the same step: see `ApplyOptions.entry`. */
+  readonly isAtomic?: boolean;
   /** A new id. Those of reservations that are made at the same time may be chosen so that they are written together. */
   newId?(): string;
   /** Writes an entry. */
@@ -51,4 +58,9 @@ export interface ReservationJournal {
   claimOverdue(most: number, forMs: number): Promise<readonly FoundEntry[]>;
   /** Entries that have not ended, at most `most` of them, those that expire next first. */
   list(most: number): Promise<readonly FoundEntry[]>;
+}
+
+/** The idempotency key of the request that ends a reservation. */
+export function endKeyOf(id: string): string {
+  return `${id}:end`;
 }

@@ -95,7 +95,8 @@ export class KeepAlive {
     this.open.delete(open.name);
     this.unfinished.delete(open);
     if (kind.isJournalled && !kind.isDegraded) {
-      this.remove([{ id: state.id, text: isOurs && !kind.isPrivate ? state.write() : undefined }]);
+      const text = isOurs && !kind.isPrivate && open.isShared ? state.write() : undefined;
+      if (text !== undefined || !state.isEntryRemoved) this.remove([{ id: state.id, text }]);
     } else if (this.store.journal === undefined) {
       this.recent.set(open.name, open);
       if (this.recent.size > MOST_RECENT) for (const [oldest] of this.recent) return void this.recent.delete(oldest);

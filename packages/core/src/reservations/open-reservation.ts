@@ -19,6 +19,8 @@ export class OpenReservation<Name extends string = string> {
   /** When it was made. */
   readonly madeAt: number;
   isAdjusting = false;
+  /** Whether its id was read, so that other processes may ask for it. */
+  isShared: boolean;
   /** The text in the journal. */
   written = "";
   /** The costs it was ended with, and the result: with the store's failure until it is known. */
@@ -34,6 +36,7 @@ export class OpenReservation<Name extends string = string> {
     this.state = state;
     this.verdict = verdict;
     this.kind = kind;
+    this.isShared = kind.isForeign;
     this.sureAt = sureAt;
     this.slotsSureAt = sureAt;
     this.triedAt = sureAt;

@@ -20,6 +20,10 @@ export class ReservationState<Name extends string = string> {
   isPending = false;
   /** Whether it is known that the quota was taken. */
   isTaken = false;
+  /** Whether its entry was written in the same step in which its quota was taken: if there is an entry, it was. */
+  isAtomic = false;
+  /** Whether its entry was removed in the same step in which it was settled. */
+  isEntryRemoved = false;
   /** How often it was adjusted. */
   steps = 0;
   /** The new costs of an adjustment that may have been carried out. */
@@ -57,6 +61,12 @@ export class ReservationState<Name extends string = string> {
     return this.settled ?? this.quotas.map((quota) => quota.costUnlessStated(isSpent));
   }
 
+  /** Notes that its quota was taken, and when, by the store's clock in microseconds. */
+  noteTaken(time: number): void {
+    this.isTaken = true;
+    for (const quota of this.quotas) if (quota.until === 0) quota.taken(quota.cost, time);
+  }
+
   /** Takes over what another process has recorded since. */
   update({ isTaken, steps, adjusting, longestMs, quotas }: ReservationState): void {
     Object.assign(this, { isTaken, steps, adjusting, longestMs });
@@ -68,13 +78,14 @@ export class ReservationState<Name extends string = string> {
     const { forMs, longestMs, owner, madeAt, isTaken, steps, adjusting, settled } = this;
     const isAbandoned = this.isAbandoned || undefined;
     const isPending = this.isPending || undefined;
+    const isAtomic = this.isAtomic || undefined;
     const quotas = this.quotas.map(({ operation, isFinal, cost, sunk, until, spent }) => {
       const { rule, key, limit } = operation;
       const own = JSON.stringify({ key, limit, isFinal, cost, sunk, until, spent });
       return `{"rule":${ruleText(rule)},${own.slice(1)}`;
     });
-    const own = { forMs, longestMs, owner, madeAt, isPending, isTaken, steps, adjusting, settled, isAbandoned };
-    const rest = JSON.stringify(own);
+    const made = { forMs, longestMs, owner, madeAt, isPending };
+    const rest = JSON.stringify({ ...made, isTaken, isAtomic, steps, adjusting, settled, isAbandoned });
     return `${rest.slice(0, -1)},"quotas":[${quotas.join()}]}`;
   }
 
@@ -118,6 +129,7 @@ interface Written {
   readonly madeAt?: number;
   readonly isPending?: boolean;
   readonly isTaken: boolean;
+  readonly isAtomic?: boolean;
   readonly steps: number;
   readonly adjusting?: readonly number[];
   readonly settled?: readonly number[];
@@ -142,11 +154,11 @@ function stateOf(id: string, written: Written): ReservationState {
     const operation: Operation = { rule: revived, key, cost, ...(limit && { limit: limitFromJson(limit) ?? limit }) };
     return Object.assign(new ReservedQuota(operation, isFinal), { sunk, until, spent });
   });
-  const { forMs, longestMs, owner, madeAt = 0, isPending = false, isTaken, steps } = written;
-  const { adjusting, settled, isAbandoned = false } = written;
+  const { forMs, longestMs, owner, madeAt = 0, isPending = false } = written;
+  const { isTaken, isAtomic = false, steps, adjusting, settled, isAbandoned = false } = written;
   const state = new ReservationState(id, forMs, quotas);
   const made = { longestMs, owner, madeAt, isPending };
-  return Object.assign(state, made, { isTaken, steps, adjusting, settled, isAbandoned });
+  return Object.assign(state, made, { isTaken, isAtomic, steps, adjusting, settled, isAbandoned });
 }
 
 function isState(value: unknown): value is Written {

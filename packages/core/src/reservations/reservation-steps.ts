@@ -4,6 +4,7 @@ import type { Decision } from "../limiter/decision.ts";
 import { Verdict } from "../limiter/verdict.ts";
 import { MemoryStore } from "../stores/memory/memory-store.ts";
 import type { ApplyOptions, Operation, Store } from "../stores/store.ts";
+import { endKeyOf } from "./journal.ts";
 import type { ReservationState } from "./reservation-state.ts";
 
 /**
@@ -11,6 +12,7 @@ import type { ReservationState } from "./reservation-state.ts";
  * unknown what other processes did, so nothing is given back.
  */
 export const REMEMBERED = 900_000_000;
+const END = endKeyOf("");
 /** Margin for clocks that differ slightly. */
 const SLACK = 10_000_000;
 
@@ -22,12 +24,8 @@ export async function take<Name extends string>(
 ): Promise<Verdict<Name>> {
   const operations = state.quotas.map((quota) => quota.taking(state.id, state.forMs));
   const verdict = await decide(store, "take", operations, { ...once(store, state, ""), ...options });
-  if (verdict.allowed) {
-    state.isTaken = true;
-    // A repeated answer has the time of the first one.
-    const time = Math.round(verdict.timeMs * 1000);
-    for (const quota of state.quotas) if (quota.until === 0) quota.taken(quota.cost, time);
-  }
+  // A repeated answer has the time of the first one.
+  if (verdict.allowed) state.noteTaken(Math.round(verdict.timeMs * 1000));
   return verdict;
 }
 
@@ -78,14 +76,16 @@ export async function end<Name extends string>(
   voidFrom: number,
 ): Promise<Verdict<Name>> {
   const { quotas } = state;
-  const released = quotas.some(({ isSlots }) => isSlots) ? releaseSlots(store, state) : undefined;
+  const settling = settleRates(store, state, costs, voidFrom);
+  if (!state.hasSlots) return settling as Promise<Verdict<Name>>;
+  const released = releaseSlots(store, state);
   try {
-    const [settled, freed] = await Promise.all([settleRates(store, state, costs, voidFrom), released]);
-    if (settled === undefined || freed === undefined) return (settled ?? freed) as Verdict<Name>;
+    const [settled, freed] = await Promise.all([settling, released]);
+    if (settled === undefined) return freed;
     const [rates, freedSlots] = [[...settled.decisions], [...freed.decisions]];
     return new Verdict(quotas.map(({ isSlots }) => (isSlots ? freedSlots : rates).shift() as Decision<Name>));
   } catch (error) {
-    await released?.catch(() => {});
+    await released.catch(() => {});
     throw error;
   }
 }
@@ -101,10 +101,14 @@ export async function settleRates<Name extends string>(
     return quota.isSlots ? [] : [quota.settling(costs[i])];
   });
   if (operations.length === 0) return undefined;
+  const { id, isAtomic } = state;
+  const entry = isAtomic && store.journal?.isAtomic ? ({ entry: { step: "end", id } } as const) : {};
   try {
-    return await decide(store, "settle", operations, { ...once(store, state, ":end"), voidFrom });
+    const verdict = await decide(store, "settle", operations, { ...once(store, state, END), ...entry, voidFrom });
+    state.isEntryRemoved = "entry" in entry;
+    return verdict;
   } catch (error) {
-    throw isConflict(error) ? settledBefore(state.id) : error;
+    throw isConflict(error) ? settledBefore(id) : error;
   }
 }
 

@@ -21,8 +21,6 @@ const asyncDispose: typeof Symbol.asyncDispose =
  * say why.
  */
 export class Reservation<Name extends string = string> {
-  /** Identifies the reservation: `limiter.reservation(id)` settles or releases it in another process. */
-  readonly id: string;
   /** Whether the quota was reserved. If not, nothing was taken. */
   readonly allowed: boolean;
   /** The decision of each check, in the order of the checks. */
@@ -35,14 +33,19 @@ export class Reservation<Name extends string = string> {
   readonly #reservations: Reservations;
 
   constructor(open: OpenReservation<Name>, reservations: Reservations) {
-    const { verdict, state } = open;
-    this.id = state.id;
+    const { verdict } = open;
     this.allowed = verdict.allowed;
     this.decisions = verdict.decisions;
     this.deniedBy = verdict.deniedBy;
     this.verdict = verdict;
     this.#open = open;
     this.#reservations = reservations;
+  }
+
+  /** Identifies the reservation: `limiter.reservation(id)` settles or releases it in another process. */
+  get id(): string {
+    this.#open.isShared = true;
+    return this.#open.state.id;
   }
 
   /** When it expires unless it is extended, in milliseconds since the epoch, by the store's clock. */
@@ -145,7 +148,8 @@ export class Reservation<Name extends string = string> {
   #requireOpen(): void {
     const { ended } = this.#open;
     if (!this.allowed) throw nothingReserved();
-    if (ended !== undefined) throw new HeadgateError("HG_RESERVATION_SETTLED", "reservation", `${this.id} has ended`);
+    if (ended !== undefined)
+      throw new HeadgateError("HG_RESERVATION_SETTLED", "reservation", `${this.#open.state.id} has ended`);
     this.#open.throwIfLost();
   }
 

@@ -122,7 +122,9 @@ export class Reservations {
     this.#keepAlive.forget(open);
     const part = (isApart: boolean, quotas: readonly ReservedQuota<Name>[]): Reservation<Name> | undefined => {
       if (quotas.length === 0) return undefined;
-      const own = Object.assign(new ReservationState(state.id, forMs, quotas), { isTaken: true, madeAt: sureAt });
+      const { id, isAtomic } = state;
+      const taken = { isTaken: true, isAtomic, madeAt: sureAt };
+      const own = Object.assign(new ReservationState(id, forMs, quotas), taken);
       const isJournalled = kind.isJournalled && !isApart;
       const made = new OpenReservation(own, verdict, { ...kind, isApart, isJournalled }, sureAt);
       this.#keepAlive.add(made);
@@ -254,29 +256,36 @@ export class Reservations {
     // An expired slot does not count, and a final cost stays, so they need no cleaning up.
     const isSafe = isPrivate && quotas.every(({ isSlots, isFinal }) => isSlots || isFinal);
     const isJournalled = journal !== undefined && !isSafe;
+    state.isAtomic = isJournalled && journal.isAtomic === true && !quotas.every(({ isSlots }) => isSlots);
     const sureAt = this.#now();
     Object.assign(state, { owner, madeAt: sureAt });
     const written = isJournalled ? state.write() : "";
-    if (isJournalled) {
+    if (isJournalled && !state.isAtomic) {
       const added = journal.add({ id: state.id, text: written }, forMs).catch((error: unknown) => this.#failed(error));
       if (!journal.isOrdered) await added;
     }
-    const verdict = await this.#take(state, isJournalled);
+    const verdict = await this.#take(state, isJournalled, written);
     const kind = { isJournalled, isPrivate, isUnattended, isDegraded: verdict.degraded, isForeign: false };
     const open = new OpenReservation(state, verdict, kind, sureAt);
     open.written = written;
     // Without a journal, only this process knows it.
     if (verdict.allowed && !(isUnattended && isJournalled)) this.#keepAlive.add(open);
-    if (!verdict.allowed && isJournalled && !verdict.degraded) this.#keepAlive.remove([{ id: state.id }]);
+    if (!verdict.allowed && isJournalled && !state.isAtomic && !verdict.degraded)
+      this.#keepAlive.remove([{ id: state.id }]);
     return open;
   }
 
-  async #take<Name extends string>(state: ReservationState<Name>, isJournalled: boolean): Promise<Verdict<Name>> {
+  async #take<Name extends string>(
+    state: ReservationState<Name>,
+    isJournalled: boolean,
+    text: string,
+  ): Promise<Verdict<Name>> {
+    const { id, forMs, isAtomic } = state;
     try {
-      return await take(this.#store, state);
+      return await take(this.#store, state, isAtomic ? { entry: { step: "add", id, text, forMs } } : {});
     } catch (error) {
       // If the store failed, it is unknown whether the quota was taken: the process that cleans up finds out.
-      if (isJournalled && failureOf(error) === undefined) this.#keepAlive.remove([{ id: state.id }]);
+      if (isJournalled && !isAtomic && failureOf(error) === undefined) this.#keepAlive.remove([{ id: state.id }]);
       throw error;
     }
   }
@@ -304,7 +313,7 @@ export class Reservations {
     const { state, voidFrom, kind } = open;
     if (kind.isForeign) await this.#refresh(state);
     if (this.#now() >= voidFrom) throw lostReservation(state.id, "was not extended for too long to be settled");
-    await catchUp(this.#store, state, voidFrom);
+    if (!state.isTaken || state.adjusting !== undefined) await catchUp(this.#store, state, voidFrom, open.madeAt);
     try {
       const verdict = await end(this.#store, state, state.settled ?? state.costsUnlessSettled, voidFrom);
       if (open.hasSlots && verdict.degraded) this.#keepAlive.releaseLater(open);
@@ -375,9 +384,9 @@ export class Reservations {
    * The entry is written before the quota is taken. The store remembers for a limited time whether it was taken, so a
    * reservation that is extended has to be told while the store still knows.
    */
-  async #learnWhatWasTaken({ state, kind, voidFrom }: OpenReservation): Promise<void> {
+  async #learnWhatWasTaken({ state, kind, voidFrom, madeAt }: OpenReservation): Promise<void> {
     if (kind.isDegraded || state.isTaken) return;
-    if ((await catchUp(this.#store, state, voidFrom)) === undefined) throw unknownReservation(state.id);
+    if ((await catchUp(this.#store, state, voidFrom, madeAt)) === undefined) throw unknownReservation(state.id);
   }
 
   #rememberEnd(open: OpenReservation, { id }: FoundEntry): void {

@@ -1,6 +1,6 @@
 import type { Clock } from "../clock/clock.ts";
 import type { Limit } from "../limits/limit.ts";
-import type { ReservationJournal } from "../reservations/journal.ts";
+import type { EntryStep, ReservationJournal } from "../reservations/journal.ts";
 import type { Policy } from "../wrappers/resilient/on-error.ts";
 import type { Notifications } from "./notifications.ts";
 
@@ -149,6 +149,12 @@ export interface ApplyOptions {
    * answers, and the request is void. This does not count as a failure of the store.
    */
   readonly answerWithin?: number;
+  /**
+   * Records the request in the journal in the same atomic step, if the store's journal can do that (`isAtomic`). With
+   * `take`: adds an entry if the request is allowed; without effect if there is an entry with this id. With `settle`:
+   * removes the entry.
+   */
+  readonly entry?: EntryStep;
   /** Only the store itself may answer. If it cannot, the call fails instead of using a fallback. */
   readonly storeOnly?: boolean;
 }

@@ -30,9 +30,21 @@ export class Journal implements ReservationJournal {
     return this.entries.size;
   }
 
-  async add({ id, text }: JournalEntry, forMs: number): Promise<void> {
-    this.called("add");
+  has(id: string): boolean {
+    return this.entries.has(id);
+  }
+
+  write({ id, text }: JournalEntry, forMs: number): void {
     this.entries.set(id, { text, deadline: this.clock.now() + forMs * 1000 });
+  }
+
+  remove(id: string): void {
+    this.entries.delete(id);
+  }
+
+  async add(entry: JournalEntry, forMs: number): Promise<void> {
+    this.called("add");
+    this.write(entry, forMs);
   }
 
   async restore(entry: JournalEntry, forMs: number): Promise<void> {

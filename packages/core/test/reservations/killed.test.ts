@@ -26,8 +26,15 @@ afterAll(() => {
 });
 
 /** A process that dies at a step; 0 for one that waits for messages. */
-function start(url: string, prefix: string, key: string, step: number, when = "before"): ForkedProcess {
-  const args = [url, prefix, JSON.stringify(specs), key, String(step), when, String(FOR_MS)];
+function start(
+  url: string,
+  prefix: string,
+  key: string,
+  step: number,
+  when = "before",
+  mode = "atomic",
+): ForkedProcess {
+  const args = [url, prefix, JSON.stringify(specs), key, String(step), when, String(FOR_MS), mode];
   const child = new ForkedProcess(new URL("reserver.mjs", import.meta.url), args);
   children.push(child);
   return child;
@@ -52,17 +59,18 @@ describe("a process that is killed", () => {
   it("at any step of a reservation leaves what was spent or settled, and nothing is given back twice", async () => {
     const prefix = redis.newPrefix();
     const { limiter, used, open, inUse } = survivor(redis.store({ prefix }));
-    const cases = Array.from({ length: 12 }, (_, i) => i + 1).flatMap((step) => [
-      { step, when: "before", key: `before ${step}` },
-      { step, when: "after", key: `after ${step}` },
-    ]);
+    const stepsOf = (mode: string, count: number) =>
+      Array.from({ length: count }, (_, i) => i + 1).flatMap((step) =>
+        ["before", "after"].map((when) => ({ step, when, mode, key: `${mode} ${when} ${step}` })),
+      );
+    const cases = [...stepsOf("separate", 10), ...stepsOf("atomic", 8)];
     const waiting = [...cases];
     const outcomes = new Map<string, string>();
     const work = async (): Promise<void> => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-        const { step, when, key } = next;
+        const { step, when, mode, key } = next;
         await limiter.check("tokens", key, { cost: 300 });
-        const child = start(redis.server.url, prefix, key, step, when);
+        const child = start(redis.server.url, prefix, key, step, when, mode);
         const isDone = (message: object): boolean => "done" in message;
         outcomes.set(
           key,
@@ -73,9 +81,9 @@ describe("a process that is killed", () => {
         );
       }
     };
-    await Promise.all([work(), work(), work(), work()]);
+    await Promise.all([work(), work(), work(), work(), work(), work()]);
     await eventually("all are cleaned up", async () => (await open()) === 0, 60_000);
-    for (const { key, step } of cases) {
+    for (const { key, step, mode, when } of cases) {
       // Nothing, what was spent at the last renewal, or what was settled.
       expect(
         [
@@ -85,10 +93,11 @@ describe("a process that is killed", () => {
         ],
         key,
       ).toContainEqual(await used(key));
-      if (step <= 2) expect(await used(key), key).toEqual([300, 0]);
+      const isBeforeSpending = mode === "separate" ? step <= 2 : step <= 1;
+      if (isBeforeSpending) expect(await used(key), `${key} ${when}`).toEqual([300, 0]);
       await eventually(`the slot of ${key} is back`, async () => (await inUse(key)) === 0);
     }
-    expect([...outcomes.values()].filter((outcome) => outcome === "killed").length).toBeGreaterThanOrEqual(12);
+    expect([...outcomes.values()].filter((outcome) => outcome === "killed").length).toBeGreaterThanOrEqual(24);
   });
 
   it("or frozen past the deadline learns that the reservation is lost, and settling charges nothing", async () => {

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { limitFromSpec, rateLimiter, StoreWrapper } from "../../dist/esm/index.js";
 import { RedisStore } from "../../dist/esm/redis.js";
 
-const [url, prefix, specs, key, fatal, when, forMs] = process.argv.slice(2);
+const [url, prefix, specs, key, fatal, when, forMs, mode] = process.argv.slice(2);
 const rules = Object.fromEntries(Object.entries(JSON.parse(specs)).map(([name, spec]) => [name, limitFromSpec(spec)]));
 const costs = { tokens: 60, calls: 2, slots: 1 };
 let step = 0;
@@ -33,6 +33,10 @@ class FatalStore extends StoreWrapper {
       get isOrdered() {
         return journal.isOrdered;
       },
+      // As with a single server, or as with a cluster.
+      get isAtomic() {
+        return mode === "atomic" && journal.isAtomic;
+      },
       add: (...args) => stepOf(() => journal.add(...args)),
       restore: (...args) => journal.restore(...args),
       extend: (...args) => stepOf(() => journal.extend(...args)),
@@ -51,6 +55,7 @@ class FatalStore extends StoreWrapper {
 
 const store = new RedisStore(url, { prefix, timeoutMs: 60_000 });
 await store.ready();
+await store.journal.list(1);
 const limiter = rateLimiter(rules, { store: new FatalStore(store) });
 process.on("message", async (command) => {
   if (command === "settle") {

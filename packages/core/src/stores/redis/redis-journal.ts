@@ -45,6 +45,7 @@ interface Command {
  */
 export class RedisJournal implements ReservationJournal {
   private readonly head: string;
+  private readonly keys: readonly JournalKeys[];
   private readonly servers: JournalServers;
   private waiting: Command[] = [];
   private part = Math.floor(Math.random() * PARTS);
@@ -53,7 +54,8 @@ export class RedisJournal implements ReservationJournal {
   private isLoaded = false;
 
   constructor(prefix: string, servers: JournalServers) {
-    this.head = `${prefix}:{%journal`;
+    this.head = headOf(prefix);
+    this.keys = journalKeys(prefix);
     this.servers = servers;
   }
 
@@ -65,6 +67,11 @@ export class RedisJournal implements ReservationJournal {
   get isOrdered(): boolean {
     const { isCluster, isConnected } = this.servers;
     return this.isLoaded && isConnected && !isCluster;
+  }
+
+  /** A script can access all keys of a server. In a cluster, the journal and the counters are in different slots. */
+  get isAtomic(): boolean {
+    return this.isOrdered;
   }
 
   /** Ids of one turn of the event loop are in one part, so that their entries are written together. */
@@ -178,14 +185,14 @@ export class RedisJournal implements ReservationJournal {
     };
     const writer = new PackedWriter();
     for (const { name, part, ended, args } of commands) {
-      const head = `${this.head}${part}}:`;
+      const [ends, ...others] = this.keys[part];
       writer.text(name);
-      writer.number(place(`${head}ends`, `${head}texts`, `${head}claims`));
+      writer.number(place(ends, ...others));
       for (const argument of args) {
         if (typeof argument === "number") writer.number(argument);
         else writer.sized(argument);
       }
-      if (ended !== undefined) writer.number(place(`${head}ended:${safe(ended)}`));
+      if (ended !== undefined) writer.number(place(`${this.head}${part}}:ended:${safe(ended)}`));
       else if (name === "finish") writer.number(0);
     }
     const args = [writer.packed, String(this.servers.now())];
@@ -203,13 +210,28 @@ export class RedisJournal implements ReservationJournal {
   }
 }
 
+/** The keys of a part: when reservations expire, their texts, and those that were claimed. */
+export type JournalKeys = readonly [ends: string, texts: string, claims: string];
+
+/** The keys of all parts. */
+export function journalKeys(prefix: string): readonly JournalKeys[] {
+  return Array.from({ length: PARTS }, (_, part) => {
+    const head = `${headOf(prefix)}${part}}:`;
+    return [`${head}ends`, `${head}texts`, `${head}claims`];
+  });
+}
+
+function headOf(prefix: string): string {
+  return `${prefix}:{%journal`;
+}
+
 /** Ids come from anywhere, also from clients of the service. */
 function safe(id: string): string {
   return /^[\w-]{1,64}$/.test(id) ? id : digest(id);
 }
 
 /** The part of a reservation: our ids begin with it. */
-function partOf(id: string): number {
+export function partOf(id: string): number {
   const stated = Number.parseInt(id.slice(0, 2), 16);
   return (Number.isNaN(stated) ? id.length : stated) % PARTS;
 }

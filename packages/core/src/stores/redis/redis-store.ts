@@ -16,7 +16,7 @@ import type { RedisNode } from "./redis-node.ts";
 import { RedisNotifications } from "./redis-notifications.ts";
 import { RedisServers } from "./redis-servers.ts";
 import { OUTSIDE_WINDOWS, ScriptReply } from "./script-reply.ts";
-import { Planner, planOf, type Request, type Times } from "./script-request.ts";
+import { keysOf, Planner, planOf, type Request, type Times } from "./script-request.ts";
 
 /** Options of `RedisStore`. */
 export interface RedisStoreOptions {
@@ -254,7 +254,7 @@ export class RedisStore implements Store {
   private call(call: Call): void {
     const { requests, node, times } = call;
     const { servers } = this;
-    const keys = requests.length === 1 ? requests[0].keys : requests.flatMap(({ keys }) => keys);
+    const keys = keysOf(requests);
     const { connection, declared } = servers.route(node.name, keys, requests.length, call.hasMoved);
     const { script, packed } = planOf(requests, times);
     const now = times.now === "" ? "" : String(times.now);

@@ -1,16 +1,21 @@
 -- Decides a batch of any requests, each on its own and each all or nothing.
 --
 -- KEYS   the keys of the requests in order: for each, the rows of its operations, then the record of its idempotency
---        key if it has one. A batch for a cluster node declares none, because they belong to many slots; they are at
+--        key if it has one, or if it adds an entry to the journal, the record of the request that ends it. After those of
+--        all requests: the keys of each part of the journal that is used, which journal.lua explains. A batch for a cluster node declares none, because they belong to many slots; they are at
 --        the end of ARGV.
 -- ARGV   packed, numbers as doubles and texts with a zero behind them:
 --          the time from which on nothing of this counts any more, or 0
 --          how many limits there are, and of each: its twin's name, and what that reads
+--          how many parts of the journal are used
 --          how many runs there are (requests of the same shape that follow each other), and of each: action, how
 --          many requests, the time from which on they are void or 0, how many operations, of each the number of its
 --          limit and its cost (to settle: what is charged in addition, or refunded if it is negative, and until when),
---          a fingerprint or "", for how many microseconds that is remembered, and for each request and each of its
---          operations on slots: the reservation that holds them or "", and the microseconds of its lease
+--          a fingerprint or "", for how many microseconds that is remembered, what becomes of the request's entry in the
+--          journal ("add", "end" or ""), and for each request and each of its operations on slots: the reservation that
+--          holds them or "", and the microseconds of its lease; then of the entry: how many parts of the
+--          journal come before its own, its id, and if it is added its duration in milliseconds and its text; id and text
+--          have their length before them
 --        the time in microseconds; without it, or if it is empty, Redis's own counts
 --- @include "time"
 --- @include "keep"
@@ -91,6 +96,8 @@ local function tell(i, cost)
 end
 
 local actions = {}
+-- Whether the current request was allowed as a whole.
+local admitted
 
 function actions.take(count)
   local all = true
@@ -98,6 +105,7 @@ function actions.take(count)
     evaluate(i, costs[i])
     all = all and allowed[i]
   end
+  admitted = all
   for i = 1, count do
     if not all then
       -- The evaluation includes the request if it fits here, but another operation denied it.
@@ -204,9 +212,14 @@ local function report(problem)
   problems[#problems + 1] = problem
 end
 
+-- Undoes what the current request has written.
+local function undo()
+  for i = rows.undo and #rows.undo or 0, 1, -1 do redis.pcall(unpack(rows.undo[i])) end
+end
+
 -- Undoes the current request: what was written, and the answers from a position on.
 local function fail(from, problem)
-  for i = rows.undo and #rows.undo or 0, 1, -1 do redis.pcall(unpack(rows.undo[i])) end
+  undo()
   filled = from - 1
   report(type(problem) == "table" and problem.err or tostring(problem))
 end
@@ -234,7 +247,8 @@ local function decide(action, keys, operations, once)
   return done
 end
 
--- A record is the fingerprint of the request, its expiry, the time of the decision, and the answers.
+-- A record is the fingerprint of the request, its expiry, the time of the decision, and the answers. Returns whether the
+-- request has been decided, now or before.
 local function decide_once(action, keys, operations, fingerprint, remembered)
   local record = keys[#operations / 2 + 1]
   local known = redis.pcall("GET", record)
@@ -244,12 +258,13 @@ local function decide_once(action, keys, operations, fingerprint, remembered)
   end
   if known and (type(known) == "table" or not is_record(known)) then
     report(problem_with(record, known))
+    return false
   elseif not known or unpack_from("<d", known, UNTIL) <= now then
-    if decide(action, keys, operations, true) then
-      local record_of = pack("<" .. rep("d", numbers + 2), now + remembered, now, unpack(out, from + 1, filled))
-      local written = redis.pcall("PSETEX", record, ttl_of(remembered), fingerprint .. record_of)
-      if written.err then fail(from, written) end
-    end
+    if not decide(action, keys, operations, true) then return false end
+    local record_of = pack("<" .. rep("d", numbers + 2), now + remembered, now, unpack(out, from + 1, filled))
+    local written = redis.pcall("PSETEX", record, ttl_of(remembered), fingerprint .. record_of)
+    if written.err then fail(from, written) end
+    return not written.err
   elseif sub(known, 1, FINGERPRINT) ~= fingerprint then
     push(CONFLICT)
   else
@@ -259,6 +274,47 @@ local function decide_once(action, keys, operations, fingerprint, remembered)
     push(has_time and unpack_from("<d", known, TIME) or unpack_from("<d", known, UNTIL) - remembered)
     for i = numbers, 1, -1 do push((unpack_from("<d", known, #known + 1 - 8 * i))) end
   end
+  return true
+end
+
+-- How long a part of the journal outlives the last addition to it, in milliseconds, as in journal.lua; and the parts of
+-- this call.
+local JOURNAL_KEPT = clock_is_given and 86400000 or 7200000
+local kept_parts, has_claims = {}, {}
+
+-- Takes, and adds an entry if that is allowed. A request that is repeated finds the entry, or the record of its end.
+local function decide_and_add(action, keys, operations, part, id, ms, text)
+  local ends, texts, from = KEYS[part], KEYS[part + 1], filled + 1
+  if call("EXISTS", keys[#operations / 2 + 1]) == 1 then
+    push(VOID)
+    return
+  end
+  if not decide(action, keys, operations, true) or not admitted then return end
+  local written = redis.pcall("ZADD", ends, "NX", string.format("%.17g", now + ms * 1000), id)
+  if written == 0 then
+    undo()
+    filled = from - 1
+    push(VOID)
+    return
+  end
+  if written == 1 then
+    written = redis.pcall("HSET", texts, id, text)
+    if type(written) == "table" then redis.pcall("ZREM", ends, id) end
+  end
+  if type(written) == "table" then return fail(from, written) end
+  if kept_parts[ends] then return end
+  kept_parts[ends] = true
+  redis.pcall("PEXPIRE", ends, JOURNAL_KEPT)
+  redis.pcall("PEXPIRE", texts, JOURNAL_KEPT)
+end
+
+-- An entry that could not be removed does no harm: a process that cleans up finds its record.
+local function remove_entry(part, id)
+  redis.pcall("ZREM", KEYS[part], id)
+  redis.pcall("HDEL", KEYS[part + 1], id)
+  local claims = KEYS[part + 2]
+  if has_claims[claims] == nil then has_claims[claims] = redis.pcall("EXISTS", claims) ~= 0 end
+  if has_claims[claims] then redis.pcall("HDEL", claims, id) end
 end
 
 local end_of_all, count, at_byte = unpack_from("<dd", packed)
@@ -274,8 +330,9 @@ for i = 1, count do
 end
 
 local declared, next_key = #KEYS, 1
-local runs
-runs, at_byte = unpack_from("<d", packed, at_byte)
+local parts, runs
+parts, runs, at_byte = unpack_from("<dd", packed, at_byte)
+local first_part = declared - 3 * parts + 1
 for _ = 1, runs do
   local action, requests, void_from, count
   action, requests, void_from, count, at_byte = unpack_from("<sddd", packed, at_byte)
@@ -284,11 +341,12 @@ for _ = 1, runs do
     operations[i], operations[i + 1], at_byte = unpack_from("<dd", packed, at_byte)
     if action == "settle" then untils[(i + 1) / 2], at_byte = unpack_from("<d", packed, at_byte) end
   end
-  local fingerprint, remembered
-  fingerprint, remembered, at_byte = unpack_from("<sd", packed, at_byte)
+  local fingerprint, remembered, entry, part, id, ms, text
+  fingerprint, remembered, entry, at_byte = unpack_from("<sds", packed, at_byte)
+  local width = (fingerprint ~= "" or entry == "add") and count + 1 or count
   local is_void = (void_from > 0 and now >= void_from) or (end_of_all > 0 and now >= end_of_all)
   for _ = 1, requests do
-    for i = 1, fingerprint == "" and count or count + 1 do
+    for i = 1, width do
       keys[i] = declared > 0 and KEYS[next_key] or ARGV[2 + next_key]
       next_key = next_key + 1
     end
@@ -297,10 +355,18 @@ for _ = 1, runs do
         ids[i], for_us[i], at_byte = unpack_from("<sd", packed, at_byte)
       end
     end
+    if entry ~= "" then
+      part, id, at_byte = unpack_from("<ddc0", packed, at_byte)
+      part = first_part + 3 * part
+    end
+    if entry == "add" then ms, text, at_byte = unpack_from("<ddc0", packed, at_byte) end
     if is_void then
       push(VOID)
+    elseif entry == "add" then
+      decide_and_add(action, keys, operations, part, id, ms, text)
     elseif fingerprint ~= "" then
-      decide_once(action, keys, operations, fingerprint, remembered)
+      local is_decided = decide_once(action, keys, operations, fingerprint, remembered)
+      if is_decided and entry == "end" then remove_entry(part, id) end
     else
       decide(action, keys, operations, false)
     end

@@ -2,6 +2,7 @@ import { algorithmOf, rowsNameOf, slotAlgorithmOf } from "../../algorithms/looku
 import type { Clock } from "../../clock/clock.ts";
 import type { Calendar } from "../../limits/calendar.ts";
 import type { Limit } from "../../limits/limit.ts";
+import { type EntryStep, endKeyOf } from "../../reservations/journal.ts";
 import { fingerprint, IDEMPOTENCY_WINDOW } from "../idempotency-fingerprint.ts";
 import { requireSlots } from "../slot-operations.ts";
 import {
@@ -16,6 +17,7 @@ import {
 import { digest, escaped, holderName, tagOf } from "./key-names.ts";
 import { REQUESTS, type Script, type Twin, twinOf } from "./lua-script.ts";
 import { PackedWriter } from "./packed-writer.ts";
+import { type JournalKeys, journalKeys, partOf } from "./redis-journal.ts";
 
 /** A limit as the scripts read it. */
 interface PlannedLimit {
@@ -46,6 +48,10 @@ export interface Request {
   readonly fingerprint: string;
   /** How long its idempotency record is kept. */
   readonly rememberFor: number;
+  /** What becomes of its entry in the journal, if it has one. */
+  readonly entry: EntryStep | undefined;
+  /** The keys of the part of the journal that has it. */
+  readonly journalKeys: JournalKeys | undefined;
   readonly resolve: (answers: readonly Answer[]) => void;
   readonly reject: (error: Error) => void;
 }
@@ -53,12 +59,14 @@ export interface Request {
 /** Converts requests to arguments of the script. */
 export class Planner {
   private readonly head: string;
+  private readonly journal: readonly JournalKeys[];
   private readonly rules = new WeakMap<Rule, PlannedRule>();
   private readonly limits = new WeakMap<Limit, PlannedLimit>();
   private readonly used = new Set<Script>();
 
   constructor(prefix: string) {
     this.head = `${prefix}:{`;
+    this.journal = journalKeys(prefix);
   }
 
   request(
@@ -77,10 +85,11 @@ export class Planner {
       if (limits[i].isReleasable || action === "extend" || action === "release") requireSlots(action, operations[i]);
       keys[i] = this.head + tagOf(key) + known.suffix;
     }
-    const idempotencyKey = options?.idempotencyKey;
-    if (idempotencyKey !== undefined) {
-      keys.push(`${this.head}${tagOf(operations[0].key)}}:${tagOf(idempotencyKey)}:idempotency`);
-    }
+    const entry = options?.entry;
+    // An entry that is added tells a repeated request by itself; then this is the record of the request that ends it.
+    const idempotencyKey = entry?.step === "add" ? undefined : options?.idempotencyKey;
+    const record = entry?.step === "add" ? endKeyOf(entry.id) : idempotencyKey;
+    if (record !== undefined) keys.push(`${this.head}${tagOf(operations[0].key)}}:${tagOf(record)}:idempotency`);
     return {
       action,
       operations,
@@ -89,6 +98,8 @@ export class Planner {
       voidFrom: options?.voidFrom ?? 0,
       fingerprint: idempotencyKey === undefined ? "" : digest(fingerprint(action, operations, options?.context)),
       rememberFor: options?.rememberFor ?? IDEMPOTENCY_WINDOW,
+      entry,
+      journalKeys: entry && this.journal[partOf(entry.id)],
       resolve,
       reject,
     };
@@ -142,6 +153,23 @@ export interface Plan {
   readonly packed: Buffer;
 }
 
+/** The keys of a batch: those of the requests, then those of each part of the journal. */
+export function keysOf(requests: readonly Request[]): readonly string[] {
+  if (requests.length === 1 && requests[0].journalKeys === undefined) return requests[0].keys;
+  const keys = requests.flatMap((request) => request.keys);
+  for (const part of journalPartsOf(requests)) keys.push(...part);
+  return keys;
+}
+
+/** Requests of one turn of the event loop have their entries in the same part. */
+function journalPartsOf(requests: readonly Request[]): readonly JournalKeys[] {
+  const parts: JournalKeys[] = [];
+  for (const { journalKeys } of requests) {
+    if (journalKeys !== undefined && !parts.includes(journalKeys)) parts.push(journalKeys);
+  }
+  return parts;
+}
+
 /** How to ask for a batch. */
 export function planOf(requests: readonly Request[], times: Times): Plan {
   const [first] = requests;
@@ -151,8 +179,8 @@ export function planOf(requests: readonly Request[], times: Times): Plan {
     : { script: REQUESTS, packed: packedRequests(requests, times) };
 }
 
-function isTake({ action, limits, fingerprint }: Request): boolean {
-  return action === "take" && limits.length === 1 && fingerprint === "";
+function isTake({ action, limits, fingerprint, entry }: Request): boolean {
+  return action === "take" && limits.length === 1 && fingerprint === "" && entry === undefined;
 }
 
 /** take.lua says what it is. */
@@ -177,6 +205,7 @@ function hasRepeatedKeys(requests: readonly Request[]): boolean {
 function packedRequests(requests: readonly Request[], times: Times): Buffer {
   const limits: PlannedLimit[] = [];
   const runs = new PackedWriter();
+  const parts = journalPartsOf(requests);
   let count = 0;
   for (let from = 0; from < requests.length; count += 1) {
     const request = requests[from];
@@ -194,9 +223,11 @@ function packedRequests(requests: readonly Request[], times: Times): Buffer {
     }
     runs.text(request.fingerprint);
     runs.number(request.rememberFor);
+    runs.text(request.entry?.step ?? "");
     if (request.limits.some(({ isReleasable }) => isReleasable)) {
       for (let i = from; i < to; i += 1) writeHolders(requests[i], runs);
     }
+    if (request.entry !== undefined) writeEntry(request.entry, placeOfPart(request, parts), runs);
     from = to;
   }
   const all = new PackedWriter();
@@ -206,6 +237,7 @@ function packedRequests(requests: readonly Request[], times: Times): Buffer {
     all.text(limit.twin.name);
     all.bytes(packedNow(limit, times));
   }
+  all.number(parts.length);
   all.number(count);
   all.bytes(runs.packed);
   return all.packed;
@@ -221,6 +253,14 @@ function writeHolders({ operations, limits }: Request, writer: PackedWriter): vo
   }
 }
 
+function writeEntry(entry: EntryStep, part: number, writer: PackedWriter): void {
+  writer.number(part);
+  writer.sized(entry.id);
+  if (entry.step !== "add") return;
+  writer.number(entry.forMs);
+  writer.sized(entry.text);
+}
+
 /** When a request becomes void by the server's clock; 0 if never, or if unknown. */
 function voidFromOf({ voidFrom }: Request, { ahead }: Times): number {
   return voidFrom > 0 && !Number.isNaN(ahead) ? Math.max(1, voidFrom + ahead) : 0;
@@ -231,6 +271,7 @@ const NOTHING: Reserved = { cost: 0, until: 0 };
 function sameShape(a: Request, b: Request): boolean {
   if (a.action !== b.action || a.voidFrom !== b.voidFrom || a.limits.length !== b.limits.length) return false;
   if (a.fingerprint !== "" || b.fingerprint !== "" || a.action === "settle") return false;
+  if (a.entry !== undefined || b.entry !== undefined) return false;
   for (let i = 0; i < a.limits.length; i += 1) {
     if (a.limits[i] !== b.limits[i] || a.operations[i].cost !== b.operations[i].cost) return false;
   }
@@ -241,6 +282,11 @@ function sameShape(a: Request, b: Request): boolean {
 function placeOf(limit: PlannedLimit, limits: PlannedLimit[]): number {
   const known = limits.indexOf(limit);
   return known < 0 ? limits.push(limit) : known + 1;
+}
+
+/** Counted from zero. */
+function placeOfPart({ journalKeys }: Request, parts: readonly JournalKeys[]): number {
+  return journalKeys === undefined ? 0 : parts.indexOf(journalKeys);
 }
 
 /** What the twin's `read_limit` reads. Windows of a calendar are those around the time of the call. */

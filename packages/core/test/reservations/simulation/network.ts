@@ -1,5 +1,7 @@
 import {
+  type Action,
   type Answer,
+  type ApplyOptions,
   type Clock,
   MemoryStore,
   type Operation,
@@ -30,17 +32,22 @@ export class ReservationNetwork {
   /** Keys whose quota was taken although the journal could not be written. A crash may leave it taken. */
   readonly unjournalled = new Set<string>();
   private readonly journalled = new Set<string>();
+  /** Reservations that have ended, as the store remembers them. */
+  private readonly settled = new Set<string>();
   private readonly serverClock = new ManualClock();
   private readonly time: VirtualTime;
   private readonly random: Random;
   private faults: Faults;
   /** Until then, the journal cannot be reached: in a cluster, it is on other servers. */
   private journalDownUntil = 0;
+  /** Whether requests are recorded in the journal in the same step, as by a single Redis. */
+  private readonly isAtomic: boolean;
 
   constructor(time: VirtualTime, random: Random, faults: Faults) {
     this.time = time;
     this.random = random;
     this.faults = faults;
+    this.isAtomic = random.chance(0.5);
     this.server = new MemoryStore({ clock: this.serverClock, maxIdempotencyKeys: 1_000_000 });
     this.journal = new Journal(this.serverClock);
   }
@@ -65,12 +72,13 @@ export class ReservationNetwork {
   link(process: ReservingProcess): Store {
     const error = this.random.whole(-4_000, 4_000);
     const clock: Clock = { now: () => this.time.now + error, sleep: (ms) => process.clock.sleep(ms) };
-    const { journal, server } = this;
+    const { journal } = this;
     const call = <Value>(task: () => Value | Promise<Value>) =>
       this.call(process, task, () => this.time.now >= this.journalDownUntil);
     const remote: ReservationJournal = {
       isClosed: false,
       isOrdered: false,
+      isAtomic: this.isAtomic,
       add: (entry, forMs) =>
         call(() => {
           this.journalled.add(entry.id);
@@ -90,7 +98,7 @@ export class ReservationNetwork {
         const due = clock.now() + TIMEOUT + 4_000;
         const voidFrom = Math.min(due, options.voidFrom ?? due);
         return this.call(process, () => {
-          const answers = server.apply(action, operations, { ...options, voidFrom });
+          const answers = this.execute(action, operations, { ...options, voidFrom });
           if (action === "take" && !this.journalled.has(options.idempotencyKey ?? "")) {
             for (const { key } of operations) this.unjournalled.add(key);
           }
@@ -98,6 +106,26 @@ export class ReservationNetwork {
         });
       },
     };
+  }
+
+  private execute(action: Action, operations: readonly Operation[], options: ApplyOptions): readonly Answer[] {
+    const { journal, server } = this;
+    const { entry, ...rest } = options;
+    if (entry?.step === "add") {
+      if (journal.has(entry.id) || this.settled.has(entry.id)) throw new StoreError("HG_STORE_TIMEOUT", "is repeated");
+      const { idempotencyKey: _, ...once } = rest;
+      const answers = server.apply(action, operations, once);
+      if (!answers.every(({ allowed }) => allowed)) return answers;
+      this.journalled.add(entry.id);
+      journal.write(entry, entry.forMs);
+      return answers;
+    }
+    const answers = server.apply(action, operations, rest);
+    if (entry?.step === "end") {
+      journal.remove(entry.id);
+      this.settled.add(entry.id);
+    }
+    return answers;
   }
 
   private call<Value>(

@@ -167,7 +167,7 @@ describe("the journal of reservations", () => {
     for (const key of keys) expect(Number(await redis.server.ask("PTTL", key))).toBeGreaterThan(60_000);
   });
 
-  it("costs a request that reserves one call more, and any other none", async () => {
+  it("costs a request that reserves no further call", async () => {
     const store = redis.store();
     await store.ready();
     const clock = new ManualClock();
@@ -187,7 +187,89 @@ describe("the journal of reservations", () => {
       return (await callsOf("evalsha", redis.server)) - before;
     };
     expect(await calls(plain)).toBe(1);
-    expect(await calls(reserving)).toBe(2);
+    expect(await calls(reserving)).toBe(1);
+  });
+
+  describe("records a request in the same step", () => {
+    const rule = { name: "tokens", limit: fixedWindow("100/d") };
+    const take = (cost: number) => [{ rule, key: "k", cost }];
+    const entry = (id: string) => ({ step: "add", id, text: `text of ${id}`, forMs: 60_000 }) as const;
+    const settle = (cost: number) => [{ rule, key: "k", cost, reserved: { cost: 60, until: 2 ** 52 } }];
+    const ended = { idempotencyKey: "a:end", entry: { step: "end", id: "a" } } as const;
+
+    it("that is allowed, but none that is denied", async () => {
+      const store = redis.store();
+      await store.apply("take", take(60), { entry: entry("a") });
+      expect(await store.journal.find("a")).toMatchObject({ text: "text of a", isEnded: false });
+      const [denied] = await store.apply("take", take(60), { entry: entry("b") });
+      expect(denied).toMatchObject({ allowed: false, remaining: 40 });
+      expect((await store.journal.list(10)).map(({ id }) => id)).toEqual(["a"]);
+    });
+
+    it("once, and charges it once", async () => {
+      const store = redis.store();
+      const remaining = async (): Promise<number> => (await store.apply("peek", take(0)))[0].remaining;
+      await store.apply("take", take(60), { entry: entry("a") });
+      const again = store.apply("take", take(20), { entry: entry("a") });
+      await expect(again).rejects.toMatchObject({ code: "HG_STORE_TIMEOUT" });
+      expect(await remaining()).toBe(40);
+      await store.apply("settle", settle(10), ended);
+      expect([await remaining(), await store.journal.list(10)]).toEqual([90, []]);
+      const late = store.apply("take", take(20), { entry: entry("a") });
+      await expect(late).rejects.toMatchObject({ code: "HG_STORE_TIMEOUT" });
+      await store.apply("settle", settle(10), ended);
+      await expect(store.apply("settle", settle(20), ended)).rejects.toMatchObject({ code: "HG_IDEMPOTENCY_CONFLICT" });
+      expect([await remaining(), await store.journal.list(10)]).toEqual([90, []]);
+    });
+
+    it("together with others, of the same and of other parts", async () => {
+      const store = redis.store();
+      const ids = Array.from({ length: 20 }, (_, i) => `${(i % 3).toString(16).padStart(2, "0")}${i}`);
+      await Promise.all(ids.map((id) => store.apply("take", take(2), { entry: entry(id) })));
+      expect((await store.journal.list(100)).map(({ id }) => id).sort()).toEqual([...ids].sort());
+      await Promise.all(
+        ids.map((id) => store.apply("settle", settle(60), { idempotencyKey: `${id}:end`, entry: { step: "end", id } })),
+      );
+      expect(await store.journal.list(100)).toEqual([]);
+      const [{ remaining }] = await store.apply("peek", take(0));
+      expect(remaining).toBe(60);
+    });
+
+    it.each(["zadd", "hset"])("and charges nothing if Redis refuses %s", async (command) => {
+      const prefix = redis.newPrefix();
+      await redis.server.ask("ACL", "SETUSER", `without-${command}`, "on", ">pw", "~*", "&*", "+@all", `-${command}`);
+      const url = `redis://without-${command}:pw@127.0.0.1:${redis.server.port}`;
+      const limited = new RedisStore(url, { prefix, timeoutMs: PATIENCE_MS });
+      const refused = limited.apply("take", take(60), { entry: entry("a") });
+      await expect(refused).rejects.toMatchObject({ code: "HG_STORE_REFUSED" });
+      const store = redis.store({ prefix });
+      const [{ remaining }] = await store.apply("peek", take(0));
+      expect([remaining, await store.journal.list(10)]).toEqual([100, []]);
+      await limited.close();
+    });
+  });
+
+  it("leaves one key of a reservation that was settled, besides its counter", async () => {
+    const prefix = redis.newPrefix();
+    const store = redis.store({ prefix });
+    const limiter = rateLimiter({ tokens: fixedWindow("100/d") }, { store });
+    const checks = [{ rule: "tokens", key: "k", cost: 60 }] as const;
+    await store.journal.list(1);
+    expect(store.journal.isAtomic).toBe(true);
+    await limiter.peek("tokens", "k");
+    await (await limiter.reserve(checks)).settle({ tokens: 10 });
+    const keys = await redis.client.keys(`${prefix}:*`);
+    expect(keys.filter((key) => !key.includes(":tokens:"))).toEqual([expect.stringMatching(/:end:idempotency$/)]);
+    // Other processes may ask what became of it.
+    const known = await limiter.reserve(checks.map((check) => ({ ...check, cost: 5 })));
+    const { id } = known;
+    await known.settle({ tokens: 1 });
+    const found = await rateLimiter({ tokens: fixedWindow("100/d") }, { store, clock: new ManualClock() }).reservation(
+      id,
+    );
+    await expect(found.settle({ tokens: 2 })).rejects.toMatchObject({ code: "HG_RESERVATION_SETTLED" });
+    await found.settle({ tokens: 1 });
+    expect((await limiter.peek("tokens", "k")).remaining).toBe(89);
   });
 
   it("fails as a store does: when it is closed, and when Redis is gone or frozen", async () => {
