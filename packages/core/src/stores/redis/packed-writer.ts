@@ -1,7 +1,17 @@
 /** Writes what `struct.unpack` reads in a script: numbers as doubles, which lose no bit, and texts with a zero behind them. */
 export class PackedWriter {
-  private room = Buffer.allocUnsafe(128);
+  private room: Buffer;
   private length = 0;
+
+  constructor(bytes = 128) {
+    this.room = Buffer.allocUnsafe(bytes);
+  }
+
+  /** Begins again, in the same memory: what was packed before must have been copied. */
+  reset(): this {
+    this.length = 0;
+    return this;
+  }
 
   number(value: number): void {
     this.ensure(8);

@@ -280,7 +280,7 @@ end
 -- How long a part of the journal outlives the last addition to it, in milliseconds, as in journal.lua; and the parts of
 -- this call.
 local JOURNAL_KEPT = clock_is_given and 86400000 or 7200000
-local kept_parts, has_claims = {}, {}
+local kept_parts, has_claims, deadlines = {}, {}, {}
 
 -- Takes, and adds an entry if that is allowed. A request that is repeated finds the entry, or the record of its end.
 local function decide_and_add(action, keys, operations, part, id, ms, text)
@@ -290,7 +290,9 @@ local function decide_and_add(action, keys, operations, part, id, ms, text)
     return
   end
   if not decide(action, keys, operations, true) or not admitted then return end
-  local written = redis.pcall("ZADD", ends, "NX", string.format("%.17g", now + ms * 1000), id)
+  local deadline = deadlines[ms] or string.format("%.17g", now + ms * 1000)
+  deadlines[ms] = deadline
+  local written = redis.pcall("ZADD", ends, "NX", deadline, id)
   if written == 0 then
     undo()
     filled = from - 1

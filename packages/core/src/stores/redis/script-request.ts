@@ -201,10 +201,13 @@ function hasRepeatedKeys(requests: readonly Request[]): boolean {
   return requests.length > 1 && new Set(requests.map(({ keys: [key] }) => key)).size < requests.length;
 }
 
+/** Reused: with texts of the journal, a batch has some 30 kB, and growing to that each time would keep the collector busy. */
+const scratch = new PackedWriter();
+
 /** requests.lua says what it is. */
 function packedRequests(requests: readonly Request[], times: Times): Buffer {
   const limits: PlannedLimit[] = [];
-  const runs = new PackedWriter();
+  const runs = scratch.reset();
   const parts = journalPartsOf(requests);
   let count = 0;
   for (let from = 0; from < requests.length; count += 1) {
@@ -230,7 +233,7 @@ function packedRequests(requests: readonly Request[], times: Times): Buffer {
     if (request.entry !== undefined) writeEntry(request.entry, placeOfPart(request, parts), runs);
     from = to;
   }
-  const all = new PackedWriter();
+  const all = new PackedWriter(runs.packed.length + 128 * (limits.length + 1));
   all.number(times.voidFrom);
   all.number(limits.length);
   for (const limit of limits) {
