@@ -1,16 +1,15 @@
 import type { Clock } from "../clock/clock.ts";
 import { SystemClock } from "../clock/system-clock.ts";
 import { HeadgateError, shown } from "../errors.ts";
-import { decide } from "../limiter/decide.ts";
 import type { Verdict } from "../limiter/verdict.ts";
 import { type Notices, processNotices } from "../middleware/notices.ts";
 import { counterOf, type Operation, type Store } from "../stores/store.ts";
 import { failureOf } from "../wrappers/resilient/store-failure.ts";
 import { catchUp, isSettledBefore } from "./clean-up.ts";
-import type { FoundEntry } from "./journal.ts";
 import { KeepAlive } from "./keep-alive.ts";
 import { lostReservation, OpenReservation } from "./open-reservation.ts";
 import { Reservation } from "./reservation.ts";
+import { ReservationLookup, unknownReservation } from "./reservation-lookup.ts";
 import { ReservationState, type ReservedCheck } from "./reservation-state.ts";
 import { adjust, chargeLate, end, releaseSlots, settledBefore, take } from "./reservation-steps.ts";
 import { DEFAULT_FOR_MS, type ReserveOptions, readReserveOptions, requireFitting } from "./reserve-options.ts";
@@ -70,12 +69,14 @@ export class Reservations {
   readonly #notices: Notices;
   readonly #keepAlive: KeepAlive;
   readonly #waiting: Waiting;
+  readonly #lookup: ReservationLookup;
 
   constructor(store: Store, { clock = new SystemClock(), notices = processNotices }: ReservationsOptions = {}) {
     this.#store = store;
     this.#clock = clock;
     this.#notices = notices;
     this.#waiting = new Waiting(store, clock);
+    this.#lookup = new ReservationLookup(store, () => this.#now());
     this.#keepAlive = new KeepAlive(store, clock, notices, {
       finish: (open) => this.#finish(open),
       released: (open, verdict) => this.#slotsReleased(open, verdict),
@@ -150,7 +151,7 @@ export class Reservations {
     if (typeof id !== "string") {
       throw new HeadgateError("HG_UNKNOWN_RESERVATION", "id", `must be the id of a reservation, got ${shown(id)}`);
     }
-    const open = this.#keepAlive.open.get(id) ?? this.#keepAlive.recent.get(id) ?? (await this.#lookUp(id));
+    const open = this.#keepAlive.open.get(id) ?? this.#keepAlive.recent.get(id) ?? (await this.#lookup.find(id));
     const isFor = key === undefined || open?.state.quotas.some(({ operation }) => operation.key === key);
     if (open === undefined || !isFor || isOwner?.(open.state.owner) === false) throw unknownReservation(id);
     return new Reservation(open, this);
@@ -190,7 +191,7 @@ export class Reservations {
     const { state, kind } = open;
     // Not shorter than it lasts without, so that its deadline here is never later than the one in the store.
     const forMs = Math.max(ms, state.forMs);
-    if (kind.isForeign) open.written = await this.#refresh(state);
+    if (kind.isForeign) open.written = await this.#lookup.refresh(state);
     await this.#learnWhatWasTaken(open);
     state.longestMs = Math.max(state.longestMs, forMs);
     if (!kind.isDegraded) await this.#keepAlive.extend([open], forMs);
@@ -305,13 +306,13 @@ export class Reservations {
         throw error;
       }
       this.#keepAlive.ended(open, false);
-      throw isSettledBefore(error) ? await this.#whyEnded(state.id) : error;
+      throw isSettledBefore(error) ? await this.#lookup.whyEnded(state.id) : error;
     }
   }
 
   async #endInStore<Name extends string>(open: OpenReservation<Name>): Promise<Verdict<Name>> {
     const { state, voidFrom, kind } = open;
-    if (kind.isForeign) await this.#refresh(state);
+    if (kind.isForeign) await this.#lookup.refresh(state);
     if (this.#now() >= voidFrom) throw lostReservation(state.id, "was not extended for too long to be settled");
     if (!state.isTaken || state.adjusting !== undefined) await catchUp(this.#store, state, voidFrom, open.madeAt);
     try {
@@ -339,45 +340,11 @@ export class Reservations {
     if (operations.length > 0) await chargeLate(this.#store, state, operations);
   }
 
-  /** For a reservation that this process has not ended, but has been ended. */
-  async #whyEnded(id: string): Promise<HeadgateError> {
-    const entry = await this.#store.journal?.find(id).catch(() => undefined);
-    const isSettled = entry !== undefined && ReservationState.read(id, entry.text)?.isAbandoned !== true;
-    return isSettled ? settledBefore(id) : lostReservation(id, "was ended by another process after its deadline");
-  }
-
   async #giveBack(open: OpenReservation): Promise<void> {
     await this.end(
       open,
       open.state.quotas.map(() => 0),
     ).catch((error: unknown) => this.#failed(error));
-  }
-
-  async #lookUp(id: string): Promise<OpenReservation | undefined> {
-    const entry = await this.#store.journal?.find(id);
-    const state = entry && ReservationState.read(id, entry.text);
-    if (entry === undefined || state === undefined) return undefined;
-    const now = this.#now();
-    if (!entry.isEnded && entry.deadline <= now) return undefined;
-    const verdict = await decide(
-      this.#store,
-      "peek",
-      state.quotas.map(({ operation }) => ({ ...operation, cost: 0 })),
-    );
-    const kind = { isJournalled: true, isPrivate: false, isUnattended: true, isDegraded: false, isForeign: true };
-    const open = new OpenReservation(state, verdict, kind, entry.deadline - state.forMs * 1000);
-    if (entry.isEnded) this.#rememberEnd(open, entry);
-    return open;
-  }
-
-  /** The process that made it may have adjusted it meanwhile. Returns its text in the journal. */
-  async #refresh(state: ReservationState): Promise<string> {
-    const { id } = state;
-    const entry = await this.#store.journal?.find(id);
-    const latest = entry && ReservationState.read(id, entry.text);
-    if (entry === undefined || latest === undefined) throw unknownReservation(id);
-    if (!entry.isEnded) state.update(latest);
-    return entry.text;
   }
 
   /**
@@ -387,17 +354,6 @@ export class Reservations {
   async #learnWhatWasTaken({ state, kind, voidFrom, madeAt }: OpenReservation): Promise<void> {
     if (kind.isDegraded || state.isTaken) return;
     if ((await catchUp(this.#store, state, voidFrom, madeAt)) === undefined) throw unknownReservation(state.id);
-  }
-
-  #rememberEnd(open: OpenReservation, { id }: FoundEntry): void {
-    const { settled, isAbandoned } = open.state;
-    if (isAbandoned || settled === undefined) open.lose("was ended by another process after its deadline");
-    const costs = settled ?? [];
-    const verdict = isAbandoned
-      ? Promise.reject<Verdict>(lostReservation(id, "was ended by another process after its deadline"))
-      : Promise.resolve(open.verdict);
-    verdict.catch(() => {});
-    open.ended = { costs, verdict };
   }
 
   /** Lets those that wait for what was returned ask again, also in other processes. */
@@ -436,14 +392,6 @@ function listed({ id, madeAt, owner, checks }: ReservationState, deadline: numbe
 
 function sameCosts(one: readonly number[], other: readonly number[]): boolean {
   return one.length === other.length && one.every((cost, i) => cost === other[i]);
-}
-
-function unknownReservation(id: string): HeadgateError {
-  return new HeadgateError(
-    "HG_UNKNOWN_RESERVATION",
-    "id",
-    `there is no reservation ${shown(id)} of this key, or it has expired; nothing was charged`,
-  );
 }
 
 const shared = new WeakMap<Store, Map<Clock | undefined, Reservations>>();
