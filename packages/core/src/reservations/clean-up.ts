@@ -48,6 +48,8 @@ export async function catchUp(
   madeAt: number,
 ): Promise<number | undefined> {
   let time = 0;
+  // Slots that were not taken need not be given back, and others are free when their lease ends.
+  if (!state.hasRates) return time;
   if (!state.isTaken && state.isAtomic) state.noteTaken(madeAt);
   else if (!state.isTaken) {
     const { allowed, timeMs } = await take(store, state, { voidFrom, storeOnly: true });

@@ -40,6 +40,11 @@ export class ReservationState<Name extends string = string> {
     this.quotas = quotas;
   }
 
+  /** Whether it has quota that must be settled, and not only slots. */
+  get hasRates(): boolean {
+    return this.quotas.some(({ isSlots }) => !isSlots);
+  }
+
   get hasSlots(): boolean {
     return this.quotas.some(({ isSlots }) => isSlots);
   }

@@ -23,7 +23,11 @@ export async function take<Name extends string>(
   options: ApplyOptions = {},
 ): Promise<Verdict<Name>> {
   const operations = state.quotas.map((quota) => quota.taking(state.id, state.forMs));
-  const verdict = await decide(store, "take", operations, { ...once(store, state, ""), ...options });
+  // Slots are taken once anyway, because the store knows which reservation holds them.
+  const verdict = await decide(store, "take", operations, {
+    ...(state.hasRates && once(store, state, "")),
+    ...options,
+  });
   // A repeated answer has the time of the first one.
   if (verdict.allowed) state.noteTaken(Math.round(verdict.timeMs * 1000));
   return verdict;

@@ -257,7 +257,7 @@ export class Reservations {
     // An expired slot does not count, and a final cost stays, so they need no cleaning up.
     const isSafe = isPrivate && quotas.every(({ isSlots, isFinal }) => isSlots || isFinal);
     const isJournalled = journal !== undefined && !isSafe;
-    state.isAtomic = isJournalled && journal.isAtomic === true && !quotas.every(({ isSlots }) => isSlots);
+    state.isAtomic = isJournalled && journal.isAtomic === true && state.hasRates;
     const sureAt = this.#now();
     Object.assign(state, { owner, madeAt: sureAt });
     const written = isJournalled ? state.write() : "";

@@ -116,13 +116,15 @@ export class World {
   private reserve(number: number): void {
     const process = this.pick();
     if (process === undefined) return;
-    const operations = limits.slice(0, this.random.whole(1, 2)).map((limit, i): Operation => {
+    const rates = limits.slice(0, this.random.whole(1, 2)).map((limit, i): Operation => {
       return { rule: { name: `rule${i}`, limit }, key: `key${number}`, cost: this.random.whole(1, 100) };
     });
     const forMs = this.random.of([2_000, 5_000, 20_000]);
     const slots = this.random.chance(0.6)
       ? { ...this.random.of(this.teams), cost: this.random.whole(1, 2) }
       : undefined;
+    // Some have slots only.
+    const operations = slots !== undefined && this.random.chance(0.3) ? [] : rates;
     const expected: Expected = { operations, possible: [operations.map(() => 0)], slots };
     this.all.push(expected);
     process.run(() => {
@@ -136,6 +138,7 @@ export class World {
   private async use(process: ReservingProcess, expected: Expected, forMs: number): Promise<void> {
     const { random } = this;
     const { operations, slots } = expected;
+    const hasRates = operations.length > 0;
     const checks = slots === undefined ? operations : [slots, ...operations];
     const maxWaitMs = random.of([0, 0, 10_000]);
     const reservation = await process.reservations.reserve(checks, { forMs, maxWaitMs });
@@ -149,7 +152,7 @@ export class World {
     // Until it ends, any figure that `spend` has reached may be what another process charges.
     for (let i = random.whole(0, 3); i > 0; i -= 1) {
       await process.clock.sleep(random.whole(0, 8_000));
-      this.spend(reservation, expected);
+      if (hasRates) this.spend(reservation, expected);
     }
     await process.clock.sleep(random.whole(0, 8_000));
     const by = random.chance(0.8) ? process : this.pick();
@@ -158,7 +161,7 @@ export class World {
     if (by === undefined || ending >= 0.85) return;
     // Its task has ended, whatever becomes of the call.
     if (task !== undefined) this.tasks.delete(task);
-    if (ending < 0.2) await this.release(reservation, expected);
+    if (ending < 0.2 || !hasRates) await this.release(reservation, expected);
     else await this.settle(by, process, reservation, expected);
   }
 
@@ -241,6 +244,7 @@ export class World {
   }
 
   private require(operations: readonly Operation[], possible: readonly (readonly number[])[]): void {
+    if (operations.length === 0) return;
     const used = operations.map((operation) => {
       const [{ remaining }] = this.network.peek({ ...operation, cost: 0 });
       return operation.rule.limit.limit - remaining;
