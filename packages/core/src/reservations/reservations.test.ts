@@ -279,6 +279,19 @@ describe("bad input", () => {
 });
 
 describe("a reservation in another process", () => {
+  it("that has expired is unknown, and nothing is charged", async () => {
+    const world = new World();
+    const [dying, other] = [world.start(), world.start()];
+    const { id } = await dying.reserve([{ rule: "tokens", key, cost: 60 }], { forMs: 5_000 });
+    world.stop(dying);
+    const found = await other.reservation(id);
+    await world.clock.advance(5_000);
+    await expect(other.reservation(id)).rejects.toThrow(code("HG_UNKNOWN_RESERVATION", "id"));
+    await world.pass(10_000);
+    await expect(found.settle({ tokens: 10 })).rejects.toThrow(code("HG_RESERVATION_LOST"));
+    expect(await world.used()).toBe(0);
+  });
+
   it("is settled there by its id, once, and its own process learns of it", async () => {
     const world = new World();
     const [one, other] = [world.start(), world.start()];
