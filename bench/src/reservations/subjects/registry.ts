@@ -3,7 +3,7 @@ import { HEADGATE } from "../../suite.ts";
 import type { Step, StepOptions } from "./subject.ts";
 import { twoChecks } from "./two-checks.ts";
 
-export const BOTTLENECK = "bottleneck";
+const BOTTLENECK = "bottleneck";
 export const SEMAPHORE = "redis-semaphore";
 
 type Make = (options: StepOptions) => Promise<Step>;

@@ -6,7 +6,3 @@ export interface StepOptions {
   readonly url: string;
   readonly limit: number;
 }
-
-export interface StepModule {
-  readonly make: (options: StepOptions) => Promise<Step>;
-}
