@@ -163,7 +163,10 @@ export class Reservation<Name extends string = string> {
       this.#quotasOf(name, `costs.${name}`);
       requireCost(costs[name], `costs.${name}.`);
     }
-    return this.#open.state.quotas.map(({ operation, cost }) => costs[operation.rule.name] ?? cost);
+    // Every object inherits properties such as `constructor`, which may be the name of a rule.
+    return this.#open.state.quotas.map(({ operation: { rule }, cost }) => {
+      return (Object.hasOwn(costs, rule.name) ? costs[rule.name] : undefined) ?? cost;
+    });
   }
 
   #quotasOf(rule: Name, field: string): readonly ReservedQuota<Name>[] {

@@ -200,6 +200,16 @@ describe("a reservation", () => {
     expect(used()).toBe(10);
   });
 
+  it("keeps the estimate of a rule whose name every object has as a property", async () => {
+    const clock = new ManualClock();
+    const store = new SharedStore(clock);
+    const apply = vi.spyOn(store, "apply");
+    const limiter = rateLimiter({ constructor: fixedWindow("100/d") }, { store, clock });
+    const reservation = await limiter.reserve([{ rule: "constructor", key, cost: 60 }]);
+    await reservation.settle();
+    expect(apply.mock.lastCall?.[1]).toMatchObject([{ cost: 60 }]);
+  });
+
   it("of several keys of one rule costs the same for each", async () => {
     const { limiter } = inMemory();
     const checks = ["a", "b"].map((each) => ({ rule: "tokens", key: each, cost: 60 }) as const);
