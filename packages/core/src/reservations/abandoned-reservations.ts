@@ -42,13 +42,15 @@ export class AbandonedReservations {
   /** Returns false if the store fails. What could not be ended is claimed again later. */
   private async end(journal: ReservationJournal, claimed: readonly FoundEntry[]): Promise<boolean> {
     const over: { id: string; text: string | undefined }[] = [];
-    const isProgress = await inWaves(claimed, async (entry) => {
+    const end = async (entry: FoundEntry): Promise<boolean> => {
       const result = await cleanUp(this.store, entry, this.now());
       if (result === "later") return false;
       if (result !== "over") this.cleanedUp += 1;
       over.push({ id: entry.id, text: result === "over" ? undefined : result.write() });
       return true;
-    });
+    };
+    // The journal has answered, so maybe only some keys are unreachable. The same entries would come first every time.
+    const isProgress = await inWaves(claimed, end, { stopsEarly: false });
     if (over.length > 0) await journal.end(over, KEPT_MS);
     return isProgress;
   }

@@ -376,6 +376,28 @@ describe("a process that dies", () => {
     expect(await world.used()).toBe(10);
   });
 
+  it("has its quota back although many that expired before it cannot be ended", async () => {
+    const world = new World();
+    const first = world.start();
+    world.start();
+    const isUnreachable = new Set<string>();
+    for (let i = 0; i < 100; i += 1) await first.reserve([{ rule: "calls", key: `${i}` }], { forMs: 2_000 });
+    await first.reserve([{ rule: "tokens", key, cost: 60 }], { forMs: 2_500 });
+    for (let i = 0; i < 100; i += 1) isUnreachable.add(`${i}`);
+    const apply = world.store.apply.bind(world.store);
+    vi.spyOn(world.store, "apply").mockImplementation((action, operations, options) => {
+      return operations.some((operation) => isUnreachable.has(operation.key))
+        ? Promise.reject(down)
+        : apply(action, operations, options);
+    });
+    world.stop(first);
+    await world.pass(7_500);
+    expect(await world.used()).toBe(0);
+    isUnreachable.clear();
+    await world.pass(5_000);
+    expect(world.store.journal.size).toBe(0);
+  });
+
   it("loses no adjustment, whether or not it was carried out", async () => {
     for (const afterwards of [false, true]) {
       const world = new World();

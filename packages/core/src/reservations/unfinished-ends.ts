@@ -49,8 +49,8 @@ export class UnfinishedEnds {
 
   /** Repeats them, or some of them if the store still fails. */
   async retry(): Promise<void> {
-    await inWaves([...this.ends], (open) => this.end(open));
-    await inWaves([...this.slots], (open) => this.release(open));
+    await inWaves([...this.ends], (open) => this.end(open), { stopsEarly: true });
+    await inWaves([...this.slots], (open) => this.release(open), { stopsEarly: true });
   }
 
   /** Returns whether the store has answered. */
