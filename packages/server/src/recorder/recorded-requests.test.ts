@@ -47,6 +47,18 @@ async function pagesOf(
 }
 
 describe("recorded requests", () => {
+  it("open no recording twice, whatever the cursor says", async () => {
+    const recording = process("a");
+    const store = recording.recorder.recorded(new MemoryStore({ clock }));
+    for (let i = 0; i < 10; i += 1) store.apply("take", [{ rule: orders, key: "user:1", cost: 1 }]);
+    recording.save();
+    const requests = new RecordedRequests(folder);
+    const { next = "" } = await requests.page(ORDERS, { limit: 1 });
+    const [place] = JSON.parse(Buffer.from(next, "base64url").toString());
+    const cursor = Buffer.from(JSON.stringify([place, place])).toString("base64url");
+    await expect(requests.page(ORDERS, { limit: 1, cursor })).rejects.toMatchObject({ field: "cursor" });
+  });
+
   it("are those of one rule in all recordings of the folder, latest first, page by page", async () => {
     const processes = [process("a"), process("b")];
     const store = new MemoryStore({ clock });

@@ -207,7 +207,9 @@ function cursorAt(places: readonly Place[]): string {
 
 function placesIn(cursor: string, names: readonly string[]): Place[] {
   const { data } = cursorForm.safeParse(parsed(Buffer.from(cursor, "base64url").toString()));
-  if (data === undefined || !data.every(([name]) => names.includes(name))) {
+  const given = new Set(data?.map(([name]) => name));
+  // A recording that is named twice would be opened twice, and closed once.
+  if (data === undefined || given.size < data.length || !data.every(([name]) => names.includes(name))) {
     throw new HeadgateError("HG_BAD_OPTION", "cursor", "must be the value of next on the previous page");
   }
   return data.map(([name, end, time]) => ({ name, end, time: time ?? Number.POSITIVE_INFINITY }));
