@@ -165,8 +165,10 @@ function merged(checks: readonly ReservedCheck[], parts: readonly IdentityPlan[]
       const known = operations.get(name);
       // The checks of a reservation are one task.
       const isSlot = isSlots(limit);
-      if (known === undefined) operations.set(name, { limit, key, cost: isSlot ? 1 : checks[i].cost });
-      else if (!isSlot) known.cost += checks[i].cost;
+      const cost = isSlot ? 1 : (known?.cost ?? 0) + checks[i].cost;
+      requireFitting(limit, cost, `checks[${i}].cost`);
+      if (known === undefined) operations.set(name, { limit, key, cost });
+      else known.cost = cost;
     }
   }
   const all = [...operations.values()];
@@ -174,6 +176,13 @@ function merged(checks: readonly ReservedCheck[], parts: readonly IdentityPlan[]
     operations: all.map(({ limit, key, cost }) => ({ rule: limit.rule, key, cost, limit: limit.limit })),
     limits: all.map(({ limit }) => limit),
   };
+}
+
+/** Rejects a cost that could never be reserved, and names the check at fault: its limits have other places. */
+function requireFitting({ rule, limit: { burst } }: AppliedLimit, cost: number, field: string): void {
+  if (cost <= burst) return;
+  const problem = `must be at most ${burst}, which is all that the rule ${rule.name} holds, got ${cost} in all: it would never be allowed`;
+  throw new HeadgateError("HG_BAD_COST", field, problem);
 }
 
 function cannotReserve({ config }: AppliedLimit): HeadgateError {
