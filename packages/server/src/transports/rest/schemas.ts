@@ -77,7 +77,7 @@ export const checkBody = z
     identities,
     ...ofAnyIdentity,
   })
-  .superRefine(requireOneForm);
+  .check(requireOneForm);
 
 /** What is to be refunded or charged afterwards. */
 export const correctionBody = z
@@ -90,7 +90,7 @@ export const correctionBody = z
     cost: z.int().min(1).default(1).describe("Units to return or to charge"),
     with_limits: singleCheck.shape.with_limits,
   })
-  .superRefine(requireOneForm);
+  .check(requireOneForm);
 
 interface WhoseCheck {
   readonly identifier?: string | undefined;
@@ -98,8 +98,12 @@ interface WhoseCheck {
   readonly identities?: readonly unknown[] | undefined;
 }
 
-function requireOneForm({ identifier, dimension, identities }: WhoseCheck, { addIssue }: z.RefinementCtx): void {
-  const refuse = (field: string, message: string) => addIssue({ code: "custom", path: [field], message });
+/** As a `check`: `superRefine` would make a function for every request. */
+function requireOneForm({ value, issues }: z.core.ParsePayload<WhoseCheck>): void {
+  const { identifier, dimension, identities } = value;
+  const refuse = (field: string, message: string) => {
+    issues.push({ code: "custom", path: [field], message, input: value });
+  };
   if (identities === undefined) {
     if (identifier === undefined) refuse("identifier", "is required, or identities");
   } else if (identifier !== undefined) refuse("identifier", "cannot be combined with identities: remove one of them");
