@@ -1,6 +1,7 @@
 import { availableParallelism, loadavg } from "node:os";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";
+import { freePort } from "headgate-testkit/free-port";
 import { headgate } from "headgate-testkit/headgate-command";
 import { startRedis } from "headgate-testkit/redis-server";
 import { startNode } from "headgate-testkit/service-process";
@@ -15,6 +16,7 @@ import { OwnStalls } from "./own-stalls.ts";
 import { ruleBody, soakRules, WINDOW_SECONDS } from "./rules.ts";
 import { soakTransports } from "./transports.ts";
 
+const ANY_PORT = "127.0.0.1:0";
 const SETTLE_MS = 3_000;
 const RECOVERY_MS = 10_000;
 const LONGEST_CALL_MS = 5_000;
@@ -35,11 +37,14 @@ async function soak(options: SoakOptions): Promise<boolean> {
 
   const redis = await startRedis();
   const flags = [
+    ...["--http", ANY_PORT, "--grpc", ANY_PORT],
     ...["--redis", redis.url, "--store-timeout", "1s"],
     ...(workers === undefined ? [] : ["--workers", String(workers)]),
     ...transports.flatMap((transport) => transport.flags ?? []),
   ];
-  const node = await startNode({ flags });
+  // Not chosen by the node, which would choose others if all of its workers were replaced at once.
+  const onFixedPorts = flags.map(async (flag) => (flag === ANY_PORT ? `127.0.0.1:${await freePort()}` : flag));
+  const node = await startNode({ flags: await Promise.all(onFixedPorts) });
   const ledger = new Ledger({ workers: workers ?? 1, windowMs: 1_000 * WINDOW_SECONDS, broken });
   const ownDelay = monitorEventLoopDelay({ resolution: 10 });
   ownDelay.enable();

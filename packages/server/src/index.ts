@@ -28,7 +28,6 @@ export type { UserInput } from "./rules/user-limits.ts";
 export type { RunningNode } from "./runtime/serve.ts";
 export type { ReadyNode } from "./runtime/startup-message.ts";
 export type { WorkerPlace } from "./workers/worker-place.ts";
-export { portsOf, withPorts } from "./workers/worker-ports.ts";
 
 // Parts are loaded on demand: reading settings does not load servers and drivers.
 

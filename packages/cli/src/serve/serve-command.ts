@@ -1,4 +1,4 @@
-import { keepFirstKey, openLog, type RunningNode, serve, welcome, withPorts } from "headgate-server";
+import { keepFirstKey, openLog, type RunningNode, serve, welcome } from "headgate-server";
 import { type ExitCode, exitCodes } from "../failure.ts";
 import { asMissingFile, type SettingOptions, settingsOf } from "../settings/settings-of-flags.ts";
 import { handleSignals } from "./signals.ts";
@@ -7,8 +7,7 @@ import { drainedWithOthers, placeOfWorker, tellSupervisor } from "./worker-messa
 /** `headgate serve`: writes messages for people to standard output, and the log to standard error or a file. */
 export async function serveNode(options: SettingOptions): Promise<ExitCode> {
   const worker = placeOfWorker();
-  const { settings: given } = await settingsOf(options);
-  const settings = withPorts(given, worker?.ports ?? {});
+  const { settings } = await settingsOf(options);
   if (settings.workers > 1 && worker === undefined) {
     return (await import("./supervise-workers.ts")).superviseWorkers(settings);
   }

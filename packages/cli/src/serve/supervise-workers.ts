@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { openLog, portsOf, type Settings, type WorkerPlace, welcome } from "headgate-server";
+import { openLog, type Settings, welcome } from "headgate-server";
 import { type ExitCode, exitCodes } from "../failure.ts";
 import { handleSignals } from "./signals.ts";
 import { environmentOf, type FromWorker, type ReadyWorker, type ToWorker } from "./worker-messages.ts";
@@ -69,8 +69,6 @@ class Workers {
   readonly #folder: string;
   readonly #log: Log;
   readonly #running = new Map<number, Running>();
-  /** What the first workers listen on, and later ones have to. */
-  #ports: WorkerPlace["ports"] = {};
   /** Workers that were asked to stop. They can close when all of them are drained. */
   readonly #stopping = new Set<number>();
   #isStopping = false;
@@ -91,7 +89,6 @@ class Workers {
       this.#isStopping = true;
       return started === exitCodes.notFound ? exitCodes.notFound : exitCodes.invalid;
     }
-    this.#ports = portsOf(started[0]);
     for (const [index] of this.#running) void this.#keep(index);
     return started;
   }
@@ -161,7 +158,7 @@ class Workers {
   }
 
   #fork(index: number): Running {
-    const worker = cluster.fork(environmentOf({ index, count: this.#count, folder: this.#folder, ports: this.#ports }));
+    const worker = cluster.fork(environmentOf({ index, count: this.#count, folder: this.#folder }));
     const exited = new Promise<number | string>((resolve) => {
       worker.once("exit", (code: number | null, signal: string) => resolve(code ?? signal));
       // A process that could not be started does not exit either.

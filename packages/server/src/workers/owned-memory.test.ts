@@ -16,7 +16,7 @@ let stores: OwnedMemory[];
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "headgate-mesh-"));
-  meshes = await Promise.all([0, 1].map((index) => WorkerMesh.open({ index, count: 2, folder, ports: {} })));
+  meshes = await Promise.all([0, 1].map((index) => WorkerMesh.open({ index, count: 2, folder })));
   stores = meshes.map((mesh) => {
     const memory = new MemoryStore();
     mesh.duties.store = memory;
@@ -125,7 +125,7 @@ it("lets on_error decide for the keys of a worker that is gone, and asks it agai
   await meshes[1].close();
   expect((await here.apply("take", [lost]))[0]).toMatchObject({ allowed: false, degraded: true, source: "fallback" });
   expect((await here.apply("take", [own]))[0]).toMatchObject({ allowed: true, degraded: false });
-  meshes[1] = await WorkerMesh.open({ index: 1, count: 2, folder, ports: {} });
+  meshes[1] = await WorkerMesh.open({ index: 1, count: 2, folder });
   meshes[1].duties.store = new MemoryStore();
   expect((await here.apply("take", [lost]))[0]).toMatchObject({ allowed: true, degraded: false });
 });

@@ -1,5 +1,3 @@
-import type { WorkerPorts } from "./worker-ports.ts";
-
 /** Which of the worker processes of a node this one is. */
 export interface WorkerPlace {
   /** From 0 to `count` - 1. A worker that is restarted keeps its number. */
@@ -7,8 +5,6 @@ export interface WorkerPlace {
   readonly count: number;
   /** Private folder of the sockets over which the workers reach each other. */
   readonly folder: string;
-  /** Ports of earlier workers; empty if there were none. */
-  readonly ports: WorkerPorts;
 }
 
 /** The worker that counts a key: an FNV-1a hash of the key, so that all workers agree. */

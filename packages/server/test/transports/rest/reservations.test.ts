@@ -125,7 +125,15 @@ describe("POST /api/v1/reservations", () => {
     [{ checks: [TOKENS], max_wait_ms: -1 }, "max_wait_ms"],
     [{ checks: [{ ...TOKENS, cost: -1 }] }, "checks.0.cost"],
     [{ checks: [{ ...TOKENS, cost: 1_001 }] }, "checks[0].cost"],
-    [{ checks: [{ ...TOKENS, endpoint: "/other" }, { ...TOKENS, cost: 1_001 }] }, "checks[1].cost"],
+    [
+      {
+        checks: [
+          { ...TOKENS, endpoint: "/other" },
+          { ...TOKENS, cost: 1_001 },
+        ],
+      },
+      "checks[1].cost",
+    ],
     [{ checks: [ADDRESS, { ...TOKENS, cost: 600 }, { ...TOKENS, cost: 600 }] }, "checks[2].cost"],
     [{ checks: [{ ...TOKENS, identifier: "" }] }, "checks.0.identifier"],
   ])("refuses %j", async (body, field) => {
