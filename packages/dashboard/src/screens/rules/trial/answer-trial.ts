@@ -1,3 +1,4 @@
+import { slidingWindowLog } from "headgate";
 import { candidateFields, limitOf } from "headgate-server/rule-lookup";
 import { RecordedTraffic } from "headgate-simulator";
 import type { RateLimitRule } from "../../../api/types.ts";
@@ -33,6 +34,6 @@ function candidateLimit(rule: RateLimitRule, candidate: Candidate): Limit {
 
 /** Counts in the windows of the rule and denies nothing. */
 function unlimited(rule: RateLimitRule): Limit {
-  const algorithm = rule.calendar === null ? "sliding_window_log" : null;
+  const algorithm = rule.calendar === null ? slidingWindowLog("1/s").algorithm : null;
   return candidateLimit(rule, { limit: Number.MAX_SAFE_INTEGER, algorithm, burst: null, window_seconds: null });
 }
