@@ -318,7 +318,7 @@ describe("a replica with another lease than its group", () => {
     const mistake = {
       code: "HG_BAD_OPTION",
       field: "leaseMs",
-      message: expect.stringMatching(/which has 400, got 800/),
+      message: expect.stringMatching(/which uses 400, got 800/),
     };
     const waiting = expect(other.store.ready()).rejects.toMatchObject(mistake);
     await world.pass(BEAT);

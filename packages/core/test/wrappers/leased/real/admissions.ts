@@ -35,6 +35,11 @@ export function expectNoneOver(tallies: readonly Tally[], total: number): Map<nu
   return admitted;
 }
 
+/** How many a node has let in by a window since a time, in milliseconds of the machine's clock. */
+export function admittedSince({ at, window: windows }: Tally, window: number, sinceMs: number): number {
+  return at.filter((time, i) => windows[i] === window && time >= 1_000 * sinceMs).length;
+}
+
 /** How many were let in by each window from whose beginning to whose end there was traffic. */
 export function admittedInWholeWindows(tallies: readonly Tally[], total: number): number[] {
   const admitted = expectNoneOver(tallies, total);
