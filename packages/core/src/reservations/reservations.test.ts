@@ -449,6 +449,23 @@ describe("a reservation of a process that lives", () => {
     expect(await world.used()).toBe(10);
   });
 
+  it("is settled once when the store is back, however often that failed before", async () => {
+    const world = new World();
+    const [first, second] = [world.start(), world.start()];
+    const { id } = await first.reserve([{ rule: "tokens", key, cost: 60 }], { forMs: 3_600_000 });
+    world.store.refused = "settle";
+    for (let i = 0; i < 200; i += 1) {
+      const found = await second.reservation(id);
+      await expect(found.settle({ tokens: 40 })).rejects.toThrow("is gone");
+    }
+    world.store.refused = undefined;
+    world.store.actions.length = 0;
+    world.stop(first);
+    await world.pass(5_000);
+    expect(world.store.actions.filter((action) => action === "settle")).toHaveLength(1);
+    expect(await world.used()).toBe(40);
+  });
+
   it("is written again if the journal has lost it", async () => {
     const world = new World();
     const [limiter] = [world.start(), world.start()];

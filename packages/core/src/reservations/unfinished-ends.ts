@@ -21,9 +21,10 @@ export interface Finishing {
 export class UnfinishedEnds {
   private readonly store: Store;
   private readonly finishing: Finishing;
-  private readonly ends = new Set<OpenReservation>();
+  /** By name: clients repeat a settlement that failed, and each of them looks the reservation up. */
+  private readonly ends = new Map<string, OpenReservation>();
   /** Reservations whose slots were released by the fallback only. */
-  private readonly slots = new Set<OpenReservation>();
+  private readonly slots = new Map<string, OpenReservation>();
 
   constructor(store: Store, finishing: Finishing) {
     this.store = store;
@@ -36,26 +37,27 @@ export class UnfinishedEnds {
 
   addEnd(open: OpenReservation): void {
     open.isUndone = true;
-    this.ends.add(open);
+    // The first settlement may have been carried out.
+    if (!this.ends.has(open.name)) this.ends.set(open.name, open);
   }
 
   addSlots(open: OpenReservation): void {
-    if (this.slots.size < MOST_SLOTS) this.slots.add(open);
+    if (this.slots.size < MOST_SLOTS) this.slots.set(open.name, open);
   }
 
   delete(open: OpenReservation): void {
-    this.ends.delete(open);
+    this.ends.delete(open.name);
   }
 
   /** Repeats them, or some of them if the store still fails. */
   async retry(): Promise<void> {
-    await inWaves([...this.ends], (open) => this.end(open), { stopsEarly: true });
-    await inWaves([...this.slots], (open) => this.release(open), { stopsEarly: true });
+    await inWaves([...this.ends.values()], (open) => this.end(open), { stopsEarly: true });
+    await inWaves([...this.slots.values()], (open) => this.release(open), { stopsEarly: true });
   }
 
   /** Returns whether the store has answered. */
   private async end(open: OpenReservation): Promise<boolean> {
-    if (open.ended === undefined) return this.ends.delete(open);
+    if (open.ended === undefined) return this.ends.delete(open.name);
     const verdict = this.finishing.finish(open);
     open.ended.verdict = verdict;
     const error: unknown = await verdict.then(
@@ -67,7 +69,7 @@ export class UnfinishedEnds {
 
   private async release(open: OpenReservation): Promise<boolean> {
     // By then, the lease has ended by itself.
-    if (this.finishing.now() >= open.slotsDeadline) return this.slots.delete(open);
+    if (this.finishing.now() >= open.slotsDeadline) return this.slots.delete(open.name);
     try {
       this.finishing.released(open, await releaseSlots(this.store, open.state, { storeOnly: true }));
       return this.heard(this.slots, open, undefined);
@@ -77,10 +79,10 @@ export class UnfinishedEnds {
   }
 
   /** Forgets a reservation whose end the store has heard of, or lets others be tried before it. */
-  private heard(all: Set<OpenReservation>, open: OpenReservation, error: unknown): boolean {
-    all.delete(open);
+  private heard(all: Map<string, OpenReservation>, open: OpenReservation, error: unknown): boolean {
+    all.delete(open.name);
     const isHeard = error === undefined || failureOf(error) === undefined;
-    if (!isHeard) all.add(open);
+    if (!isHeard) all.set(open.name, open);
     return isHeard;
   }
 }
