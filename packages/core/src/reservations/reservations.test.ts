@@ -11,6 +11,7 @@ import {
   slidingWindowLog,
 } from "../index.ts";
 import { ManualClock, testLimiter } from "../testing/index.ts";
+import { Reservations } from "./reservations.ts";
 
 const rules = {
   tokens: fixedWindow("100/d"),
@@ -464,6 +465,23 @@ describe("a reservation of a process that lives", () => {
     await world.pass(5_000);
     expect(world.store.actions.filter((action) => action === "settle")).toHaveLength(1);
     expect(await world.used()).toBe(40);
+  });
+
+  it("is listed with thousands of others while other work goes on", async () => {
+    const { store, clock } = new World();
+    const reservations = new Reservations(store, { clock });
+    const rule = { name: "tokens", limit: rules.tokens };
+    await reservations.reserve([{ rule, key, cost: 1 }], { isUnattended: true });
+    const [entry] = await store.journal.list(1);
+    vi.spyOn(store.journal, "list").mockResolvedValue(Array.from({ length: 10_000 }, () => entry));
+    let turns = 0;
+    const other = setInterval(() => {
+      turns += 1;
+    }, 1);
+    expect(await reservations.list(10_000)).toHaveLength(10_000);
+    clearInterval(other);
+    reservations.close();
+    expect(turns).toBeGreaterThan(1);
   });
 
   it("is written again if the journal has lost it", async () => {

@@ -16,6 +16,9 @@ import { DEFAULT_FOR_MS, type ReserveOptions, readReserveOptions, requireFitting
 import { ReservedQuota } from "./reserved-quota.ts";
 import { Waiting } from "./waiting.ts";
 
+/** How long entries of the journal are parsed, in milliseconds, before other work can run. */
+const TURN_MS = 5;
+
 /** Options of `Reservations`. */
 export interface ReservationsOptions {
   /** Clock for waiting and for extending reservations. Default: the system clock. */
@@ -169,11 +172,16 @@ export class Reservations {
       });
       return own.sort((a, b) => a.deadlineMs - b.deadlineMs).slice(0, most);
     }
-    const entries = await journal.list(most);
-    return entries.flatMap(({ id, text, deadline }) => {
+    const found: ListedReservation[] = [];
+    let turnEnds = performance.now() + TURN_MS;
+    for (const { id, text, deadline } of await journal.list(most)) {
       const state = ReservationState.read(id, text);
-      return state === undefined || state.isPending ? [] : listed(state, deadline);
-    });
+      if (state !== undefined && !state.isPending) found.push(listed(state, deadline));
+      if (performance.now() < turnEnds) continue;
+      await new Promise((resolve) => setTimeout(resolve));
+      turnEnds = performance.now() + TURN_MS;
+    }
+    return found;
   }
 
   /** Quota of a key may have been returned: reservations that wait for it ask again. */
