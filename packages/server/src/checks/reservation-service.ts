@@ -126,19 +126,21 @@ export class ReservationService {
   ): Promise<void> {
     const reservation = await this.#get(id, client);
     const { owner, checks, isEnded } = reservation;
+    if (!isEnded && (owner !== client.namespace || isByPerson)) {
+      // First, so that nothing is released without an entry. If the release fails, the entry says what was attempted.
+      await this.#audit?.append([
+        {
+          at: new Date(this.#nowMs()).toISOString(),
+          actor_id: client.id,
+          actor_name: client.name,
+          action: "reservation.release",
+          subject: `reservation:${id}`,
+          before: { owner: owner ?? null, reserved: checks.map(({ rule, key, cost }) => ({ rule, key, cost })) },
+          after: null,
+        },
+      ]);
+    }
     await reservation.release();
-    if (isEnded || (owner === client.namespace && !isByPerson)) return;
-    await this.#audit?.append([
-      {
-        at: new Date(this.#nowMs()).toISOString(),
-        actor_id: client.id,
-        actor_name: client.name,
-        action: "reservation.release",
-        subject: `reservation:${id}`,
-        before: { owner: owner ?? null, reserved: checks.map(({ rule, key, cost }) => ({ rule, key, cost })) },
-        after: null,
-      },
-    ]);
   }
 
   list(most: number): ReturnType<Reservations["list"]> {

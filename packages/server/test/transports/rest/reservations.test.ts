@@ -1,5 +1,5 @@
 import { eventually as patiently } from "headgate-testkit/eventually";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Ask, ruleOf, type Service, startService } from "./service.ts";
 
 let service: Service;
@@ -172,6 +172,20 @@ describe("a reservation", () => {
   it("is released", async () => {
     const id = await made();
     expect((await ask("DELETE", `reservations/${id}`)).status).toBe(204);
+    expect(await left()).toBe(1_000);
+  });
+
+  it("is not released for others without an audit entry", async () => {
+    const id = await made();
+    const remaining = await left();
+    const failing = vi.spyOn(service.database.audit, "append").mockRejectedValue(new Error("disk full"));
+    const release = (): ReturnType<typeof ask> => {
+      return ask("DELETE", `reservations/${id}`, undefined, { key: service.keys.all });
+    };
+    expect((await release()).status).toBe(500);
+    expect(await left()).toBe(remaining);
+    failing.mockRestore();
+    expect((await release()).status).toBe(204);
     expect(await left()).toBe(1_000);
   });
 
