@@ -123,8 +123,7 @@ class EnvoyHandlers {
   }
 
   private admit(call: Call): boolean {
-    // The guard has seen the key.
-    return !this.access.isOpen || this.access.require(authorizationIn(call.metadata), hostOf(call.getPeer()));
+    return this.access.require(authorizationIn(call.metadata), hostOf(call.getPeer()));
   }
 
   /** How long the store may take: what is left until the caller's deadline, less a quarter. */
