@@ -20,7 +20,7 @@ export async function replayRecordingFiles(paths: readonly string[], json: boole
   return report.differing > 0 ? exitCodes.differs : exitCodes.done;
 }
 
-/** Opened when it is read: a reader that nobody reads yet would lose its lines. */
+/** Opened when reading starts: lines that arrive before that would be lost. */
 async function* linesOf(source: Source): AsyncGenerator<string> {
   yield* createInterface({ input: Readable.from(source.read()), crlfDelay: Number.POSITIVE_INFINITY });
 }

@@ -179,7 +179,7 @@ export class KeepAlive {
     if (due.length > 0) await this.extend(due);
   }
 
-  /** Ends reservations that nobody has extended, in stores without a journal. With one, they are cleaned up. */
+  /** Ends reservations that were not extended, in stores without a journal. With a journal, they are cleaned up. */
   private async endExpired(): Promise<void> {
     for (const open of this.open.values()) {
       const { state, kind, ended } = open;

@@ -8,7 +8,7 @@ interface Waiter {
 
 /** A place in the lines of all keys that a reservation needs. */
 export interface PlaceInLine {
-  /** Resolves when nobody is ahead in any of the lines. */
+  /** Resolves when it is first in all of the lines. */
   readonly turn: Promise<void>;
   isFirst(): boolean;
   /** How many wait for one of the operations, from the first up to this one. */

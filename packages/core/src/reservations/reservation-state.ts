@@ -60,7 +60,7 @@ export class ReservationState<Name extends string = string> {
     });
   }
 
-  /** The costs if nobody settles it: what was spent, or nothing. */
+  /** The costs if it is never settled: what was spent, or nothing. */
   get costsUnlessSettled(): readonly number[] {
     const { isSpent } = this;
     return this.settled ?? this.quotas.map((quota) => quota.costUnlessStated(isSpent));

@@ -27,7 +27,7 @@ export class ReservedQuota<Name extends string = string> {
     return traitsOf(limitOf(this.operation)).releasable === true;
   }
 
-  /** What it costs if nobody says otherwise, in a reservation of which some or nothing was spent. */
+  /** The cost if it is not settled explicitly; depends on whether any of the reservation was spent. */
   costUnlessStated(isSpent: boolean): number {
     return this.isFinal || isSpent ? (this.spent ?? this.cost) : 0;
   }

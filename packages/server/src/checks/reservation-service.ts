@@ -60,7 +60,7 @@ export class ReservationService {
     this.#nowMs = options.nowMs;
   }
 
-  /** How many reservations this node has ended because nobody extended them. */
+  /** How many reservations this node has ended because they were not extended. */
   get cleanedUp(): number {
     return this.#reservations.stats.cleanedUp;
   }

@@ -54,7 +54,7 @@ export function observeNode(
     unit: "{slot}",
   });
   const cleanedUp = meter.createObservableCounter("headgate.reservations.cleaned_up", {
-    description: "Reservations that this node ended because nobody extended them.",
+    description: "Reservations that this node ended because they were not extended.",
     unit: "{reservation}",
   });
   const ofReservations = [open, oldest, units, slots, cleanedUp];

@@ -27,7 +27,7 @@ export class ReservationFigures {
     this.#nowMs = nowMs;
   }
 
-  /** How many reservations this node has ended because nobody extended them. */
+  /** How many reservations this node has ended because they were not extended. */
   get cleanedUp(): number {
     return this.#reservations.cleanedUp;
   }

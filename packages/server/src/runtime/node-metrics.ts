@@ -65,7 +65,7 @@ function addReservationFigures(registry: Registry, figures: NodeParts["reservati
   foldCounter(
     registry,
     "headgate_reservations_cleaned_up_total",
-    "Reservations that this node ended because nobody extended them.",
+    "Reservations that this node ended because they were not extended.",
     [],
     () => [[{}, figures.cleanedUp]],
   );
