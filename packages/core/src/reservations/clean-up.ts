@@ -28,7 +28,8 @@ export async function cleanUp(
     state.settled = state.costsUnlessSettled;
     // Slots that were taken only now have no other user.
     const slots = taken >= deadline && state.hasSlots ? releaseSlots(store, state, { storeOnly: true }) : undefined;
-    await Promise.all([settleRates(store, state, state.settled, voidFrom), slots]);
+    const settled = settleRates(store, state, state.settled, voidFrom, { removesEntry: false });
+    await Promise.all([settled, slots]);
     state.isAbandoned = true;
     return state;
   } catch (error) {

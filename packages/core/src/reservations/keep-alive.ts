@@ -89,25 +89,30 @@ export class KeepAlive {
     this.retrySoon();
   }
 
-  /** Forgets a reservation. `isOurs`: it was ended by this process. */
-  ended(open: OpenReservation, isOurs = true): void {
+  /** Forgets a reservation that this process has ended. Resolves when the journal knows, or has failed. */
+  async ended(open: OpenReservation): Promise<void> {
     const { state, kind } = open;
-    this.open.delete(open.name);
-    this.unfinished.delete(open);
+    this.endedByOthers(open);
     if (kind.isJournalled && !kind.isDegraded) {
-      const text = isOurs && !kind.isPrivate && open.isShared ? state.write() : undefined;
-      if (text !== undefined || !state.isEntryRemoved) this.remove([{ id: state.id, text }]);
+      const text = open.isFindable ? state.write() : undefined;
+      if (text !== undefined || !state.isEntryRemoved) await this.remove([{ id: state.id, text }]);
     } else if (this.store.journal === undefined) {
       this.recent.set(open.name, open);
       if (this.recent.size > MOST_RECENT) for (const [oldest] of this.recent) return void this.recent.delete(oldest);
     }
   }
 
+  /** Forgets a reservation that another process has ended, and records. */
+  endedByOthers(open: OpenReservation): void {
+    this.open.delete(open.name);
+    this.unfinished.delete(open);
+  }
+
   /** Removes entries from the journal, now or later. One that stays does no harm: the process that cleans up finds it ended. */
-  remove(entries: readonly Ended[]): void {
+  async remove(entries: readonly Ended[]): Promise<void> {
     const { journal } = this.store;
     if (journal === undefined) return;
-    void this.quietly(async () => {
+    await this.quietly(async () => {
       try {
         await journal.end(entries, KEPT_MS);
       } catch (error) {
@@ -162,7 +167,7 @@ export class KeepAlive {
       this.retryUnfinished();
       const unremoved = [...this.unremoved.values()];
       this.unremoved.clear();
-      if (unremoved.length > 0) this.remove(unremoved);
+      if (unremoved.length > 0) void this.remove(unremoved);
       this.cleanUpOverdue();
     }
   }

@@ -63,6 +63,11 @@ export class OpenReservation<Name extends string = string> {
     return this.kind.isApart ? `${this.state.id} slots` : this.state.id;
   }
 
+  /** Whether other processes may ask for it. */
+  get isFindable(): boolean {
+    return this.isShared && !this.kind.isPrivate;
+  }
+
   get hasSlots(): boolean {
     return this.state.hasSlots;
   }

@@ -50,7 +50,9 @@ export class ReservationLookup {
   /** For a reservation that this process has not ended, but has been ended. */
   async whyEnded(id: string): Promise<HeadgateError> {
     const entry = await this.store.journal?.find(id).catch(() => undefined);
-    const isSettled = entry !== undefined && ReservationState.read(id, entry.text)?.isAbandoned !== true;
+    // One that has expired is being cleaned up.
+    const isKnown = entry !== undefined && (entry.isEnded || entry.deadline > this.now());
+    const isSettled = isKnown && ReservationState.read(id, entry.text)?.isAbandoned !== true;
     return isSettled ? settledBefore(id) : lostReservation(id, ENDED_BY_OTHERS);
   }
 }

@@ -71,16 +71,18 @@ export async function adjust<Name extends string>(
 /**
  * Ends a reservation with these costs: the first to do so decides. Repeated with the same costs, the first answers come
  * back; with others it fails with HG_RESERVATION_SETTLED. Slots are released in any case. `voidFrom` is when the store
- * may have forgotten that another process ended it.
+ * may have forgotten that another process ended it. `removesEntry`: the entry is removed in the same step if possible.
+ * Not if others may ask for it: they would find nothing until it is recorded as ended.
  */
 export async function end<Name extends string>(
   store: Store,
   state: ReservationState<Name>,
   costs: readonly number[],
   voidFrom: number,
+  { removesEntry = true } = {},
 ): Promise<Verdict<Name>> {
   const { quotas } = state;
-  const settling = settleRates(store, state, costs, voidFrom);
+  const settling = settleRates(store, state, costs, voidFrom, { removesEntry });
   if (!state.hasSlots) return settling as Promise<Verdict<Name>>;
   const released = releaseSlots(store, state);
   try {
@@ -100,13 +102,14 @@ export async function settleRates<Name extends string>(
   state: ReservationState<Name>,
   costs: readonly number[],
   voidFrom: number,
+  { removesEntry }: { readonly removesEntry: boolean },
 ): Promise<Verdict<Name> | undefined> {
   const operations = state.quotas.flatMap((quota, i): Operation<Name>[] => {
     return quota.isSlots ? [] : [quota.settling(costs[i])];
   });
   if (operations.length === 0) return undefined;
   const { id, isAtomic } = state;
-  const entry = isAtomic && store.journal?.isAtomic ? ({ entry: { step: "end", id } } as const) : {};
+  const entry = removesEntry && isAtomic && store.journal?.isAtomic ? ({ entry: { step: "end", id } } as const) : {};
   try {
     const verdict = await decide(store, "settle", operations, { ...once(store, state, END), ...entry, voidFrom });
     state.isEntryRemoved = "entry" in entry;

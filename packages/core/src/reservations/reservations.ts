@@ -280,7 +280,7 @@ export class Reservations {
     // Without a journal, only this process knows it.
     if (verdict.allowed && !(isUnattended && isJournalled)) this.#keepAlive.add(open);
     if (!verdict.allowed && isJournalled && !state.isAtomic && !verdict.degraded)
-      this.#keepAlive.remove([{ id: state.id }]);
+      void this.#keepAlive.remove([{ id: state.id }]);
     return open;
   }
 
@@ -294,7 +294,7 @@ export class Reservations {
       return await take(this.#store, state, isAtomic ? { entry: { step: "add", id, text, forMs } } : {});
     } catch (error) {
       // If the store failed, it is unknown whether the quota was taken: the process that cleans up finds out.
-      if (isJournalled && !isAtomic && failureOf(error) === undefined) this.#keepAlive.remove([{ id: state.id }]);
+      if (isJournalled && !isAtomic && failureOf(error) === undefined) void this.#keepAlive.remove([{ id: state.id }]);
       throw error;
     }
   }
@@ -305,15 +305,17 @@ export class Reservations {
     open.isUndone = false;
     try {
       const verdict = kind.isDegraded ? await this.#endDegraded(open) : await this.#endInStore(open);
-      this.#keepAlive.ended(open);
+      const recorded = this.#keepAlive.ended(open);
       this.#wake(open, verdict);
+      // Whoever hears that it has ended may ask another process about it at once.
+      if (open.isFindable) await recorded;
       return verdict;
     } catch (error) {
       if (failureOf(error) !== undefined) {
         this.#keepAlive.finishLater(open);
         throw error;
       }
-      this.#keepAlive.ended(open, false);
+      this.#keepAlive.endedByOthers(open);
       throw isSettledBefore(error) ? await this.#lookup.whyEnded(state.id) : error;
     }
   }
@@ -324,7 +326,8 @@ export class Reservations {
     if (this.#now() >= voidFrom) throw lostReservation(state.id, "was not extended for too long to be settled");
     if (!state.isTaken || state.adjusting !== undefined) await catchUp(this.#store, state, voidFrom, open.madeAt);
     try {
-      const verdict = await end(this.#store, state, state.settled ?? state.costsUnlessSettled, voidFrom);
+      const costs = state.settled ?? state.costsUnlessSettled;
+      const verdict = await end(this.#store, state, costs, voidFrom, { removesEntry: !open.isFindable });
       if (open.hasSlots && verdict.degraded) this.#keepAlive.releaseLater(open);
       return verdict;
     } catch (error) {
