@@ -69,4 +69,29 @@ describe("a ledger", () => {
     ledger.settle(20_000, 1_000);
     expect(broken).toEqual(["deny admits nothing without the store", "the fallback admits at most the limit"]);
   });
+
+  test("counts decisions of an unknown source as the store's, or while it failed as the fallback's, too", () => {
+    const untold = { ...decision(true), degraded: undefined };
+    const admit = (cost: number, { isFailing }: { readonly isFailing: boolean }): readonly string[] => {
+      const { ledger, broken } = ledgerOf();
+      if (isFailing) ledger.decided(rule, { ...check(1), identifier: "other" }, decision(true, true), 8_000);
+      for (let i = 0; i < cost; i += 1) ledger.decided(rule, check(1), untold, 8_000);
+      ledger.settle(20_000, 1_000);
+      return broken;
+    };
+    const over = ["no window admits more than its limit"];
+    expect(admit(10, { isFailing: false })).toEqual([]);
+    expect(admit(11, { isFailing: false })).toEqual(over);
+    expect(admit(20, { isFailing: true })).toEqual([]);
+    expect(admit(21, { isFailing: true })).toEqual(over);
+  });
+
+  test("explains a denial by a decision that does not say in which window it counts", () => {
+    const { ledger, broken } = ledgerOf();
+    ledger.decided(rule, check(4), decision(true), 8_000);
+    ledger.decided(rule, check(1), { ...decision(true), resetAtMs: undefined }, 7_000);
+    ledger.decided(rule, check(6), decision(false), 8_000);
+    ledger.settle(20_000, 1_000);
+    expect(broken).toEqual([]);
+  });
 });

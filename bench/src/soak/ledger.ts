@@ -5,6 +5,8 @@ import type { SoakCheck, SoakDecision } from "./transports.ts";
 interface Window {
   readonly rule: SoakRule;
   readonly endMs: number;
+  /** Whether it is known which decisions the fallback made. Otherwise, they count as the store's. */
+  readonly isTold: boolean;
   /** Units that the store, a lease or a cache admitted. */
   admitted: number;
   /** Units that the fallback admitted. */
@@ -47,9 +49,14 @@ export class Ledger {
     this.options = options;
   }
 
-  decided(rule: SoakRule, check: SoakCheck, { allowed, resetAtMs, degraded }: SoakDecision, atMs: number): void {
+  decided(rule: SoakRule, check: SoakCheck, decision: SoakDecision, atMs: number): void {
     const { windowMs, broken } = this.options;
     const { identifier, cost } = check;
+    const { allowed, resetAtMs, degraded } = decision;
+    if (resetAtMs === undefined) {
+      if (allowed) this.failed(rule, check, atMs);
+      return;
+    }
     if (degraded) {
       if (allowed && rule.onError === "deny")
         broken("deny admits nothing without the store", `${rule.id} ${identifier}`);
@@ -61,7 +68,8 @@ export class Ledger {
     const name = `${keyOf(rule, check)} ${endMs}`;
     let window = this.windows.get(name);
     if (window === undefined) {
-      window = { rule, endMs, admitted: 0, fallback: 0, leastDenied: Number.POSITIVE_INFINITY };
+      const isTold = degraded !== undefined;
+      window = { rule, endMs, isTold, admitted: 0, fallback: 0, leastDenied: Number.POSITIVE_INFINITY };
       this.windows.set(name, window);
     }
     if (degraded) window.fallback += allowed ? cost : 0;
@@ -97,7 +105,7 @@ export class Ledger {
     this.degraded = this.degraded.filter(isRecent);
   }
 
-  private check(name: string, { rule, endMs, admitted, fallback, leastDenied }: Window): void {
+  private check(name: string, { rule, endMs, isTold, admitted, fallback, leastDenied }: Window): void {
     const { workers, windowMs, broken } = this.options;
     const isNear = ({ atMs }: Incident): boolean => atMs >= endMs - windowMs - MARGIN_MS && atMs <= endMs + MARGIN_MS;
     const losses = this.losses.filter(isNear).length;
@@ -105,11 +113,13 @@ export class Ledger {
     const hadTrouble = this.degraded.some(isNear);
     // Each process of a cached rule may count on its own until it hears of the others, and does not repeat a write
     // whose reply is missing.
-    const most = rule.limit * (1 + losses + (isCached ? workers - 1 + (hadTrouble ? 1 : 0) : 0));
+    const unheard = isCached ? workers - 1 + (hadTrouble ? 1 : 0) : 0;
+    const most = rule.limit * (1 + losses + unheard + (!isTold && hadTrouble ? 1 : 0));
     if (admitted > most) broken("no window admits more than its limit", `${name}: ${admitted} of ${most}`);
     if (fallback > rule.limit) broken("the fallback admits at most the limit", `${name}: ${fallback} of ${rule.limit}`);
     // What one process leased is not there for another, and goes back only after a while.
-    const isExplained = losses > 0 || rule.consistency === "leased" || (isCached && hadTrouble);
+    const isUnclear = hadTrouble && (isCached || !isTold);
+    const isExplained = losses > 0 || rule.consistency === "leased" || isUnclear;
     if (leastDenied === Number.POSITIVE_INFINITY || isExplained) return;
     const key = name.slice(0, name.lastIndexOf(" "));
     const maybe = this.uncertain

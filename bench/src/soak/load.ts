@@ -13,6 +13,7 @@ export interface LoadOptions {
   readonly random: () => number;
   readonly perSecond: number;
   readonly hasIdempotencyKeys: boolean;
+  readonly countsApart: boolean;
   readonly stalls: OwnStalls;
   /** Whether calls may fail at the moment. */
   readonly mayFail: () => boolean;
@@ -95,8 +96,9 @@ export class Load {
   }
 
   private checkOf(rule: SoakRule): SoakCheck {
-    const { random, hasIdempotencyKeys } = this.options;
-    const identifier = `user-${random() < 0.5 ? 0 : Math.floor(random() * IDENTIFIERS)}`;
+    const { random, hasIdempotencyKeys, countsApart } = this.options;
+    const user = countsApart ? `${this.name}-user` : "user";
+    const identifier = `${user}-${random() < 0.5 ? 0 : Math.floor(random() * IDENTIFIERS)}`;
     const cost = random() < 0.8 ? 1 : 1 + Math.floor(random() * 3);
     // Caches and leases answer idempotent checks from the store as well.
     const isRepeated = random() < REPEATED && hasIdempotencyKeys;

@@ -1,4 +1,6 @@
-import { availableParallelism, loadavg } from "node:os";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { availableParallelism, loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";
 import { freePort } from "headgate-testkit/free-port";
@@ -14,7 +16,7 @@ import { figuresOf, type NodeFigures } from "./node-figures.ts";
 import { readSoakOptions, type SoakOptions, USAGE } from "./options.ts";
 import { OwnStalls } from "./own-stalls.ts";
 import { ruleBody, soakRules, WINDOW_SECONDS } from "./rules.ts";
-import { soakTransports } from "./transports.ts";
+import { type SoakTransport, soakTransports } from "./transports.ts";
 
 const ANY_PORT = "127.0.0.1:0";
 const SETTLE_MS = 3_000;
@@ -35,12 +37,18 @@ async function soak(options: SoakOptions): Promise<boolean> {
     `seed ${seed}, ${minutes} minutes, ${workers ?? "no"} workers, ${rate} checks/s on ${transports.map(({ name }) => name).join(", ")}`,
   );
 
+  const folder = mkdtempSync(join(tmpdir(), "headgate-soak-"));
+  const folderOf = ({ name }: SoakTransport): string => {
+    const own = join(folder, name);
+    mkdirSync(own);
+    return own;
+  };
   const redis = await startRedis();
   const flags = [
     ...["--http", ANY_PORT, "--grpc", ANY_PORT],
     ...["--redis", redis.url, "--store-timeout", "1s"],
     ...(workers === undefined ? [] : ["--workers", String(workers)]),
-    ...transports.flatMap((transport) => transport.flags ?? []),
+    ...transports.flatMap((transport) => transport.flags?.(folderOf(transport)) ?? []),
   ];
   // Not chosen by the node, which would choose others if all of its workers were replaced at once.
   const onFixedPorts = flags.map(async (flag) => (flag === ANY_PORT ? `127.0.0.1:${await freePort()}` : flag));
@@ -60,7 +68,7 @@ async function soak(options: SoakOptions): Promise<boolean> {
   const mayFail = (): boolean => Date.now() < Math.max(mayFailUntil, stalls.lastAt + STALL_AFTERMATH_MS);
   const perSecond = rate / transports.length;
   const loads = transports.map((transport) => {
-    const { hasIdempotencyKeys = true } = transport;
+    const { hasIdempotencyKeys = true, countsApart = false } = transport;
     const client = transport.connect(node);
     return {
       name: transport.name,
@@ -70,6 +78,7 @@ async function soak(options: SoakOptions): Promise<boolean> {
         random,
         perSecond,
         hasIdempotencyKeys,
+        countsApart,
         stalls,
         mayFail,
         broken,
@@ -168,6 +177,7 @@ async function soak(options: SoakOptions): Promise<boolean> {
   if (audit.code !== 0) broken("the audit log is intact", audit.stdout + audit.stderr);
   await node.end();
   await redis.stop();
+  rmSync(folder, { recursive: true });
 
   for (const {
     name,

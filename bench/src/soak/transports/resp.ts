@@ -5,7 +5,7 @@ import type { SoakTransport } from "../transports.ts";
 /** `HG.CHECK`, which names a rule instead of an endpoint and has no idempotency keys. */
 export const resp: SoakTransport = {
   name: "resp",
-  flags: ["--resp", "127.0.0.1:0"],
+  flags: () => ["--resp", "127.0.0.1:0"],
   hasIdempotencyKeys: false,
   connect(node) {
     const { resp: address } = node.log.find(({ msg }) => msg === "ready") ?? {};
