@@ -1,3 +1,4 @@
+import { processNotices } from "../middleware/notices.ts";
 import type { Answer, ApplyOptions, Operation, Store } from "../stores/store.ts";
 import { ReservationState } from "./reservation-state.ts";
 import { end, once, REMEMBERED } from "./reservation-steps.ts";
@@ -26,12 +27,13 @@ export class PendingTakes {
 
   /**
    * Announces a take for each group of operations. Returns undefined if the store has no journal, or if the journal does
-   * not answer within `waitMs`.
+   * not answer within `waitMs`: then nobody gives back what was taken if this process dies, which is reported.
    */
   static async begin(
     store: Store,
     groups: readonly (readonly Operation[])[],
     waitMs: number,
+    notices = processNotices,
   ): Promise<PendingTakes | undefined> {
     const { journal } = store;
     if (journal === undefined) return undefined;
@@ -43,7 +45,9 @@ export class PendingTakes {
     });
     const takes = new PendingTakes(store, states, waitMs);
     const added = states.map((state) => journal.add({ id: state.id, text: state.write() }, PENDING_MS));
-    return (await isDoneWithin(Promise.all(added), waitMs)) ? takes : undefined;
+    if (await isDoneWithin(Promise.all(added), waitMs)) return takes;
+    notices.give("HG_JOURNAL_FAILED", "the journal of reservations did not answer in time");
+    return undefined;
   }
 
   /** Takes the units of a group, under an idempotency key that the process that cleans up knows. */
