@@ -33,14 +33,23 @@ describe("the example of", () => {
   });
 
   it("cached asks Redis about a new client, then answers by itself, and tells Redis afterwards", async () => {
-    const example = await started("cached");
-    const calls = await example.callTimes(7);
-    expect(statuses(calls)).toEqual([200, 200, 200, 200, 200, 429, 429]);
-    expect(calls[0].text).toBe("hello, decided by the store\n");
-    expect(calls[1].text).toBe("hello, decided by the cache\n");
-    const stats = async () => JSON.parse((await example.call("/stats")).text);
-    await eventually("Redis knows", async () => (await stats()).pendingUnits === 0);
-    expect(await stats()).toMatchObject({ denied: 1, failedFlushes: 0, limitedKeys: 1 });
+    // After a second, the cache asks Redis again. On a busy machine, the calls of one attempt may take longer.
+    await eventually("it answers by itself", async () => {
+      await redis.ask("FLUSHALL");
+      const example = await startExample("cached", { REDIS_URL: redis.url });
+      try {
+        const calls = await example.callTimes(7);
+        expect(statuses(calls)).toEqual([200, 200, 200, 200, 200, 429, 429]);
+        expect(calls[0].text).toBe("hello, decided by the store\n");
+        expect(calls[1].text).toBe("hello, decided by the cache\n");
+        const stats = async () => JSON.parse((await example.call("/stats")).text);
+        await eventually("Redis knows", async () => (await stats()).pendingUnits === 0);
+        expect(await stats()).toMatchObject({ denied: 1, failedFlushes: 0, limitedKeys: 1 });
+        return true;
+      } finally {
+        await example.stop();
+      }
+    });
     expect(await redis.ask("KEYS", "*:api:sliding_window_counter")).toContain("ip:127.0.0.1");
   });
 
