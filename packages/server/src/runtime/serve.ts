@@ -6,7 +6,7 @@ import { KeyRing } from "../access/key-ring.ts";
 import { WrongKeys } from "../access/wrong-keys.ts";
 import { CallLimits } from "../checks/call-limits.ts";
 import { makeCheckService } from "../checks/check-service.ts";
-import { openStores, type StoreHooks, type StoreState, type Stores } from "../checks/counter-stores.ts";
+import { openStores, type StoreHooks, type StoreState } from "../checks/counter-stores.ts";
 import { ReservationService } from "../checks/reservation-service.ts";
 import { StoredUsers } from "../checks/stored-users.ts";
 import { UserDataCache } from "../checks/user-data-cache.ts";
@@ -36,6 +36,7 @@ import { Closing } from "./close-in-order.ts";
 import { reachDatabase } from "./connect-database.ts";
 import { joinNodes, reachStore } from "./connect-store.ts";
 import { drained } from "./drain.ts";
+import { startHousekeeping } from "./housekeeping.ts";
 import { listening } from "./listen.ts";
 import type { Log } from "./log.ts";
 import { addFigures } from "./node-metrics.ts";
@@ -47,13 +48,6 @@ import { tlsOptions } from "./tls.ts";
 import { version } from "./version.ts";
 import { listenWhileWaiting, type WaitingListener } from "./waiting-listener.ts";
 
-const PING_MS = 2_000;
-const ROLLUP_MS = 10_000;
-/** How often a node writes what it does at present, for the live picture of all nodes. */
-const REPORT_MS = 2_000;
-/** How often reservations are counted. */
-const RESERVATIONS_MS = 5_000;
-const HOUR_MS = 3_600_000;
 /** How long new connections are accepted after a node is asked to stop. */
 const LAST_CALL_MS = 250;
 /** Within this time, all workers of a node that stops have closed their listeners. */
@@ -198,7 +192,7 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
   closing.add(() => reports.leave().catch(() => {}));
   const timetable = new Timetable();
   closing.add(() => timetable.stop());
-  startPeriodicWork(timetable, {
+  startHousekeeping(timetable, {
     database,
     stores,
     telemetry,
@@ -336,70 +330,4 @@ function rulesOf(
   audit: Pick<AuditTable, "append">,
 ): Promise<RulesInForce> {
   return rules === undefined ? DatabaseRules.open(database, log) : FileRules.open(rules, log, audit);
-}
-
-interface House {
-  readonly database: Database;
-  readonly stores: Stores;
-  readonly telemetry: NodeTelemetry;
-  readonly rules: RulesInForce;
-  readonly rollups: RollupWriter;
-  readonly denied: DeniedOnAllNodes;
-  readonly reports: NodeReports;
-  readonly reservationFigures: ReservationFigures;
-  readonly settings: Settings;
-  readonly log: Log;
-  readonly isFirst: boolean;
-}
-
-/**
- * Periodic work: probing store and database, writing rollups, counting reservations, purging, and starting a new hour of the
- * most denied keys.
- */
-function startPeriodicWork(
-  timetable: Timetable,
-  { database, stores, telemetry, rules, rollups, denied, reports, reservationFigures, settings, log, isFirst }: House,
-): void {
-  timetable.every(PING_MS, async () => {
-    await stores.probe();
-  });
-  let isGone = false;
-  timetable.every(PING_MS, async () => {
-    try {
-      await database.ping();
-      if (isGone) log.info("the database is back");
-      isGone = false;
-    } catch (error) {
-      if (!isGone) log.error({ err: error }, "the database is unreachable: checks continue, changes are rejected");
-      isGone = true;
-      // Detects that rules cannot be read, and retries until they can.
-      await rules.refresh();
-    }
-  });
-  // Pings report that the database is down.
-  timetable.every(REPORT_MS, () => reports.write(Date.now()).catch(() => {}));
-  // Reservations are those of all nodes. That the store is down is reported elsewhere.
-  if (isFirst && stores.canReserve)
-    timetable.every(RESERVATIONS_MS, () => reservationFigures.refresh().catch(() => {}));
-  let isFailing = false;
-  timetable.every(ROLLUP_MS, async () => {
-    try {
-      await rollups.flush(new Date());
-      await denied.flush();
-      isFailing = false;
-    } catch (error) {
-      if (!isFailing) log.warn({ err: error }, "cannot write usage figures: retrying");
-      isFailing = true;
-    }
-  });
-  timetable.every(HOUR_MS, async () => {
-    telemetry.topDenied.rotate();
-    if (!isFirst) return;
-    try {
-      const purged = await database.purge(new Date(), { audit: settings.auditRetentionMs });
-      log.info({ purged }, "purged expired data");
-    } catch (error) {
-      log.warn({ err: error }, "cannot purge expired data: retrying in an hour");
-    }
-  });
 }
