@@ -11,7 +11,8 @@ import { fieldProblem, PROBLEMS, Problem } from "../problem.ts";
 import { sendHeaders } from "../reply.ts";
 import { requireToldOnce } from "../request-headers.ts";
 import type { WholeParts } from "../rest-dependencies.ts";
-import { costText, problems, singleCheck } from "../schemas.ts";
+import { costText, singleCheck } from "../schemas/check-schemas.ts";
+import { problems } from "../schemas/problem-schemas.ts";
 
 const authHeaders = z.looseObject({
   "x-headgate-identifier": singleCheck.shape.identifier

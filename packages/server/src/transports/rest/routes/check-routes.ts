@@ -12,7 +12,10 @@ import { PROBLEM_TYPE, PROBLEMS } from "../problem.ts";
 import { sendText } from "../reply.ts";
 import type { Calls } from "../request-metrics.ts";
 import type { WholeParts } from "../rest-dependencies.ts";
-import { checkAnswer, checkBody, correctionBody, denials, problems, reset, resetBody } from "../schemas.ts";
+import { checkAnswer, denials } from "../schemas/check-answer-schemas.ts";
+import { checkBody, correctionBody } from "../schemas/check-schemas.ts";
+import { problems } from "../schemas/problem-schemas.ts";
+import { reset, resetBody } from "../schemas/reset-schemas.ts";
 
 const CHECK = "/api/v1/check";
 

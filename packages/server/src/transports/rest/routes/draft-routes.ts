@@ -5,7 +5,8 @@ import type { Warning } from "../../../rules/overlaps.ts";
 import { ruleInput } from "../../../rules/rule-input.ts";
 import type { App } from "../app.ts";
 import type { RestParts } from "../rest-dependencies.ts";
-import { problems, rule } from "../schemas.ts";
+import { problems } from "../schemas/problem-schemas.ts";
+import { rule } from "../schemas/rule-schemas.ts";
 
 /** The most warnings that a response lists. */
 const MOST_LISTED = 1_000;

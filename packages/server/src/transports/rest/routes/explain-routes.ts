@@ -11,7 +11,9 @@ import { answerOf } from "../../shared/check-fields.ts";
 import { figuresOf } from "../../shared/decision-figures.ts";
 import type { App } from "../app.ts";
 import type { RestParts } from "../rest-dependencies.ts";
-import { explainQuery, explanation, problems, singleCheck } from "../schemas.ts";
+import { singleCheck } from "../schemas/check-schemas.ts";
+import { explainQuery, explanation } from "../schemas/explain-schemas.ts";
+import { problems } from "../schemas/problem-schemas.ts";
 
 /** The most rules that do not apply and are still explained. */
 const MOST_PASSED_OVER = 1_000;

@@ -2,18 +2,9 @@ import type { z } from "zod";
 import type { App } from "../app.ts";
 import { fieldProblem } from "../problem.ts";
 import type { RestParts } from "../rest-dependencies.ts";
-import {
-  auditPage,
-  auditQuery,
-  problems,
-  summaryQuery,
-  topDenied,
-  topQuery,
-  usage,
-  usageQuery,
-  usageSummary,
-  verification,
-} from "../schemas.ts";
+import { auditPage, auditQuery, verification } from "../schemas/audit-schemas.ts";
+import { problems } from "../schemas/problem-schemas.ts";
+import { summaryQuery, topDenied, topQuery, usage, usageQuery, usageSummary } from "../schemas/usage-schemas.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

@@ -5,7 +5,8 @@ import type { App } from "../app.ts";
 import { principalOf } from "../authorize.ts";
 import { requireDone } from "../etag.ts";
 import type { RestParts } from "../rest-dependencies.ts";
-import { apiKey, keyBody, keyList, keyParams, newKey, problems } from "../schemas.ts";
+import { apiKey, keyBody, keyList, keyParams, newKey } from "../schemas/key-schemas.ts";
+import { problems } from "../schemas/problem-schemas.ts";
 import { endOf } from "./expiry.ts";
 
 export function keyRoutes(app: App, { database: { keys }, now = Date.now }: RestParts): void {

@@ -6,7 +6,7 @@ import type { App } from "../app.ts";
 import { keyOwner } from "../authorize.ts";
 import { Problem } from "../problem.ts";
 import type { RestParts } from "../rest-dependencies.ts";
-import { problems } from "../schemas.ts";
+import { problems } from "../schemas/problem-schemas.ts";
 import { sessionTokenIn } from "../session-cookie.ts";
 
 /** As often as nodes write their figures. */

@@ -3,11 +3,12 @@ import type { App } from "../app.ts";
 import { problemBody } from "../problem.ts";
 import { sendProblem } from "../reply.ts";
 import type { RestParts } from "../rest-dependencies.ts";
-import { openProblems, problems, status } from "../schemas.ts";
+import { openProblems, problems } from "../schemas/problem-schemas.ts";
 
 /** The Prometheus text format. */
 const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
+const status = z.object({ status: z.string() }).describe("The node is up");
 const readiness = status.extend({
   store: z
     .enum(["reachable", "partial", "unreachable"])

@@ -3,7 +3,8 @@ import type { RecordedRequest } from "../../../recorder/recorded-requests.ts";
 import type { App } from "../app.ts";
 import { Problem } from "../problem.ts";
 import type { RestParts } from "../rest-dependencies.ts";
-import { problems, ruleParams } from "../schemas.ts";
+import { problems } from "../schemas/problem-schemas.ts";
+import { ruleParams } from "../schemas/rule-schemas.ts";
 
 const query = z.strictObject({
   limit: z.coerce.number().int().min(1).max(5_000).default(1_000),

@@ -11,17 +11,17 @@ import { idempotencyKeyOf } from "../idempotent-writes.ts";
 import { PROBLEM_TYPE, PROBLEMS, Problem } from "../problem.ts";
 import { sendHeaders, sendText } from "../reply.ts";
 import type { WholeParts } from "../rest-dependencies.ts";
+import { denials } from "../schemas/check-answer-schemas.ts";
+import { problems } from "../schemas/problem-schemas.ts";
 import {
-  denials,
   extendBody,
-  problems,
   reservation,
   reservationList,
   reservationParams,
   reserveBody,
   reserved,
   settleBody,
-} from "../schemas.ts";
+} from "../schemas/reservation-schemas.ts";
 
 const DENIAL_TYPE = `${PROBLEM_TYPE}; charset=utf-8`;
 const BODY = ["malformed_json", "body_too_large", "unsupported_media_type"] as const;

@@ -9,7 +9,9 @@ import { etagOf, expectedVersion, requireDone } from "../etag.ts";
 import { takeLargeReplacements } from "../large-replacement.ts";
 import { fieldProblem, Problem } from "../problem.ts";
 import type { RestParts } from "../rest-dependencies.ts";
-import { pageQuery, problems, replaced, rule, rulePage, ruleParams } from "../schemas.ts";
+import { pageQuery } from "../schemas/page-schemas.ts";
+import { problems } from "../schemas/problem-schemas.ts";
+import { replaced, rule, rulePage, ruleParams } from "../schemas/rule-schemas.ts";
 
 /** Enough for a hundred thousand rules. */
 const LARGEST_REPLACEMENT = 32 * 1024 * 1024;

@@ -5,7 +5,7 @@ import type { App } from "../app.ts";
 import { forbidden, keyOwner, unauthenticated } from "../authorize.ts";
 import { Problem } from "../problem.ts";
 import type { RestParts } from "../rest-dependencies.ts";
-import { openProblems } from "../schemas.ts";
+import { openProblems } from "../schemas/problem-schemas.ts";
 import { clearSessionCookie, sessionTokenIn, setSessionCookie } from "../session-cookie.ts";
 
 /** A working day. */

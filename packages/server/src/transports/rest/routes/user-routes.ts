@@ -11,23 +11,21 @@ import { checkImport } from "../import-users.ts";
 import { fieldProblem } from "../problem.ts";
 import type { RestParts } from "../rest-dependencies.ts";
 import { unknownTierProblem } from "../rule-names.ts";
+import { override, overrideBody, overrideParams } from "../schemas/override-schemas.ts";
+import { longPageQuery } from "../schemas/page-schemas.ts";
+import { problems } from "../schemas/problem-schemas.ts";
 import {
   changedUser,
   customBody,
   importBody,
   imported,
-  longPageQuery,
-  override,
-  overrideBody,
-  overrideParams,
-  problems,
   tierBody,
   userData,
   userLimits,
   userPage,
   userParams,
   userQuery,
-} from "../schemas.ts";
+} from "../schemas/user-schemas.ts";
 import { endOf } from "./expiry.ts";
 
 /** Enough for 500 users with some custom limits, and parsed in a few milliseconds. */
