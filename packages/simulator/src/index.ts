@@ -7,8 +7,6 @@ export {
   readFiles,
   replayFiles,
 } from "./browser/replay-files.ts";
-export type { ClusterConsistency, ClusterModel, ClusterReport, ClusterRun } from "./cluster/cluster-model.ts";
-export { simulateCluster } from "./cluster/simulate-cluster.ts";
 export { type AlgorithmRun, compareAlgorithms, limitOfEach, type TimedCost } from "./compare/compare-algorithms.ts";
 export { type Drawing, drawnTraffic } from "./compare/drawn-traffic.ts";
 export { addressKey } from "./logs/address-key.ts";

@@ -1,4 +1,5 @@
-import { type ClusterReport, countText, durationText, shareText, simulateCluster } from "headgate-simulator";
+import { countText, durationText, shareText } from "headgate-simulator";
+import { type ClusterReport, simulateCluster } from "headgate-simulator/cluster";
 import { type ExitCode, exitCodes, InvalidInput } from "../failure.ts";
 import { rulesForPath } from "../replay/rules-for-path.ts";
 import type { SimulateCommandOptions } from "./simulate.ts";

@@ -74,8 +74,10 @@ describe.concurrent("headgate simulate", () => {
     expect(reports).toMatchObject([
       { consistency: "strict", checks: 2_000, admitted: 100, most_of_limit: 1, round_trips_per_thousand: 1_000 },
       { consistency: "leased", checks: 2_000 },
-      { consistency: "split", checks: 2_000, round_trips_per_thousand: 0 },
+      { consistency: "split", checks: 2_000, most_of_limit: 1, failed: 0 },
     ]);
+    // 4 nodes with a heartbeat every 150 ms for 10 seconds, and 2,000 checks.
+    expect(reports[2]["round_trips_per_thousand"]).toBeCloseTo((4 * 10_000) / 150 / 2, -1);
     const refused = await headgate(["simulate", "-", "--html", "x.html"], { stdin });
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("--html: is not available") });
   });

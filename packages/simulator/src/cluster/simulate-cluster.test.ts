@@ -20,11 +20,11 @@ const healthy: ClusterModel = {
 
 function run(
   cluster: Partial<ClusterModel>,
-  { seed = 1, limit = fixedWindow("300/s") as Limit } = {},
+  { seed = 1, limit = fixedWindow("300/s") as Limit, seconds = 1 } = {},
 ): Promise<ClusterReport> {
   // Three keys of ten go over their limit.
   const source = trafficSource({ name: "k", rate: 3_000, keys: 10, zipf: 1 });
-  const traffic = { seed, start: 1_767_225_600_000_000, durationMs: 1_000, sources: [source] };
+  const traffic = { seed, start: 1_767_225_600_000_000, durationMs: seconds * 1_000, sources: [source] };
   return simulateCluster({ traffic, rule: { name: "api", limit }, cluster: { ...healthy, ...cluster } });
 }
 
@@ -41,7 +41,7 @@ describe("a simulated cluster", () => {
     }
   });
 
-  it("asks the store for every check in strict mode, less often otherwise, and never if the limit is split", async () => {
+  it("asks the store for every check in strict mode, less often otherwise, and only heartbeats if the limit is split", async () => {
     const trips = new Map<ClusterConsistency, number>();
     for (const consistency of consistencies) {
       const { roundTripsPerThousand, p99Wait } = await run({ consistency });
@@ -51,7 +51,10 @@ describe("a simulated cluster", () => {
     expect(trips.get("strict")).toBe(1_000);
     expect(trips.get("cached")).toBeLessThan(1_000);
     expect(trips.get("leased")).toBeLessThan(1_000);
-    expect(trips.get("split")).toBe(0);
+    // 8 nodes with a heartbeat every 150 ms, and 3,000 checks per second.
+    const expected = (8 * 1_000) / 150 / 3;
+    expect(trips.get("split")).toBeGreaterThan(0.85 * expected);
+    expect(trips.get("split")).toBeLessThan(1.15 * expected);
   });
 
   it.each(["strict", "leased", "split"] as const)(
@@ -72,6 +75,51 @@ describe("a simulated cluster", () => {
     // In the middle of a window, and quick enough for the rest of it.
     const failovers = [0, 1].map((shard) => ({ shard, atMs: 500, forMs: 50, losesData: true }));
     expect((await run({ failovers })).mostOfLimit).toBeGreaterThan(1.05);
+  });
+
+  describe("with a split limit", () => {
+    const split = { consistency: "split", shards: 1 } as const;
+
+    it("keeps the shares while no heartbeat is answered for less than a lease", async () => {
+      const failovers = [{ shard: 0, atMs: 300, forMs: 250, losesData: false }];
+      const { failed, mostOfLimit } = await run({ ...split, failovers });
+      expect(failed).toBe(0);
+      expect(mostOfLimit).toBeLessThanOrEqual(1);
+    });
+
+    it("fails checks from the end of the leases until the first heartbeat that is answered", async () => {
+      const failovers = [{ shard: 0, atMs: 100, forMs: 850, losesData: false }];
+      const report = await run({ ...split, failovers });
+      // Leases end between 0.55 and 0.7 s, and the server is back at 0.95 s.
+      expect(report.failed / report.checks).toBeGreaterThan(0.25);
+      expect(report.failed / report.checks).toBeLessThan(0.42);
+      expect(report.mostOfLimit).toBeLessThanOrEqual(1);
+    });
+
+    it("takes more than a lease longer if the server comes back without the record", async () => {
+      const failovers = [{ shard: 0, atMs: 100, forMs: 850, losesData: true }];
+      const keeping = failovers.map((failover) => ({ ...failover, losesData: false }));
+      const lossy = await run({ ...split, failovers }, { seconds: 2 });
+      const frozen = await run({ ...split, failovers: keeping }, { seconds: 2 });
+      const longer = (lossy.failed - frozen.failed) / (lossy.checks / 2);
+      expect(longer).toBeGreaterThan(0.6);
+      expect(longer).toBeLessThan(0.8);
+    });
+
+    it("gives the share of a node that stands still to the others, and admits at most that much more", async () => {
+      const pauses = [{ node: 1, atMs: 0, forMs: 1_500 }];
+      const limit = fixedWindow("300/10s");
+      const { mostOfLimit } = await run({ ...split, pauses }, { limit, seconds: 2 });
+      expect(mostOfLimit).toBeGreaterThan(1);
+      // Its own share is 1/8, and it gets that back; see docs/stores/split.md.
+      expect(mostOfLimit).toBeLessThanOrEqual(1 + 1 / 8);
+    });
+
+    it("does not work with heartbeats that the server cannot keep up with", async () => {
+      const { shards, failed, checks } = await run({ ...split, nodes: 400 });
+      expect(shards[0].busyShare).toBeGreaterThan(1);
+      expect(failed / checks).toBeGreaterThan(0.5);
+    });
   });
 
   it("shows the load of each shard, and that checks wait for a shard that is too slow", async () => {

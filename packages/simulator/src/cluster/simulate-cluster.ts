@@ -1,6 +1,7 @@
-import { type Answer, HeadgateError } from "headgate";
+import { type Answer, HeadgateError, type Operation, type Store, StoreError } from "headgate";
 import { type ModelRequest, modelRequests, randomOf } from "../traffic/model-requests.ts";
-import type { ClusterReport, ClusterRun } from "./cluster-model.ts";
+import type { Random } from "../traffic/random.ts";
+import type { ClusterModel, ClusterReport, ClusterRun } from "./cluster-model.ts";
 import { LatencyCounts } from "./latency-counts.ts";
 import { SimulatedNetwork } from "./simulated-network.ts";
 import { SimulatedNode } from "./simulated-node.ts";
@@ -8,19 +9,29 @@ import { VirtualTime } from "./virtual-time.ts";
 import { WindowUsage } from "./window-usage.ts";
 
 const MOST_NODES = 1_000;
+/** How long nodes of the service wait for their share of a split limit before they accept requests, in microseconds. */
+const START_UP = 3_000_000;
+/** Nodes do not start at the same moment, or all their heartbeats would be sent at the same moments. */
+const START_SPREAD = 150_000;
 /** What is in flight at the end gets this much longer, in microseconds. */
 const GRACE = 10_000_000;
+const STEP = 100_000;
 
 /** Decides the traffic of a model on many nodes, with the wrappers of the library, on virtual time. */
 export async function simulateCluster({ traffic, rule, cluster }: ClusterRun): Promise<ClusterReport> {
   if (cluster.nodes < 1 || cluster.nodes > MOST_NODES) {
     throw new HeadgateError("HG_BAD_OPTION", "nodes", `must be from 1 to ${MOST_NODES}, got ${cluster.nodes}`);
   }
-  const time = new VirtualTime(traffic.start);
+  const time = new VirtualTime(traffic.start - START_UP);
   // Far from those of the sources.
   const random = randomOf(traffic.seed, 1_000_003);
   const network = new SimulatedNetwork(time, random, cluster);
-  const nodes = Array.from({ length: cluster.nodes }, (_, rank) => new SimulatedNode(time, network, cluster, rank));
+  const nodes = await startedNodes(time, network, cluster, randomOf(traffic.seed, 1_000_033));
+  await time.runUntil(traffic.start - 1);
+  const earlier = {
+    shards: network.shards.map(({ calls, busy }) => ({ calls, busy })),
+    roundTrips: roundTripsOf(nodes),
+  };
   const usage = new WindowUsage(rule.limit);
   const waits = new LatencyCounts();
   const counts = { checks: 0, admitted: 0, denied: 0, failed: 0 };
@@ -35,17 +46,19 @@ export async function simulateCluster({ traffic, rule, cluster }: ClusterRun): P
       usage.count(key, cost, allowed, time.now);
       waits.add(time.now - began);
     };
+    const failed = (): void => {
+      counts.failed += 1;
+      waits.add(time.now - began);
+    };
     node.run(() => {
-      const answers = node.store.apply("take", [{ rule, key, cost }]);
-      if (!("then" in answers)) {
-        isSettled = true;
-        answered(answers);
+      const answers = answersOf(node, { rule, key, cost });
+      if (answers !== undefined && "then" in answers) {
+        answers.then(answered, failed);
         return;
       }
-      answers.then(answered, () => {
-        counts.failed += 1;
-        waits.add(time.now - began);
-      });
+      isSettled = true;
+      if (answers === undefined) failed();
+      else answered(answers);
     });
     return { isSettled };
   };
@@ -70,9 +83,13 @@ export async function simulateCluster({ traffic, rule, cluster }: ClusterRun): P
   const end = traffic.start + traffic.durationMs * 1000;
   await time.runUntil(end);
   const seconds = traffic.durationMs / 1000;
-  const shards = network.shards.map(({ calls, busy }) => ({ calls, busyShare: busy / (seconds * 1_000_000) }));
-  const roundTrips = nodes.reduce((sum, node) => sum + node.roundTrips, 0);
-  await time.runUntil(end + GRACE);
+  const shards = network.shards.map(({ calls, busy }, i) => {
+    const before = earlier.shards[i];
+    return { calls: calls - before.calls, busyShare: (busy - before.busy) / (seconds * 1_000_000) };
+  });
+  const roundTrips = roundTripsOf(nodes) - earlier.roundTrips;
+  const isOpen = (): boolean => counts.admitted + counts.denied + counts.failed < counts.checks;
+  while (isOpen() && time.now < end + GRACE) await time.runUntil(time.now + STEP);
   return {
     ...counts,
     ...usage.report(),
@@ -81,4 +98,34 @@ export async function simulateCluster({ traffic, rule, cluster }: ClusterRun): P
     shards,
     seconds,
   };
+}
+
+/** Starts the nodes at random, one after the other. */
+async function startedNodes(
+  time: VirtualTime,
+  network: SimulatedNetwork,
+  cluster: ClusterModel,
+  random: Random,
+): Promise<readonly SimulatedNode[]> {
+  const starts = Array.from({ length: cluster.nodes }, () => time.now + random.whole(0, START_SPREAD));
+  const nodes: SimulatedNode[] = [];
+  for (const start of starts.sort((a, b) => a - b)) {
+    await time.runUntil(start);
+    nodes.push(new SimulatedNode(time, network, cluster));
+  }
+  return nodes;
+}
+
+function roundTripsOf(nodes: readonly SimulatedNode[]): number {
+  return nodes.reduce((sum, node) => sum + node.roundTrips, 0);
+}
+
+/** Undefined if the node cannot decide at the moment: it has no share of a split limit. */
+function answersOf({ store }: SimulatedNode, operation: Operation): ReturnType<Store["apply"]> | undefined {
+  try {
+    return store.apply("take", [operation]);
+  } catch (error) {
+    if (error instanceof StoreError) return undefined;
+    throw error;
+  }
 }

@@ -1,12 +1,5 @@
-import {
-  type Answer,
-  type ApplyOptions,
-  type Clock,
-  type Notifications,
-  type Operation,
-  type Store,
-  StoreError,
-} from "headgate";
+import { type Answer, type Clock, type Notifications, type Operation, type Store, StoreError } from "headgate";
+import type { RedisClient } from "headgate/redis";
 import type { Random } from "../traffic/random.ts";
 import type { ClusterModel } from "./cluster-model.ts";
 import type { SimulatedNode } from "./simulated-node.ts";
@@ -36,13 +29,16 @@ export class SimulatedNetwork {
     return {
       clock,
       notifications: this.#notifications(node),
-      apply: async (action, operations, options) => {
+      apply: async (action, operations, options = {}) => {
         const answers: Answer[] = [];
+        const voidFrom = this.#time.now + this.#model.timeoutMs * 1000;
+        const asked = { ...options, voidFrom: Math.min(voidFrom, options.voidFrom ?? voidFrom) };
         // Operations on several keys are independent of each other here: the simulation has one rule.
         const calls = [...bySingleShard(operations, this.shards.length)].map(async ([number, places]) => {
           const shard = this.shards[number];
           const those = places.map((place) => operations[place]);
-          const told = await this.#call(node, shard, options, (options) => shard.apply(action, those, options));
+          const enter = (): number => shard.enter();
+          const told = await this.#call(node, enter, () => shard.apply(action, those, asked));
           for (const [i, place] of places.entries()) answers[place] = told[i];
         });
         await Promise.all(calls);
@@ -51,21 +47,26 @@ export class SimulatedNetwork {
     };
   }
 
-  #call(
-    node: SimulatedNode,
-    shard: SimulatedShard,
-    options: ApplyOptions = {},
-    execute: (options: ApplyOptions) => readonly Answer[],
-  ): Promise<readonly Answer[]> {
+  /** Redis as the wrapper `split` of a node sees it. */
+  client(node: SimulatedNode): RedisClient {
+    return {
+      send: (command, key = "") => {
+        const shard = this.shards[shardOf(key, this.shards.length)];
+        const enter = (): number => shard.enter(key);
+        return this.#call(node, enter, () => shard.execute(command));
+      },
+    };
+  }
+
+  /** Asks a shard: `enter` returns when it will have done the work that arrives now. */
+  #call<Reply>(node: SimulatedNode, enter: () => number, work: () => Reply): Promise<Reply> {
     const { timeoutMs } = this.#model;
-    const voidFrom = this.#time.now + timeoutMs * 1000;
-    const asked = { ...options, voidFrom: Math.min(voidFrom, options.voidFrom ?? voidFrom) };
     node.roundTrips += 1;
     return new Promise((resolve, reject) => {
       node.after(timeoutMs * 1000, () => reject(new StoreError("HG_STORE_TIMEOUT", "did not answer")));
       this.#deliver(() => {
-        this.#time.at(shard.enter(), () => {
-          const settle = settling(() => execute(asked), resolve, reject);
+        this.#time.at(enter(), () => {
+          const settle = settling(work, resolve, reject);
           this.#deliver(() => node.run(settle));
           return { isSettled: true };
         });
@@ -104,14 +105,14 @@ export class SimulatedNetwork {
   }
 }
 
-function settling(
-  execute: () => readonly Answer[],
-  resolve: (answers: readonly Answer[]) => void,
+function settling<Reply>(
+  work: () => Reply,
+  resolve: (reply: Reply) => void,
   reject: (reason: unknown) => void,
 ): () => void {
   try {
-    const answers = execute();
-    return () => resolve(answers);
+    const reply = work();
+    return () => resolve(reply);
   } catch (error) {
     return () => reject(error);
   }

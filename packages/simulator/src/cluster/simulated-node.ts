@@ -1,14 +1,5 @@
-import {
-  type Clock,
-  cached,
-  type Limit,
-  leased,
-  limitFromSpec,
-  MemoryStore,
-  type Operation,
-  type Rule,
-  type Store,
-} from "headgate";
+import { type Clock, cached, leased, type Store } from "headgate";
+import { split } from "headgate/redis";
 import type { ClusterModel } from "./cluster-model.ts";
 import type { SimulatedNetwork } from "./simulated-network.ts";
 import type { VirtualTime } from "./virtual-time.ts";
@@ -21,7 +12,7 @@ export class SimulatedNode {
   readonly store: Store;
   readonly #time: VirtualTime;
 
-  constructor(time: VirtualTime, network: SimulatedNetwork, model: ClusterModel, rank: number) {
+  constructor(time: VirtualTime, network: SimulatedNetwork, model: ClusterModel) {
     this.#time = time;
     this.clock = {
       now: () => time.now,
@@ -35,7 +26,7 @@ export class SimulatedNode {
           });
         }),
     };
-    this.store = storeOf(model, network.link(this), this.clock, rank);
+    this.store = storeOf(model, network, this);
   }
 
   /** What happens to a node that stands still happens when it goes on. */
@@ -57,51 +48,10 @@ export class SimulatedNode {
   }
 }
 
-function storeOf({ consistency, nodes }: ClusterModel, link: Store, clock: Clock, rank: number): Store {
-  if (consistency === "cached") return cached(link, { clock });
-  if (consistency === "leased") return leased(link, { clock, nodes });
-  return consistency === "split" ? new ShareOfLimit(clock, rank, nodes) : link;
-}
-
-/** What `split` enforces while the number of nodes does not change: an equal share of each limit, in memory. */
-class ShareOfLimit implements Store {
-  readonly #memory: MemoryStore;
-  readonly #rank: number;
-  readonly #nodes: number;
-  readonly #shares = new Map<Limit, Limit | undefined>();
-
-  constructor(clock: Clock, rank: number, nodes: number) {
-    this.#memory = new MemoryStore({ clock });
-    this.#rank = rank;
-    this.#nodes = nodes;
-  }
-
-  apply(...[action, operations]: Parameters<Store["apply"]>): ReturnType<Store["apply"]> {
-    return operations.map((operation) => this.#apply(action, operation));
-  }
-
-  #apply(action: Parameters<Store["apply"]>[0], operation: Operation) {
-    const limit = this.#shareOf(operation.rule);
-    const time = this.#memory.clock.now();
-    // With more nodes than units, some have none.
-    const none = { time, allowed: false, remaining: 0, retryAfter: Number.POSITIVE_INFINITY, resetAfter: 0 } as const;
-    if (limit === undefined) return { ...none, source: "lease", degraded: false } as const;
-    return this.#memory.apply(action, [{ ...operation, rule: { ...operation.rule, limit } }])[0];
-  }
-
-  #shareOf({ limit }: Rule): Limit | undefined {
-    if (!this.#shares.has(limit)) {
-      const [units, burst] = [limit.limit, limit.burst].map((all) => unitsOf(all, this.#rank, this.#nodes));
-      const { algorithm, window } = limit;
-      const spec = { algorithm, limit: units, window: window / 1_000_000 };
-      const share = limit.burst === limit.limit ? spec : { ...spec, burst };
-      this.#shares.set(limit, units === 0 || burst === 0 ? undefined : limitFromSpec(share));
-    }
-    return this.#shares.get(limit);
-  }
-}
-
-/** Rank r of n has the units r, r + n, r + 2n and so on. */
-function unitsOf(all: number, rank: number, nodes: number): number {
-  return Math.floor(all / nodes) + (rank < all % nodes ? 1 : 0);
+function storeOf(model: ClusterModel, network: SimulatedNetwork, node: SimulatedNode): Store {
+  const { clock } = node;
+  if (model.consistency === "split") return split(network.client(node), { group: "nodes", clock });
+  const link = network.link(node);
+  if (model.consistency === "cached") return cached(link, { clock });
+  return model.consistency === "leased" ? leased(link, { clock, nodes: model.nodes }) : link;
 }

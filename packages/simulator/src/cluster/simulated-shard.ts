@@ -1,5 +1,9 @@
 import { type Action, type Answer, type ApplyOptions, MemoryStore, type Operation } from "headgate";
+import { SplitGroups } from "./split-groups.ts";
 import type { VirtualTime } from "./virtual-time.ts";
+
+/** How much longer a heartbeat of `split` takes for each replica of the group, in microseconds: docs/stores/split.md. */
+const BEAT_US_PER_REPLICA = 4;
 
 /** One server: a real store that does one call after the other, each of which takes a while. */
 export class SimulatedShard {
@@ -8,6 +12,9 @@ export class SimulatedShard {
   readonly #time: VirtualTime;
   readonly #callUs: number;
   #store: MemoryStore;
+  #groups = new SplitGroups();
+  /** How often it was replaced by a server without its data, which has another run id. */
+  #run = 0;
   #freeAt = 0;
 
   constructor(time: VirtualTime, callUs: number) {
@@ -16,12 +23,13 @@ export class SimulatedShard {
     this.#store = this.#blank();
   }
 
-  /** When a call that arrives now is done. */
-  enter(): number {
+  /** When a call that arrives now is done. A heartbeat is for the group of a key. */
+  enter(group?: string): number {
     const start = Math.max(this.#time.now, this.#freeAt);
-    this.#freeAt = start + this.#callUs;
+    const span = this.#callUs + (group === undefined ? 0 : BEAT_US_PER_REPLICA * this.#groups.sizeOf(group));
+    this.#freeAt = start + span;
     this.calls += 1;
-    this.busy += this.#callUs;
+    this.busy += span;
     return this.#freeAt;
   }
 
@@ -29,10 +37,18 @@ export class SimulatedShard {
     return this.#store.apply(action, operations, options);
   }
 
+  /** Executes a command of `split`. */
+  execute(command: readonly unknown[]): unknown {
+    return this.#groups.execute(command, Math.floor(this.#time.now / 1000), String(this.#run));
+  }
+
   /** Answers nothing for a while. */
   stop(span: number, losesData: boolean): void {
     this.#freeAt = Math.max(this.#freeAt, this.#time.now) + span;
-    if (losesData) this.#store = this.#blank();
+    if (!losesData) return;
+    this.#store = this.#blank();
+    this.#groups = new SplitGroups();
+    this.#run += 1;
   }
 
   #blank(): MemoryStore {
