@@ -144,7 +144,7 @@ describe("the twin of the script of split", patience, () => {
   it.each([-1, 0, 1])("does so at the end of a lease, within a millisecond: %i", async (offset) => {
     const pair = new Pair(`rl:{split:at the end ${offset}}`);
     const pass = (ms: number): Promise<void> => pair.happen({ kind: "pass", ms });
-    const beat = (who: string): Promise<void> =>
+    const beat = (who: "a" | "b"): Promise<void> =>
       pair.happen({ kind: "beat", who, step: 1, lease: LEASE, held: "granted", isPrivileged: true });
     await beat("a");
     for (let ms = 0; ms < LEASE; ms += LEASE / 4) {
