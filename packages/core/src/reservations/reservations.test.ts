@@ -11,6 +11,7 @@ import {
   slidingWindowLog,
 } from "../index.ts";
 import { ManualClock, testLimiter } from "../testing/index.ts";
+import { PendingTakes } from "./pending-takes.ts";
 import { Reservations } from "./reservations.ts";
 
 const rules = {
@@ -465,6 +466,19 @@ describe("a reservation of a process that lives", () => {
     await world.pass(5_000);
     expect(world.store.actions.filter((action) => action === "settle")).toHaveLength(1);
     expect(await world.used()).toBe(40);
+  });
+
+  it("is listed, however many takes of checks are pending", async () => {
+    const { store, clock } = new World();
+    const reservations = new Reservations(store, { clock });
+    const operation = { rule: { name: "tokens", limit: rules.tokens }, key, cost: 1 };
+    const pending = Array.from({ length: 50 }, () => [operation]);
+    expect(await PendingTakes.begin(store, pending, 60_000)).toBeDefined();
+    const { id } = await reservations.reserve([operation], { isUnattended: true });
+    for (let i = 0; i < 3; i += 1) await reservations.reserve([operation], { isUnattended: true, forMs: 120_000 });
+    expect((await reservations.list(1)).map((listed) => listed.id)).toEqual([id]);
+    expect(await reservations.list(10)).toHaveLength(4);
+    reservations.close();
   });
 
   it("is listed with thousands of others while other work goes on", async () => {

@@ -12,11 +12,14 @@
 --        find: id, number of the id's key
 --        claim: maximum number of all such commands together, for how many milliseconds
 --        list: maximum number
+--        read: id
 --        the time in microseconds; without it, or if it is empty, Redis's own counts
 -- Returns a value for each command:
 --        extend: 1, or 0 if the reservation has ended or was claimed, or -1 if it is unknown
 --        find: {}, or {1 or 0 if it has ended, text, deadline}
---        claim, list: ids, texts and deadlines in turn
+--        claim: ids, texts and deadlines in turn
+--        list: ids and when they, or claims on them, expire, in turn
+--        read: {}, or {text, deadline}
 --- @include "time"
 local packed = ARGV[1]
 local unpack_from = struct.unpack
@@ -139,16 +142,18 @@ function act.claim(part)
 end
 
 function act.list(part)
-  local most, found = 0, {}
+  local most
   most, at_byte = unpack_from("<d", packed, at_byte)
   flush()
-  local ids = redis.call("ZRANGE", KEYS[part], 0, most - 1, "WITHSCORES")
-  for i = 1, #ids, 2 do
-    local id, n = ids[i], #found
-    found[n + 1], found[n + 2] = id, redis.call("HGET", KEYS[part + 1], id) or ""
-    found[n + 3] = redis.call("HGET", KEYS[part + 2], id) or ids[i + 1]
-  end
-  return found
+  return redis.call("ZRANGE", KEYS[part], 0, most - 1, "WITHSCORES")
+end
+
+function act.read(part)
+  local id
+  id, at_byte = unpack_from("<dc0", packed, at_byte)
+  flush()
+  local text, deadline = redis.call("HGET", KEYS[part + 1], id), redis.call("ZSCORE", KEYS[part], id)
+  return text and deadline and { text, redis.call("HGET", KEYS[part + 2], id) or deadline } or {}
 end
 
 while at_byte <= #packed do

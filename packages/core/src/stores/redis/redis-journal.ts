@@ -121,12 +121,19 @@ export class RedisJournal implements ReservationJournal {
   /** In a cluster, where each part is asked on its own, about `most` if they are spread evenly. */
   claimOverdue(most: number, forMs: number): Promise<readonly FoundEntry[]> {
     const share = this.servers.isCluster ? Math.ceil((4 * most) / PARTS) : most;
-    return this.entries("claim", [share, forMs]);
+    return this.claimFromEach(share, forMs);
   }
 
+  /** Texts are long, and each part may have the entries that expire next, so it reads only those of the result. */
   async list(most: number): Promise<readonly FoundEntry[]> {
-    const found = await this.entries("list", [most]);
-    return found.slice(0, most);
+    const replies = await this.ofAllParts("list", [most]);
+    const ends = replies.flatMap((reply) => {
+      const items = listOf(reply).map(String);
+      return items.flatMap((id, i) => (i % 2 === 0 ? [{ id, end: Number(items[i + 1]) }] : []));
+    });
+    const next = ends.sort((a, b) => a.end - b.end).slice(0, most);
+    const found = await Promise.all(next.map(({ id }) => this.read(id)));
+    return found.flatMap((entry) => entry ?? []).sort(byDeadline);
   }
 
   /** Sends what is waiting, so that it comes before requests that are sent next. */
@@ -148,16 +155,25 @@ export class RedisJournal implements ReservationJournal {
     for (const commands of byPart.values()) this.send(commands);
   }
 
-  /** Entries of all parts, those that expire next first. */
-  private async entries(command: "claim" | "list", args: readonly number[]): Promise<readonly FoundEntry[]> {
-    const parts = Array.from({ length: PARTS }, (_, part) => this.enqueue(command, part, undefined, args));
-    const found = (await Promise.all(parts)).flatMap((reply) => {
+  private async claimFromEach(most: number, forMs: number): Promise<readonly FoundEntry[]> {
+    const replies = await this.ofAllParts("claim", [most, forMs]);
+    const found = replies.flatMap((reply) => {
       const items = listOf(reply).map(String);
       return items.flatMap((id, i) => {
         return i % 3 === 0 ? [{ id, text: items[i + 1], deadline: Number(items[i + 2]), isEnded: false }] : [];
       });
     });
-    return found.sort((a, b) => a.deadline - b.deadline);
+    return found.sort(byDeadline);
+  }
+
+  /** Undefined if it has ended. */
+  private async read(id: string): Promise<FoundEntry | undefined> {
+    const [text, deadline] = listOf(await this.enqueue("read", partOf(id), undefined, [id]));
+    return text === undefined ? undefined : { id, text: String(text), deadline: Number(deadline), isEnded: false };
+  }
+
+  private ofAllParts(command: "claim" | "list", args: readonly number[]): Promise<readonly unknown[]> {
+    return Promise.all(Array.from({ length: PARTS }, (_, part) => this.enqueue(command, part, undefined, args)));
   }
 
   private enqueue(
@@ -234,6 +250,10 @@ function safe(id: string): string {
 export function partOf(id: string): number {
   const stated = Number.parseInt(id.slice(0, 2), 16);
   return (Number.isNaN(stated) ? id.length : stated) % PARTS;
+}
+
+function byDeadline(a: FoundEntry, b: FoundEntry): number {
+  return a.deadline - b.deadline;
 }
 
 function listOf(reply: unknown): readonly unknown[] {
