@@ -1,11 +1,11 @@
 import { StoreError } from "../../errors.ts";
 import { type Limit, sameLimit } from "../../limits/limit.ts";
-import type { Answer, LeaseView } from "../../stores/store.ts";
+import type { Answer } from "../../stores/store.ts";
 import type { BatchSize } from "./batch-size.ts";
 import { EmptyPool } from "./empty-pool.ts";
-import { LeaseAnswer } from "./lease-answer.ts";
 import type { Settings } from "./leased-options.ts";
 import type { Counts } from "./leased-stats.ts";
+import { LeasedUnits } from "./leased-units.ts";
 import type { Pool } from "./pool.ts";
 import type { Granted, PoolClient } from "./pool-client.ts";
 import { costOf, type Waiter, WaitingRequests } from "./waiting-requests.ts";
@@ -42,24 +42,10 @@ export class Lease {
   /** Whether the lease is no longer in use. */
   isLeft = false;
   readonly emptyPool = new EmptyPool();
-  private held = 0;
-  /** When the units held become worthless. */
-  private deadline = Number.NEGATIVE_INFINITY;
-  private epoch = 0;
-  /** What the pool had left at its last answer, and when it will be full. */
-  private left: number;
-  private fullAt: number;
-  /**
-   * How far the store's clock was ahead of the local one at the pool's last answer, to report times by the store's
-   * clock.
-   */
-  private ahead: number;
+  readonly units: LeasedUnits;
   /** The next batch is fetched at this many units. */
   private low = 0;
   private batch = 0;
-  private spent = 0;
-  /** Units admitted while the pool was being asked, and not paid for. */
-  private debt = 0;
   private isAsking = false;
   /** Resolves when the latest call to the pool has been answered. */
   private latestCall: Promise<void> = Promise.resolve();
@@ -75,9 +61,7 @@ export class Lease {
     this.size = size;
     this.host = host;
     this.usedAt = host.settings.clock.now();
-    this.left = pool.limit.burst;
-    this.fullAt = this.usedAt;
-    this.ahead = host.ahead();
+    this.units = new LeasedUnits(pool.limit.burst, this.usedAt, host.ahead(), host.counts);
   }
 
   /** Whether calls with this limit are charged to the lease. */
@@ -96,12 +80,13 @@ export class Lease {
 
   /** Answers a request from the lease; undefined if the pool has to be asked. */
   answer(cost: number, now: number): Answer | undefined {
+    const { units } = this;
     this.usedAt = now;
-    if (now >= this.deadline) this.expire();
-    if (cost <= this.held) {
-      this.pay(cost);
-      if (this.held <= this.low && !this.isAsking) this.prefetch(now);
-      return this.stateAnswer(true, 0, now);
+    if (now >= units.deadline) units.expire();
+    if (cost <= units.held) {
+      units.pay(cost);
+      if (units.held <= this.low && !this.isAsking) this.prefetch(now);
+      return units.answer(true, 0, now);
     }
     if (this.isDeniedByPool(cost, now)) return this.denied(this.emptyPool.until, now);
     return this.host.settings.admitWhileAsking > 0 ? this.lend(cost, now) : undefined;
@@ -116,92 +101,49 @@ export class Lease {
 
   /** Sets units aside for a request that has other limits too. Returns whether there were enough. */
   setAside(cost: number, now: number): boolean {
+    const { units } = this;
     this.usedAt = now;
-    if (now >= this.deadline) this.expire();
-    if (cost > this.held) {
+    if (now >= units.deadline) units.expire();
+    if (cost > units.held) {
       this.nudge(now);
       return false;
     }
-    this.pay(cost);
-    if (this.held <= this.low) this.nudge(now);
+    units.pay(cost);
+    if (units.held <= this.low) this.nudge(now);
     return true;
   }
 
   /** Pays as much of a cost as is held. Returns how much. */
   payUpTo(cost: number, now: number): number {
-    if (now >= this.deadline) this.expire();
-    const paid = Math.min(cost, this.held);
-    this.pay(paid);
+    const { units } = this;
+    if (now >= units.deadline) units.expire();
+    const paid = Math.min(cost, units.held);
+    units.pay(paid);
     return paid;
   }
 
   /** Returns units that were set aside in an epoch, because another limit denied the request. */
   restore(cost: number, epoch: number): void {
-    const { counts } = this.host;
-    this.spent -= cost;
-    counts.spent -= cost;
-    if (epoch !== this.epoch || this.isLeft) {
-      counts.burnt += cost;
-      return;
-    }
-    this.held += cost;
-    counts.held += cost;
-  }
-
-  get currentEpoch(): number {
-    return this.epoch;
-  }
-
-  /** The state of the lease as an answer. */
-  stateAnswer(allowed: boolean, retryAfter: number, now: number): LeaseAnswer {
-    const lasts = Math.max(0, this.deadline - now);
-    const { held, left, epoch } = this;
-    return new LeaseAnswer(
-      now + this.ahead,
-      allowed,
-      held,
-      left,
-      retryAfter,
-      Math.max(0, this.fullAt - now),
-      epoch,
-      lasts,
-    );
-  }
-
-  view(now: number): LeaseView {
-    const isGood = now < this.deadline;
-    return {
-      held: isGood ? this.held : 0,
-      pool: this.left,
-      epoch: this.epoch,
-      deadlineMs: isGood ? (this.deadline - now) / 1000 : 0,
-    };
+    this.units.unpay(cost, epoch === this.units.epoch && !this.isLeft);
   }
 
   /** Whether the lease can be dropped without losing quota or the knowledge that there is none. */
   isBare(now: number): boolean {
-    return this.held === 0 && !this.isAsking && this.client.doubts === 0 && now >= this.emptyPool.until;
+    return this.units.held === 0 && !this.isAsking && this.client.doubts === 0 && now >= this.emptyPool.until;
   }
 
   /** Gives back what is held beyond `keep` units, unless it is worthless. */
   async giveBack(keep: number, now: number): Promise<void> {
-    if (now >= this.deadline) this.expire();
-    const amount = this.held - keep;
+    const { units } = this;
+    if (now >= units.deadline) units.expire();
+    const amount = units.held - keep;
     if (amount <= 0) return;
-    const { counts } = this.host;
-    this.held = keep;
-    counts.held -= amount;
-    counts.returning += amount;
-    counts.roundTrips += 1;
-    const isBack = await this.client.giveBack(amount, this.deadline).catch(() => false);
-    counts.returning -= amount;
-    if (!isBack) {
-      counts.burnt += amount;
-      return;
-    }
-    counts.returned += amount;
+    units.release(amount);
+    this.host.counts.roundTrips += 1;
+    const isBack = await this.client.giveBack(amount, units.deadline).catch(() => false);
+    units.released(amount, isBack);
+    if (!isBack) return;
     this.size.returned(amount);
-    this.left += amount;
     const at = this.host.settings.clock.now();
     this.emptyPool.markFilled(at);
     // Even if no denial is known here: after a change of the limit, notifications about the old one are not received.
@@ -224,9 +166,7 @@ export class Lease {
 
   /** Discards what is held, because the pool was reset. */
   drop(): void {
-    this.expire();
-    // Units set aside at the moment belong to the old pool as well.
-    this.epoch += 1;
+    this.units.drop();
     this.emptyPool.markFilled(this.host.settings.clock.now());
   }
 
@@ -240,32 +180,12 @@ export class Lease {
     }
   }
 
-  private pay(cost: number): void {
-    this.held -= cost;
-    this.spent += cost;
-    const { counts } = this.host;
-    counts.spent += cost;
-    counts.held -= cost;
-  }
-
   /** Admits a request while the pool is being asked, up to the bound per window. */
   private lend(cost: number, now: number): Answer | undefined {
-    const { settings, counts } = this.host;
-    if (this.debt + cost > settings.admitWhileAsking) return undefined;
-    this.debt += cost;
-    counts.lent += cost;
+    if (this.units.debt + cost > this.host.settings.admitWhileAsking) return undefined;
+    this.units.lend(cost);
     if (!this.isAsking) this.latestCall = this.ask();
-    return this.stateAnswer(true, 0, now);
-  }
-
-  /** Discards expired units, and the debt that belongs to them. */
-  private expire(): void {
-    if (this.deadline > Number.NEGATIVE_INFINITY) this.debt = 0;
-    this.deadline = Number.NEGATIVE_INFINITY;
-    if (this.held === 0) return;
-    this.host.counts.burnt += this.held;
-    this.host.counts.held -= this.held;
-    this.held = 0;
+    return this.units.answer(true, 0, now);
   }
 
   private nudge(now: number): void {
@@ -279,11 +199,10 @@ export class Lease {
   }
 
   private nextBatch(now: number): number {
-    // After `fullAt`, the pool has the full quota again.
-    const left = now >= this.fullAt ? this.pool.limit.burst : this.left;
-    this.batch = Math.min(this.size.next(left, this.spent, now), this.pool.most - this.held);
+    const { units } = this;
+    const wanted = this.size.next(units.leftInPool(now), units.spentSince(), now);
+    this.batch = Math.min(wanted, this.pool.most - units.held);
     this.low = Math.floor(this.batch * this.host.settings.prefetchAt);
-    this.spent = 0;
     return Math.max(0, this.batch);
   }
 
@@ -310,7 +229,7 @@ export class Lease {
     const { burst } = this.pool.limit;
     let waiting = this.line.firstOf(waiters, burst);
     let extra = batch;
-    let { debt } = this;
+    let { debt } = this.units;
     while (waiting.length > 0 || extra > 0 || debt > 0) {
       const need = costOf(waiting);
       const amount = Math.min(need + extra + debt, burst);
@@ -325,14 +244,14 @@ export class Lease {
       if (granted.answer.allowed) {
         for (const { resolve } of waiting) resolve(this.paidByGrant(granted.answer));
         this.receive(amount - need, granted);
-        this.learn(granted.answer);
+        this.units.learn(granted.answer, this.host.settings.clock.now());
         this.size.granted(amount, granted.answer.remaining);
         void this.clearDoubts();
         return;
       }
       waiting = await this.afterDenial(waiting, amount, granted);
       const spare = Math.max(0, Math.floor(granted.answer.remaining) - costOf(waiting));
-      debt = Math.min(this.debt, spare);
+      debt = Math.min(this.units.debt, spare);
       extra = Math.min(extra, this.size.afterDenial(spare - debt));
       // Debt that the pool did not cover stays for this window, and nothing more is lent in it.
       if (waiting.length === 0) return;
@@ -348,7 +267,7 @@ export class Lease {
   private async afterDenial(waiting: readonly Waiter[], amount: number, denial: Granted): Promise<readonly Waiter[]> {
     const { clock } = this.host.settings;
     const { answer } = denial;
-    this.learn(answer);
+    this.units.learn(answer, clock.now());
     const left = Math.floor(answer.remaining);
     const [first, ...others] = waiting;
     // The pool has received units since it was asked.
@@ -360,13 +279,13 @@ export class Lease {
     if (left >= first.cost && amount > first.cost) return this.line.firstOf(waiting, left);
     // The missing units may already have been granted in a reply that was lost.
     await this.clearDoubts();
-    if (first.cost <= this.held) {
+    if (first.cost <= this.units.held) {
       this.line.putBack(waiting);
       return [];
     }
     // Alone, because a bucket reports the wait for the amount requested, and each request needs its own.
     const isAlone = amount === first.cost;
-    if (left + this.held >= first.cost && this.held > 0) {
+    if (left + this.units.held >= first.cost && this.units.held > 0) {
       // Lease and pool together have enough: give the lease back, so that the pool can pay the whole request.
       await this.giveBack(0, clock.now());
     } else if (this.pool.isWindow || isAlone) {
@@ -380,9 +299,9 @@ export class Lease {
 
   /** Whether a waiting request can be answered by what has become known meanwhile. */
   private isSettled(waiter: Waiter, now: number): boolean {
-    if (now < this.deadline && waiter.cost <= this.held) {
-      this.pay(waiter.cost);
-      waiter.resolve(this.stateAnswer(true, 0, now));
+    if (now < this.units.deadline && waiter.cost <= this.units.held) {
+      this.units.pay(waiter.cost);
+      waiter.resolve(this.units.answer(true, 0, now));
       return true;
     }
     if (!this.isDeniedByPool(waiter.cost, now)) return false;
@@ -392,11 +311,11 @@ export class Lease {
 
   private denied(until: number, now: number): Answer {
     this.host.counts.denied += 1;
-    return this.stateAnswer(false, Math.max(0, until - now), now);
+    return this.units.answer(false, Math.max(0, until - now), now);
   }
 
   private isDeniedByPool(cost: number, now: number): boolean {
-    return this.emptyPool.denies(cost - this.held, now);
+    return this.emptyPool.denies(cost - this.units.held, now);
   }
 
   /** Remembers that the pool is empty. Returns until when. */
@@ -411,42 +330,17 @@ export class Lease {
     return until;
   }
 
-  private learn(answer: Answer): void {
-    const now = this.host.settings.clock.now();
-    this.left = answer.remaining;
-    this.fullAt = now + answer.resetAfter;
-    this.ahead = answer.time - now;
-  }
-
   /** `kept`: units that are not spent yet. */
-  private receive(kept: number, { amount, deadline }: Granted): void {
-    const { counts, settings } = this.host;
-    const now = settings.clock.now();
-    if (now >= this.deadline) {
-      this.expire();
-      this.epoch += 1;
-      this.size.renewed();
-    }
-    const owed = Math.min(this.debt, kept);
-    this.debt -= owed;
-    counts.granted += amount;
-    counts.spent += amount - kept + owed;
-    counts.lent -= owed;
-    this.spent += amount - kept;
-    // It arrived too late to be of use.
-    if (now >= deadline) {
-      counts.burnt += kept - owed;
-      return;
-    }
-    this.deadline = Math.max(this.deadline, deadline);
-    this.held += kept - owed;
-    counts.held += kept - owed;
-    if (this.held > 0) this.emptyPool.forget();
+  private receive(kept: number, granted: Granted): void {
+    const { units } = this;
+    const now = this.host.settings.clock.now();
+    if (now >= units.deadline) this.size.renewed();
+    if (units.receive(kept, granted, now) && units.held > 0) this.emptyPool.forget();
   }
 
   /** Charged by the store for the request itself, however late its reply arrived. */
   private paidByGrant(answer: Answer): Answer {
-    return { ...answer, source: "store", remaining: answer.remaining + this.held };
+    return { ...answer, source: "store", remaining: answer.remaining + this.units.held };
   }
 
   /** The pool is unreachable: all waiting requests go straight to the store, where the rule's policy applies. */

@@ -66,7 +66,7 @@ export class LeasedStore extends StoreWrapper {
 
   /** The lease that this process holds for a key, if any. */
   leaseOf(rule: string, key: string): LeaseView | undefined {
-    return this.counters.named(rule)?.leases.get(key)?.view(this.time.now());
+    return this.counters.named(rule)?.leases.get(key)?.units.view(this.time.now());
   }
 
   /** Rejects a rule that cannot be leased before its first request, and ends leases made under an earlier limit. */
@@ -208,7 +208,7 @@ export class LeasedStore extends StoreWrapper {
     const now = this.time.now();
     const paid = operations.map((operation) => {
       const lease = this.leaseFor(operation, now);
-      return lease?.setAside(operation.cost, now) ? { lease, epoch: lease.currentEpoch } : undefined;
+      return lease?.setAside(operation.cost, now) ? { lease, epoch: lease.units.epoch } : undefined;
     });
     const rest = operations.filter((_, i) => paid[i] === undefined);
     const giveBack = (): void => {
@@ -227,7 +227,7 @@ export class LeasedStore extends StoreWrapper {
     let next = 0;
     return operations.map((_, i) => {
       const part = paid[i];
-      if (part !== undefined) return part.lease.stateAnswer(true, 0, this.time.now());
+      if (part !== undefined) return part.lease.units.answer(true, 0, this.time.now());
       next += 1;
       return answers[next - 1];
     });
@@ -268,7 +268,7 @@ export class LeasedStore extends StoreWrapper {
     return operations.map((operation, i) => {
       const lease = this.leaseOn(operation);
       if (lease === undefined || !sameLimit(lease.limit, limitOf(operation))) return answers[i];
-      return withLease(answers[i], lease.view(now), action === "peek" ? operation.cost : 1);
+      return withLease(answers[i], lease.units.view(now), action === "peek" ? operation.cost : 1);
     });
   }
 
