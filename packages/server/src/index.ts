@@ -21,6 +21,7 @@ export type { Settings } from "./config/settings.ts";
 export type { Database } from "./database/database.ts";
 export type { Finding } from "./doctor/finding.ts";
 export type { RecordingReport } from "./recorder/replay-recordings.ts";
+export { fieldAt } from "./rules/field-path.ts";
 export type { Dimension, RateLimitRule, RuleInput } from "./rules/rule.ts";
 export { windowText } from "./rules/rule-window.ts";
 export type { ParsedUser } from "./rules/user-input.ts";

@@ -1,12 +1,12 @@
 import { dirname, resolve } from "node:path";
-import { checkRules, type Dimension, type RuleInput } from "headgate-server";
+import { checkRules, type Dimension, fieldAt, type RuleInput } from "headgate-server";
 import type { TrafficModel } from "headgate-simulator";
 import { parseDocument } from "yaml";
 import { z } from "zod";
 import { InvalidInput } from "../failure.ts";
 import { openSource } from "../input/source.ts";
 import { readRules } from "../rules/read-rules.ts";
-import { fieldAt, problemWith } from "./simulation-problem.ts";
+import { problemWith } from "./simulation-problem.ts";
 
 const seconds = z.number().min(0).max(31_536_000);
 const milliseconds = z.number().min(0).max(86_400_000);

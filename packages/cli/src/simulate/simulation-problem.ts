@@ -40,11 +40,3 @@ function beyond({ origin, input }: Measured, comparison: string, bound: number |
   if (origin === "string") return `must have ${comparison} ${bound} ${bound === 1 ? "character" : "characters"}`;
   return `must be ${comparison} ${bound}, got ${JSON.stringify(input)}`;
 }
-
-/** As in `traffic[0].rate`. */
-export function fieldAt(path: readonly PropertyKey[]): string {
-  return path.reduce<string>((field, step) => {
-    if (typeof step === "number") return `${field}[${step}]`;
-    return field === "" ? String(step) : `${field}.${String(step)}`;
-  }, "");
-}

@@ -140,9 +140,9 @@ class Sender {
   }
 }
 
-/** `users.17.tier` refers to the tier on the line of the 18th user that was sent. */
+/** `users[17].tier` refers to the tier on the line of the 18th user that was sent. */
 function placeOf(field: string, sent: readonly { readonly line: number }[]): string {
-  const [, index, rest] = /^users\.(\d+)(?:\.(.*))?$/s.exec(field) ?? [];
+  const [, index, rest] = /^users\[(\d+)\](?:\.(.*))?$/s.exec(field) ?? [];
   const line = index === undefined ? undefined : sent[Number(index)]?.line;
   if (line === undefined) return field;
   return rest === undefined ? String(line) : `${line}: ${rest}`;

@@ -1,4 +1,5 @@
 import { atOnce, type Work } from "./cooperative-work.ts";
+import { fieldAt } from "./field-path.ts";
 import type { RuleInput } from "./rule.ts";
 import { ruleInput } from "./rule-input.ts";
 import { rulesFile } from "./rules-file-schema.ts";
@@ -75,9 +76,9 @@ type Issue = NonNullable<ReturnType<typeof ruleInput.safeParse>["error"]>["issue
 function problemsOf(issue: Issue, at: readonly PropertyKey[]): ReplacementProblem[] {
   const path = [...at, ...issue.path];
   if (issue.code !== "unrecognized_keys") {
-    return [{ field: path.map(String).join(".") || "body", problem: issue.message }];
+    return [{ field: fieldAt(path) || "body", problem: issue.message }];
   }
-  return issue.keys.map((key) => ({ field: [...path, key].map(String).join("."), problem: "is not a known field" }));
+  return issue.keys.map((key) => ({ field: fieldAt([...path, key]), problem: "is not a known field" }));
 }
 
 function parsed(text: string): unknown {

@@ -1,6 +1,7 @@
 import { HeadgateError } from "headgate";
 import { z } from "zod";
 import { LONGEST_ID, requireStorable } from "../database/storable-text.ts";
+import { fieldAt } from "./field-path.ts";
 import type { UserInput } from "./user-limits.ts";
 
 export const limitUnits = z.int().min(1).describe("Units per window");
@@ -65,7 +66,7 @@ function customLimitCount(value: unknown): number {
 }
 
 function problemsOf(issue: z.core.$ZodIssue): InputProblem[] {
-  const path = issue.path.map(String);
-  if (issue.code !== "unrecognized_keys") return [{ field: path.join("."), problem: issue.message }];
-  return issue.keys.map((key) => ({ field: [...path, key].join("."), problem: "is not a field of a user" }));
+  const { path } = issue;
+  if (issue.code !== "unrecognized_keys") return [{ field: fieldAt(path), problem: issue.message }];
+  return issue.keys.map((key) => ({ field: fieldAt([...path, key]), problem: "is not a field of a user" }));
 }

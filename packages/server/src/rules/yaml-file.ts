@@ -1,5 +1,6 @@
 import { type Document, isMap, isNode, LineCounter, parseDocument, visit } from "yaml";
 import type { z } from "zod";
+import { fieldAt } from "./field-path.ts";
 import { type FileProblem, RulesFileError } from "./rules-file-error.ts";
 
 export const READING = { prettyErrors: false, uniqueKeys: true } as const;
@@ -28,7 +29,7 @@ export class YamlFile {
 
   /** A problem with the value at a path. */
   problemAt(path: readonly PropertyKey[], problem: string): FileProblem {
-    return { ...this.place(offsetOf(this.document, path)), field: fieldOf(path), problem };
+    return { ...this.place(offsetOf(this.document, path)), field: fieldAt(path), problem };
   }
 
   /** What a schema found. */
@@ -77,11 +78,4 @@ function offsetOf(document: Document, path: readonly PropertyKey[]): number {
     if (isNode(node) && node.range) return node.range[0];
   }
   return document.contents?.range?.[0] ?? 0;
-}
-
-function fieldOf(path: readonly PropertyKey[]): string {
-  return path.reduce<string>((field, step) => {
-    if (typeof step === "number") return `${field}[${step}]`;
-    return field === "" ? String(step) : `${field}.${String(step)}`;
-  }, "");
 }

@@ -69,7 +69,7 @@ it("keeps no answer with a secret in it: an idempotency key is refused", async (
 it.each([
   [{ name: "", roles: ["read"] }, "name"],
   [{ name: "a", roles: [] }, "roles"],
-  [{ name: "a", roles: ["root"] }, "roles.0"],
+  [{ name: "a", roles: ["root"] }, "roles[0]"],
   [{ name: "a", roles: ["read"], expires_at: "2020-01-01T00:00:00Z" }, "expires_at"],
   [{ name: "a", roles: ["read"], key: "mine" }, "key"],
   [{ name: "a", roles: ["check"], namespace: "a:b" }, "namespace"],

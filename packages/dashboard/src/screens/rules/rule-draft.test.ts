@@ -7,6 +7,7 @@ import {
   differences,
   draftOf,
   fieldsOf,
+  isAbout,
   keptFields,
   RATE_ALGORITHMS,
 } from "./rule-draft.ts";
@@ -79,6 +80,12 @@ describe("a draft of a rule", () => {
     const [slots] = ALGORITHM_NAMES.filter((name) => !RATE_ALGORITHMS.includes(name));
     const body = bodyOf({ ...BLANK, algorithm: slots, limit: "3", "candidate.limit": "4", mode: "shadow" });
     expect(body).toEqual({ dimension: "user", algorithm: slots, limit: 3, on_error: "local" });
+  });
+
+  it("shows an error at its field, also one about an entry or a part of the field", () => {
+    for (const named of ["methods", "methods[0]"]) expect(isAbout(named, "methods")).toBe(true);
+    expect(isAbout("limit", "methods")).toBe(false);
+    expect(isAbout("anchor_day", "anchor")).toBe(false);
   });
 
   it("differs from the stored rule in the fields that were changed", () => {

@@ -161,6 +161,11 @@ function stated(field: RuleField, text: string): unknown {
   return NUMBERS.includes(field) && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
 }
 
+/** Whether an error about `named`, such as `methods[0]` or `candidate.limit`, is about this field of the form. */
+export function isAbout(named: string, field: RuleField): boolean {
+  return named === field || named.startsWith(`${field}.`) || named.startsWith(`${field}[`);
+}
+
 /** What the database adds to a rule. */
 const STORED_FIELDS: readonly string[] = ["created_at", "updated_at", "version"];
 

@@ -99,7 +99,7 @@ export function RuleEditor({
 
 /** The field of a rule that a field of the form belongs to, such as its candidate. */
 function partOf(field: string): string {
-  return field.split(".")[0];
+  return field.split(/[.[]/)[0];
 }
 
 function useValidation(draft: RuleDraft, stored: RateLimitRule | undefined): Validation {

@@ -3,6 +3,7 @@ import { SelectField, TextField } from "../../ui/field.tsx";
 import { Card } from "../../ui/parts.tsx";
 import {
   ALGORITHM_NAMES,
+  isAbout,
   isSlots,
   RATE_ALGORITHMS,
   type RuleDraft,
@@ -46,7 +47,7 @@ export function RuleFields({
   const of = (field: RuleField) => ({
     value: draft[field],
     onChange: (value: string) => onChange(field, value),
-    problem: errors.find((error) => error.field === field || error.field.startsWith(`${field}.`))?.problem,
+    problem: errors.find((error) => isAbout(error.field, field))?.problem,
   });
   const isTasks = isSlots(draft["algorithm"]);
   return (

@@ -1,5 +1,6 @@
 import { fixedWindow, gcra, leakyBucket } from "headgate";
 import type { z } from "zod";
+import { fieldAt } from "../field-path.ts";
 import type { RuleInput } from "../rule.ts";
 import { ruleInput } from "../rule-input.ts";
 
@@ -28,7 +29,7 @@ export class ImportedRules {
     else
       this.note(
         line,
-        `${rule.name} cannot be a rule: ${error.issues.map(({ path, message }) => `${path.join(".")} ${message}`).join("; ")}`,
+        `${rule.name} cannot be a rule: ${error.issues.map(({ path, message }) => `${fieldAt(path)} ${message}`).join("; ")}`,
       );
   }
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { RequestError } from "../../checks/request-error.ts";
+import { fieldAt } from "../../rules/field-path.ts";
 import type { CallLimit, Descriptor, RateLimitAnswer, RateLimitRequest } from "./descriptor.ts";
 import { UNIT_NAMES } from "./descriptor.ts";
 import { hitsOf, unitOf } from "./rate-limit-codec.ts";
@@ -69,7 +70,7 @@ export function requestFromJson(text: string): RateLimitRequest {
   const { data, error } = request.safeParse(value);
   if (error === undefined) return data;
   const [{ path, message }] = error.issues;
-  throw new RequestError(path.join(".") || "body", message);
+  throw new RequestError(fieldAt(path) || "body", message);
 }
 
 /** Fields with their default value are left out. */

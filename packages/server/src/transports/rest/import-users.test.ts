@@ -25,7 +25,7 @@ describe("an import of users", () => {
     expect(warnings).toEqual([]);
     expect(reads).toBeLessThan(50);
     const unknown = [{ user_id: "ann", tier: "golden", custom_limits: { r7: { limit: 5 } } }];
-    expect(atOnce(checkImport(unknown, catalogue)).warnings).toMatchObject([{ field: "users.0.tier" }]);
+    expect(atOnce(checkImport(unknown, catalogue)).warnings).toMatchObject([{ field: "users[0].tier" }]);
     expect(() => atOnce(checkImport([{ user_id: "ann", custom_limits: { r: { limit: 5 } } }], catalogue))).toThrow(
       "is not an existing rule",
     );

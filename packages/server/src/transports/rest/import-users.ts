@@ -21,7 +21,7 @@ export function* checkImport(values: readonly unknown[], known: KnownNames): Wor
     const parsed = parseUserInput(value);
     const found = "problems" in parsed ? parsed.problems : unknownRules(parsed.user, known);
     for (const { field, problem } of found) {
-      problems.push({ in: "body", field: field === "" ? `users.${index}` : `users.${index}.${field}`, problem });
+      problems.push({ in: "body", field: field === "" ? `users[${index}]` : `users[${index}].${field}`, problem });
     }
     if (problems.length >= MOST_PROBLEMS) break;
     if ("user" in parsed) users.push(parsed.user);
@@ -48,7 +48,7 @@ function unknownTiers(users: readonly UserInput[], known: KnownNames): FieldProb
   }
   return [...first].slice(0, MOST_PROBLEMS).map(([tier, { index, count }]) => ({
     in: "body",
-    field: `users.${index}.tier`,
+    field: `users[${index}].tier`,
     problem: `${unknownTierProblem(tier, known)} (${count} of these users)`,
   }));
 }

@@ -72,7 +72,7 @@ describe("a check with several identities", () => {
     [{ ...both, identities: [] }, "identities"],
     [{ ...both, identities: Array.from({ length: 9 }, (_, i) => ({ identifier: `${i}` })) }, "identities"],
     [{ ...both, identities: [{ identifier: "42" }, { identifier: "42" }] }, "identities[1]"],
-    [{ ...both, identities: [{ identifier: "" }] }, "identities.0.identifier"],
+    [{ ...both, identities: [{ identifier: "" }] }, "identities[0].identifier"],
   ])("is refused as %j", async (body, field) => {
     service = await startService({ rules });
     expect(await ask("check", body)).toMatchObject({

@@ -123,7 +123,7 @@ describe("POST /api/v1/reservations", () => {
     [{ checks: [] }, "checks"],
     [{ checks: [TOKENS], for_ms: 0 }, "for_ms"],
     [{ checks: [TOKENS], max_wait_ms: -1 }, "max_wait_ms"],
-    [{ checks: [{ ...TOKENS, cost: -1 }] }, "checks.0.cost"],
+    [{ checks: [{ ...TOKENS, cost: -1 }] }, "checks[0].cost"],
     [{ checks: [{ ...TOKENS, cost: 1_001 }] }, "checks[0].cost"],
     [
       {
@@ -135,7 +135,7 @@ describe("POST /api/v1/reservations", () => {
       "checks[1].cost",
     ],
     [{ checks: [ADDRESS, { ...TOKENS, cost: 600 }, { ...TOKENS, cost: 600 }] }, "checks[2].cost"],
-    [{ checks: [{ ...TOKENS, identifier: "" }] }, "checks.0.identifier"],
+    [{ checks: [{ ...TOKENS, identifier: "" }] }, "checks[0].identifier"],
   ])("refuses %j", async (body, field) => {
     expect(await ask("POST", "reservations", body)).toMatchObject({
       status: 400,

@@ -195,7 +195,7 @@ describe("all rules", () => {
     service = await startService();
     const body = { rules: [ruleOf({ rule_id: "new", endpoint_pattern: "/new" }), ruleOf({ limit: 0 })] };
     const { status, body: answer } = await service.ask("PUT", "/api/v1/rules", { body });
-    expect([status, answer.errors[0].field]).toEqual([400, "rules.1.limit"]);
+    expect([status, answer.errors[0].field]).toEqual([400, "rules[1].limit"]);
     const { body: listed } = await service.ask("GET", "/api/v1/rules");
     expect(listed.rules.map((rule: { rule_id: string }) => rule.rule_id)).toEqual(["orders"]);
   });

@@ -130,12 +130,12 @@ describe("an import", () => {
     ]);
     expect(status).toBe(400);
     expect(body.errors.map(({ field }: { field: string }) => field)).toEqual([
-      "users.1.tier",
-      "users.2.custom_limits.nothing",
-      "users.3.teir",
-      "users.4.user_id",
-      "users.5.tier",
-      "users.6",
+      "users[1].tier",
+      "users[2].custom_limits.nothing",
+      "users[3].teir",
+      "users[4].user_id",
+      "users[5].tier",
+      "users[6]",
     ]);
     expect((await service.ask("GET", "/api/v1/users")).body.users).toEqual([]);
   });
@@ -149,7 +149,7 @@ describe("an import", () => {
     expect((await post([])).status).toBe(400);
     const limits = Object.fromEntries(Array.from({ length: 1_001 }, (_, i) => [i, { limit: 1 }]));
     const long = await post([{ user_id: "1", custom_limits: limits }]);
-    expect([long.status, long.body.errors[0].field]).toEqual([400, "users.0.custom_limits"]);
+    expect([long.status, long.body.errors[0].field]).toEqual([400, "users[0].custom_limits"]);
     const large = [{ user_id: "1", tier: "x".repeat(600_000) }];
     expect((await post(large)).status).toBe(413);
     const most = await post(Array.from({ length: 500 }, (_, i) => ({ user_id: String(i), tier: "premium" })));
@@ -161,8 +161,8 @@ describe("an import", () => {
     const tiers = ["premium", "gold", "gold", "premum", null];
     const { body } = await post(tiers.map((tier, i) => ({ user_id: String(i), tier })));
     expect(body.warnings).toMatchObject([
-      { field: "users.1.tier", problem: expect.stringMatching(/tier gold: .* \(2 of these users\)$/) },
-      { field: "users.3.tier", problem: expect.stringContaining("did you mean premium?") },
+      { field: "users[1].tier", problem: expect.stringMatching(/tier gold: .* \(2 of these users\)$/) },
+      { field: "users[3].tier", problem: expect.stringContaining("did you mean premium?") },
     ]);
   });
 
