@@ -15,6 +15,8 @@ export interface NodeOptions {
   /** A new temporary folder, removed by `end`, unless given. */
   readonly data?: string;
   readonly cwd?: string;
+  /** A command that starts the program, as `["taskset", "-c", "1"]`. */
+  readonly launcher?: readonly string[];
 }
 
 /** Starts a node as a user does, on free ports, and answers once it is ready. */
@@ -36,14 +38,14 @@ export class NodeProcess {
   private readonly adminKey: string | undefined;
   private outcome: number | NodeJS.Signals | undefined;
 
-  constructor({ flags = [], env = {}, data, cwd }: NodeOptions) {
+  constructor({ flags = [], env = {}, data, cwd, launcher = [] }: NodeOptions) {
     this.ownsData = data === undefined;
     this.data = data ?? mkdtempSync(join(tmpdir(), "headgate-node-"));
     const { HEADGATE_ADMIN_KEY } = env;
     this.adminKey = HEADGATE_ADMIN_KEY;
     const settings = ["--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--data", this.data, ...flags];
     const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
-    const command = [...variables, process.execPath, program, "serve", ...settings];
+    const command = [...variables, ...launcher, process.execPath, program, "serve", ...settings];
     this.child = spawnChild("/usr/bin/env", command, cwd === undefined ? {} : { cwd });
     this.child.stdout?.setEncoding("utf8").on("data", (text) => {
       this.stdout += text;
