@@ -72,3 +72,12 @@ test.each([
   expect(stderr).toContain(message);
   expect(stderr).toContain("Suites:");
 });
+
+test("without servers in other languages, peers says which variables name them", () => {
+  const variables = ["RATELIMIT_BINARY", "LIMITADOR_BINARY", "THROTTLECRAB_BINARY", "GUBERNATOR_BINARY"];
+  const env = { ...process.env, ...Object.fromEntries(variables.map((name) => [name, "/nowhere"])) };
+  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, "peers", "--json"], { encoding: "utf8", env });
+  for (const name of variables) expect(stderr).toContain(name);
+  expect(stdout).toBe("[]\n");
+  expect(status).toBe(0);
+});

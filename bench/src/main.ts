@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { accuracy, accuracyPackages } from "./accuracy/accuracy.ts";
 import { type Options, readOptions, UsageError } from "./options.ts";
-import { peers } from "./peers/peers.ts";
+import { peerVersions } from "./peers/peer-versions.ts";
 import { progress } from "./progress.ts";
 import { machine } from "./report/machine.ts";
 import { markdown, type Section } from "./report/markdown.ts";
@@ -29,13 +29,10 @@ async function main(): Promise<void> {
   if (options.suite === "accuracy") {
     return console.log(await accuracy(options.subjects, versions(accuracyPackages), (text) => console.error(text)));
   }
-  if (options.suite === "peers") {
-    return console.log(await peers((text) => console.error(text), options.rounds));
-  }
   const suite = findSuite(options.suite);
   if (suite === undefined) {
     throw new UsageError(
-      `there is no suite ${options.suite}; there are accuracy, peers, ${suites.map(({ name }) => name).join(", ")}`,
+      `there is no suite ${options.suite}; there are accuracy, ${suites.map(({ name }) => name).join(", ")}`,
     );
   }
   const taken = await take(suite, options);
@@ -62,7 +59,8 @@ async function write({ quick, nodes }: Options): Promise<void> {
     sections.push({ suite, measured });
   }
   const command = ["npm run bench -- --write", quick ? "--quick" : ""].join(" ").trim();
-  writeFileSync(PAGE, markdown({ command, machine: before, versions: versions(measuredPackages()), sections }));
+  const measuredVersions = [...versions(measuredPackages()), ...peerVersions()];
+  writeFileSync(PAGE, markdown({ command, machine: before, versions: measuredVersions, sections }));
 }
 
 interface Taken {
@@ -77,6 +75,7 @@ async function take(suite: Suite, options: Options): Promise<Taken> {
   const samples = new Samples();
   const observer = progress(process.stderr);
   const selection = { budget: budgetOf(suite, options), quick, workloads, subjects };
+  for (const sentence of suite.absent ?? []) console.error(sentence);
   const surroundings = await suite.open?.();
   const run = (task: Task) => runInChild({ ...task, address: surroundings?.address }, surroundings?.launcher);
   const failed = await runRounds(suite, selection, samples, observer, run).finally(() => surroundings?.close());

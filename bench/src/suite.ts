@@ -27,6 +27,8 @@ export interface Task {
   readonly timedMs: number;
   /** How long a key lives in suites in which keys expire. */
   readonly lifetimeMs: number;
+  /** How many keys, in suites that fill a server. */
+  readonly keys?: number | undefined;
   /** Address of the server that the suite started, if any. */
   readonly address?: string | undefined;
 }
@@ -39,6 +41,7 @@ export interface Budget {
   readonly rounds: number;
   readonly timedMs: number;
   readonly lifetimeMs: number;
+  readonly keys?: number;
   /** After this time no further round starts; the first always completes. */
   readonly stopAfterMs: number;
 }
@@ -60,6 +63,8 @@ export interface Suite {
   readonly about: string;
   /** What readers must know to interpret the figures, as Markdown paragraphs. */
   readonly reading: readonly string[];
+  /** Sentences about subjects that are not installed. */
+  readonly absent?: readonly string[];
   readonly workloads: readonly Workload[];
   readonly experiments: readonly Experiment[];
   readonly full: Budget;

@@ -3,6 +3,7 @@ import { http } from "./http/suite.ts";
 import { keys } from "./keys/suite.ts";
 import { leases, leasesOnZooKeeper } from "./leases/suite.ts";
 import { memory } from "./memory/suite.ts";
+import { peers } from "./peers/peers-suite.ts";
 import { redis } from "./redis/suite.ts";
 import { replay } from "./replay/suite.ts";
 import { reservations } from "./reservations/suite.ts";
@@ -26,6 +27,7 @@ export const suites: readonly Suite[] = [
   grpc,
   replay,
   resp,
+  peers,
 ];
 
 export function findSuite(name: string): Suite | undefined {

@@ -6,7 +6,6 @@ export function usage(): string {
     "npm run -s bench -- <suite> [--quick] [--json]",
     "npm run bench -- --write           every suite on Node 24 and 26, into docs/internals/benchmarks.md",
     "npm run -s bench -- accuracy       over-admission and outages, into docs/internals/accuracy.md",
-    "npm run -s bench -- peers          servers in other languages on their own protocol, if they are installed",
     "",
     "Suites:",
     ...suites.flatMap(({ name, about, workloads }) => [

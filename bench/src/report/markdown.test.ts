@@ -39,3 +39,10 @@ test("a page begins with what to conclude, and has one row per workload", () => 
   expect(page).toContain("| 100k |  |  |  | 5.00 M checks/s |  |  |\n");
   expect(page).not.toContain("| fresh |");
 });
+
+test("a suite that measured nothing has no table, only its reading", () => {
+  const suite = { ...memory, workloads: [], reading: ["Nothing is installed."] };
+  const sections = [{ suite, measured: [{ version: "24.1.0", rankings: [] }] }];
+  const page = markdown({ command: "npm run bench -- --write", machine: [], versions: [], sections });
+  expect(page).toContain("## Speed in memory\n\nNothing is installed.\n\n## How it is measured\n");
+});

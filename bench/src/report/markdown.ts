@@ -60,6 +60,8 @@ function sectionOf({ suite, measured }: Section): string[] {
     }))
     .filter(({ rankings }) => rankings.some((ranking) => ranking !== undefined))
     .map(({ workload, rankings }) => [workload.name, ...rankings.flatMap((ranking) => cells(ranking, peers))]);
+  // Nothing is installed that it could be compared with.
+  if (rows.length === 0) return [`## ${suite.title}`, ...suite.reading];
   return [
     `## ${suite.title}`,
     [row(headings), row(headings.map((_, i) => (i === 0 ? "---" : "--:"))), ...rows.map(row)].join("\n"),

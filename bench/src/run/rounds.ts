@@ -50,7 +50,7 @@ export async function runRounds(
 }
 
 function tasksOf(suite: Suite, selection: Selection): Task[] {
-  const { timedMs, lifetimeMs } = selection.budget;
+  const { timedMs, lifetimeMs, keys } = selection.budget;
   return suite.experiments
     .filter(({ workloads }) => workloads.some((workload) => selection.workloads?.includes(workload) ?? true))
     .flatMap((experiment) =>
@@ -60,6 +60,7 @@ function tasksOf(suite: Suite, selection: Selection): Task[] {
         subject,
         timedMs,
         lifetimeMs,
+        keys,
       })),
     );
 }
