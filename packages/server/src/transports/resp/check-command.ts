@@ -1,9 +1,9 @@
 import { after } from "headgate/http";
 import type { CheckService } from "../../checks/check.ts";
 import { answerOf } from "../shared/check-fields.ts";
+import type { RespCommand } from "./resp-command.ts";
 import { badArgument, SYNTAX_ERROR } from "./resp-errors.ts";
 import { reply } from "./resp-reply.ts";
-import type { RespCommand } from "./session.ts";
 import { wholeNumber } from "./whole-number.ts";
 
 /** `HG.CHECK rule key [COST n]`: a check under a rule of the service, with everything that REST returns. */

@@ -1,4 +1,4 @@
-import type { RespCommand } from "./session.ts";
+import type { RespCommand } from "./resp-command.ts";
 
 /** Spellings of names that are remembered: as documented, in lower case, and what a client has made up. */
 const MOST_SPELLINGS = 1_000;

@@ -1,7 +1,7 @@
 import { version } from "../../runtime/version.ts";
+import type { Arguments, RespCommand, Session } from "./resp-command.ts";
 import { NO_AUTH, NO_PROTOCOL, SYNTAX_ERROR, unknownSubcommand, wrongArity } from "./resp-errors.ts";
 import { bulkReply, ErrorReply, integerReply, OK, type Reply, type ReplyValue, reply } from "./resp-reply.ts";
-import type { Arguments, RespCommand, Session } from "./session.ts";
 
 const LONGEST_NAME = 128;
 /** As clients see it that ask which commands they can use. */

@@ -10,6 +10,7 @@ import { CallRuns } from "./call-runs.ts";
 import { BOUNDS, CommandParser, ProtocolError } from "./command-parser.ts";
 import type { CommandTable } from "./command-table.ts";
 import type { DecisionRuns } from "./decision-runs.ts";
+import type { Owner, RespCommand, Session } from "./resp-command.ts";
 import {
   errorReplyOf,
   forbidden,
@@ -22,7 +23,6 @@ import {
   wrongKeysFrom,
 } from "./resp-errors.ts";
 import { ErrorReply, type Protocol, type Reply } from "./resp-reply.ts";
-import type { Owner, RespCommand, Session } from "./session.ts";
 
 /** Commands of a connection that wait for the store. Further ones stay in the socket. */
 const MOST_WAITING = 1_024;
