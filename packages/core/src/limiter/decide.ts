@@ -45,7 +45,8 @@ export function decide<Name extends string>(
     : verdictOf(action, operations, answers);
 }
 
-function verdictOf<Name extends string>(
+/** What the answers of a store mean. */
+export function verdictOf<Name extends string>(
   action: Action,
   operations: readonly Operation<Name>[],
   answers: readonly Answer[],

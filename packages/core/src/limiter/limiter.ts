@@ -143,7 +143,9 @@ export class Limiter<R extends Rules = Rules> {
     );
     const reservation = await this.#reservations.reserve(operations, options);
     const { decisions, allowed: admitted } = reservation;
-    for (const [i, decision] of decisions.entries()) this.onDecision?.(decision, { key: checks[i].key, admitted });
+    if (this.onDecision !== undefined) {
+      for (const [i, decision] of decisions.entries()) this.onDecision(decision, { key: checks[i].key, admitted });
+    }
     return reservation;
   }
 

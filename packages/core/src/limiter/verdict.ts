@@ -30,7 +30,7 @@ export class Verdict<Name extends string = string> {
   readonly #deciding: Decision<Name>;
 
   constructor(decisions: readonly Decision<Name>[]) {
-    const deciding = decisions.reduce(tighter);
+    const deciding = decisions.length === 1 ? decisions[0] : decisions.reduce(tighter);
     this.allowed = deciding.allowed;
     this.rule = deciding.rule;
     this.limit = deciding.limit;
@@ -38,8 +38,8 @@ export class Verdict<Name extends string = string> {
     this.retryAfterMs = deciding.retryAfterMs;
     this.resetAfterMs = deciding.resetAfterMs;
     this.source = deciding.source;
-    this.degraded = decisions.some((decision) => decision.degraded);
-    this.deniedBy = decisions.filter((decision) => !decision.allowed).map((decision) => decision.rule);
+    this.degraded = decisions.some(isDegraded);
+    this.deniedBy = deciding.allowed ? NONE : decisions.filter(isDenied).map(({ rule }) => rule);
     this.decisions = decisions;
     this.#deciding = deciding;
   }
@@ -76,6 +76,16 @@ export class Verdict<Name extends string = string> {
   explain(): Explanation {
     return this.#deciding.explain();
   }
+}
+
+const NONE: readonly never[] = Object.freeze([]);
+
+function isDegraded({ degraded }: Decision): boolean {
+  return degraded;
+}
+
+function isDenied({ allowed }: Decision): boolean {
+  return !allowed;
 }
 
 function tighter<Name extends string>(a: Decision<Name>, b: Decision<Name>): Decision<Name> {

@@ -28,7 +28,9 @@ export async function cleanUp(
     state.settled = state.costsUnlessSettled;
     // Slots that were taken only now have no other user.
     const slots = taken >= deadline && state.hasSlots ? releaseSlots(store, state, { storeOnly: true }) : undefined;
-    const settled = settleRates(store, state, state.settled, voidFrom, { removesEntry: false });
+    const settled = state.hasRates
+      ? settleRates(store, state, state.settled, voidFrom, { removesEntry: false })
+      : undefined;
     await Promise.all([settled, slots]);
     state.isAbandoned = true;
     return state;

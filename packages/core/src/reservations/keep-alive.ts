@@ -90,16 +90,17 @@ export class KeepAlive {
   }
 
   /** Forgets a reservation that this process has ended. Resolves when the journal knows, or has failed. */
-  async ended(open: OpenReservation): Promise<void> {
+  ended(open: OpenReservation): Promise<void> | undefined {
     const { state, kind } = open;
     this.endedByOthers(open);
     if (kind.isJournalled && !kind.isDegraded) {
       const text = open.isFindable ? state.write() : undefined;
-      if (text !== undefined || !state.isEntryRemoved) await this.remove([{ id: state.id, text }]);
+      if (text !== undefined || !state.isEntryRemoved) return this.remove([{ id: state.id, text }]);
     } else if (this.store.journal === undefined) {
       this.recent.set(open.name, open);
       if (this.recent.size > MOST_RECENT) for (const [oldest] of this.recent) return void this.recent.delete(oldest);
     }
+    return undefined;
   }
 
   /** Forgets a reservation that another process has ended, and records. */

@@ -50,7 +50,7 @@ export class ReservationLine {
 
   /** Quota of a key was returned: the first in line asks again. */
   wake(counter: string, key: string): void {
-    this.lines.get(JSON.stringify([counter, key]))?.[0].wake();
+    if (this.lines.size > 0) this.lines.get(JSON.stringify([counter, key]))?.[0].wake();
   }
 
   /** Under any key: a limit has changed. */

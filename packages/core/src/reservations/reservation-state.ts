@@ -12,6 +12,9 @@ export class ReservationState<Name extends string = string> {
   /** The longest time that it was extended by. */
   longestMs: number;
   readonly quotas: readonly ReservedQuota<Name>[];
+  /** Whether it has quota that must be settled, and not only slots. */
+  readonly hasRates: boolean;
+  readonly hasSlots: boolean;
   /** On whose behalf it was made, if only the owner may settle it. */
   owner: string | undefined;
   /** When it was made, by the store's clock, in microseconds. */
@@ -38,15 +41,8 @@ export class ReservationState<Name extends string = string> {
     this.forMs = forMs;
     this.longestMs = forMs;
     this.quotas = quotas;
-  }
-
-  /** Whether it has quota that must be settled, and not only slots. */
-  get hasRates(): boolean {
-    return this.quotas.some(({ isSlots }) => !isSlots);
-  }
-
-  get hasSlots(): boolean {
-    return this.quotas.some(({ isSlots }) => isSlots);
+    this.hasRates = quotas.some(({ isSlots }) => !isSlots);
+    this.hasSlots = quotas.some(({ isSlots }) => isSlots);
   }
 
   get isSpent(): boolean {
@@ -81,17 +77,15 @@ export class ReservationState<Name extends string = string> {
 
   write(): string {
     const { forMs, longestMs, owner, madeAt, isTaken, steps, adjusting, settled } = this;
-    const isAbandoned = this.isAbandoned || undefined;
-    const isPending = this.isPending || undefined;
-    const isAtomic = this.isAtomic || undefined;
-    const quotas = this.quotas.map(({ operation, isFinal, cost, sunk, until, spent }) => {
-      const { rule, key, limit } = operation;
-      const own = JSON.stringify({ key, limit, isFinal, cost, sunk, until, spent });
-      return `{"rule":${ruleText(rule)},${own.slice(1)}`;
-    });
-    const made = { forMs, longestMs, owner, madeAt, isPending };
-    const rest = JSON.stringify({ ...made, isTaken, isAtomic, steps, adjusting, settled, isAbandoned });
-    return `${rest.slice(0, -1)},"quotas":[${quotas.join()}]}`;
+    let text = `{"forMs":${forMs},"longestMs":${longestMs},"madeAt":${madeAt},"isTaken":${isTaken},"steps":${steps}`;
+    if (owner !== undefined) text += `,"owner":${JSON.stringify(owner)}`;
+    if (this.isPending) text += ',"isPending":true';
+    if (this.isAtomic) text += ',"isAtomic":true';
+    if (adjusting !== undefined) text += `,"adjusting":${JSON.stringify(adjusting)}`;
+    if (settled !== undefined) text += `,"settled":${JSON.stringify(settled)}`;
+    if (this.isAbandoned) text += ',"isAbandoned":true';
+    for (let i = 0; i < this.quotas.length; i += 1) text += (i === 0 ? ',"quotas":[' : ",") + quotaText(this.quotas[i]);
+    return `${text}]}`;
   }
 
   /** Parses an entry of the journal. Returns undefined if it cannot be read, for example because another version wrote it. */
@@ -103,6 +97,14 @@ export class ReservationState<Name extends string = string> {
       return undefined;
     }
   }
+}
+
+function quotaText({ operation, isFinal, cost, sunk, until, spent }: ReservedQuota): string {
+  const { rule, key, limit } = operation;
+  const own = limit === undefined ? "" : `,"limit":${JSON.stringify(limit)}`;
+  const used = spent === undefined ? "" : `,"spent":${spent}`;
+  const numbers = `"isFinal":${isFinal},"cost":${cost},"sunk":${sunk},"until":${until}${used}`;
+  return `{"rule":${ruleText(rule)},"key":${JSON.stringify(key)}${own},${numbers}}`;
 }
 
 const ruleTexts = new WeakMap<Rule, string>();

@@ -1,10 +1,10 @@
 import { HeadgateError } from "../errors.ts";
-import { decide } from "../limiter/decide.ts";
+import { decide, verdictOf } from "../limiter/decide.ts";
 import type { Decision } from "../limiter/decision.ts";
 import { Verdict } from "../limiter/verdict.ts";
 import { MemoryStore } from "../stores/memory/memory-store.ts";
 import type { ApplyOptions, Operation, Store } from "../stores/store.ts";
-import { endKeyOf } from "./journal.ts";
+import { type EntryStep, endKeyOf } from "./journal.ts";
 import type { ReservationState } from "./reservation-state.ts";
 
 /**
@@ -16,18 +16,27 @@ const END = endKeyOf("");
 /** Margin for clocks that differ slightly. */
 const SLACK = 10_000_000;
 
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
+
+export interface TakeOptions {
+  readonly entry?: EntryStep | undefined;
+  readonly voidFrom?: number;
+  readonly storeOnly?: boolean;
+}
+
 /** Takes the quota of a reservation, once, whichever process sends it. */
 export async function take<Name extends string>(
   store: Store,
   state: ReservationState<Name>,
-  options: ApplyOptions = {},
+  { entry, voidFrom, storeOnly = false }: TakeOptions = {},
 ): Promise<Verdict<Name>> {
   const operations = state.quotas.map((quota) => quota.taking(state.id, state.forMs));
   // Slots are taken once anyway, because the store knows which reservation holds them.
-  const verdict = await decide(store, "take", operations, {
-    ...(state.hasRates && once(store, state, "")),
-    ...options,
-  });
+  const options: Writable<ApplyOptions> = state.hasRates ? once(store, state, "") : {};
+  if (entry !== undefined) options.entry = entry;
+  if (voidFrom !== undefined) options.voidFrom = voidFrom;
+  if (storeOnly) options.storeOnly = true;
+  const verdict = verdictOf("take", operations, await store.apply("take", operations, options));
   // A repeated answer has the time of the first one.
   if (verdict.allowed) state.noteTaken(Math.round(verdict.timeMs * 1000));
   return verdict;
@@ -74,45 +83,55 @@ export async function adjust<Name extends string>(
  * may have forgotten that another process ended it. `removesEntry`: the entry is removed in the same step if possible.
  * Not if others may ask for it: they would find nothing until it is recorded as ended.
  */
-export async function end<Name extends string>(
+export function end<Name extends string>(
   store: Store,
   state: ReservationState<Name>,
   costs: readonly number[],
   voidFrom: number,
-  { removesEntry = true } = {},
+  removing: Removing = { removesEntry: true },
 ): Promise<Verdict<Name>> {
-  const { quotas } = state;
-  const settling = settleRates(store, state, costs, voidFrom, { removesEntry });
-  if (!state.hasSlots) return settling as Promise<Verdict<Name>>;
-  const released = releaseSlots(store, state);
+  if (!state.hasRates) return releaseSlots(store, state);
+  const settling = settleRates(store, state, costs, voidFrom, removing);
+  return state.hasSlots ? endBoth(state, settling, releaseSlots(store, state)) : settling;
+}
+
+async function endBoth<Name extends string>(
+  { quotas }: ReservationState<Name>,
+  settling: Promise<Verdict<Name>>,
+  releasing: Promise<Verdict<Name>>,
+): Promise<Verdict<Name>> {
   try {
-    const [settled, freed] = await Promise.all([settling, released]);
-    if (settled === undefined) return freed;
+    const [settled, freed] = await Promise.all([settling, releasing]);
     const [rates, freedSlots] = [[...settled.decisions], [...freed.decisions]];
     return new Verdict(quotas.map(({ isSlots }) => (isSlots ? freedSlots : rates).shift() as Decision<Name>));
   } catch (error) {
-    await released.catch(() => {});
+    await releasing.catch(() => {});
     throw error;
   }
 }
 
-/** Ends a reservation under its rates, if it has any, and leaves its slots alone. See `end`. */
+interface Removing {
+  readonly removesEntry: boolean;
+}
+
+/** Ends a reservation that has rates under them, and leaves its slots alone. See `end`. */
 export async function settleRates<Name extends string>(
   store: Store,
   state: ReservationState<Name>,
   costs: readonly number[],
   voidFrom: number,
-  { removesEntry }: { readonly removesEntry: boolean },
-): Promise<Verdict<Name> | undefined> {
-  const operations = state.quotas.flatMap((quota, i): Operation<Name>[] => {
-    return quota.isSlots ? [] : [quota.settling(costs[i])];
-  });
-  if (operations.length === 0) return undefined;
-  const { id, isAtomic } = state;
-  const entry = removesEntry && isAtomic && store.journal?.isAtomic ? ({ entry: { step: "end", id } } as const) : {};
+  { removesEntry }: Removing,
+): Promise<Verdict<Name>> {
+  const { id, isAtomic, quotas } = state;
+  const operations: Operation<Name>[] = [];
+  for (let i = 0; i < quotas.length; i += 1) if (!quotas[i].isSlots) operations.push(quotas[i].settling(costs[i]));
+  const options: Writable<ApplyOptions> = once(store, state, END);
+  options.voidFrom = voidFrom;
+  const isRemoved = removesEntry && isAtomic && store.journal?.isAtomic === true;
+  if (isRemoved) options.entry = { step: "end", id };
   try {
-    const verdict = await decide(store, "settle", operations, { ...once(store, state, END), ...entry, voidFrom });
-    state.isEntryRemoved = "entry" in entry;
+    const verdict = verdictOf("settle", operations, await store.apply("settle", operations, options));
+    state.isEntryRemoved = isRemoved;
     return verdict;
   } catch (error) {
     throw isConflict(error) ? settledBefore(id) : error;
@@ -134,8 +153,9 @@ export async function releaseSlots<Name extends string>(
   { id, forMs, quotas }: ReservationState<Name>,
   options?: ApplyOptions,
 ): Promise<Verdict<Name>> {
-  const slots = quotas.flatMap((quota) => (quota.isSlots ? quota.taking(id, forMs) : []));
-  return decide(store, "release", slots, options);
+  const slots: Operation<Name>[] = [];
+  for (const quota of quotas) if (quota.isSlots) slots.push(quota.taking(id, forMs));
+  return verdictOf("release", slots, await store.apply("release", slots, options));
 }
 
 export function settledBefore(id: string): HeadgateError {

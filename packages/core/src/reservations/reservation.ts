@@ -118,7 +118,7 @@ export class Reservation<Name extends string = string> {
   async settle(costs: Costs<Name> = {}): Promise<Verdict<Name>> {
     const all = this.#costs(costs);
     if (!this.allowed) throw nothingReserved();
-    return this.#reservations.end(this.#open, all);
+    return await this.#reservations.end(this.#open, all);
   }
 
   /** Returns all reserved quota and ends the reservation. */

@@ -6,7 +6,7 @@ import { type Notices, processNotices } from "../middleware/notices.ts";
 import { counterOf, type Operation, type Store } from "../stores/store.ts";
 import { failureOf } from "../wrappers/resilient/store-failure.ts";
 import { catchUp, isSettledBefore } from "./clean-up.ts";
-import type { FoundEntry } from "./journal.ts";
+import type { EntryStep, FoundEntry } from "./journal.ts";
 import { KeepAlive } from "./keep-alive.ts";
 import { lostReservation, OpenReservation } from "./open-reservation.ts";
 import { Reservation } from "./reservation.ts";
@@ -43,6 +43,8 @@ export interface InternalReserveOptions extends ReserveOptions {
   /** On whose behalf it is made. It is recorded; the caller compares it before it uses a reservation that it looked up. */
   readonly owner?: string | undefined;
 }
+
+const INTERNAL: ReadonlySet<string> = new Set(["final", "isPrivate", "isUnattended", "owner"]);
 
 /** What the middleware has reserved: costs that are settled, and slots that are returned at the end of the request. */
 export interface ReservedApart<Name extends string> {
@@ -100,13 +102,12 @@ export class Reservations {
     operations: readonly Operation<Name>[],
     options: InternalReserveOptions = {},
   ): Promise<Reservation<Name>> {
-    const { final, isPrivate, isUnattended, owner, ...rest } = options;
-    const { forMs = DEFAULT_FOR_MS, maxWaitMs = 0, signal } = readReserveOptions(rest);
+    const { maxWaitMs = 0, signal } = readReserveOptions(options, INTERNAL);
     requireFitting(operations);
     signal?.throwIfAborted();
-    const attempt = (): Promise<OpenReservation<Name>> =>
-      this.#attempt(operations, forMs, { final, isPrivate, isUnattended, owner });
-    const open = maxWaitMs > 0 ? await this.#waiting.until(operations, attempt, maxWaitMs, signal) : await attempt();
+    const open = await (maxWaitMs > 0
+      ? this.#waiting.until(operations, () => this.#attempt(operations, options), maxWaitMs, signal)
+      : this.#attempt(operations, options));
     const reservation = new Reservation(open, this);
     if (signal?.aborted && open.verdict.allowed) await this.#giveBack(open);
     signal?.throwIfAborted();
@@ -121,7 +122,7 @@ export class Reservations {
     operations: readonly Operation<Name>[],
     { forMs = DEFAULT_FOR_MS, final }: InternalReserveOptions,
   ): Promise<ReservedApart<Name>> {
-    const open = await this.#attempt(operations, forMs, { final, isPrivate: true });
+    const open = await this.#attempt(operations, { forMs, final, isPrivate: true });
     const { state, verdict, kind, sureAt } = open;
     if (!verdict.allowed) return { verdict, costs: undefined, slots: undefined };
     this.#keepAlive.forget(open);
@@ -266,8 +267,7 @@ export class Reservations {
 
   async #attempt<Name extends string>(
     operations: readonly Operation<Name>[],
-    forMs: number,
-    { final, isPrivate = false, isUnattended = false, owner }: Omit<InternalReserveOptions, keyof ReserveOptions>,
+    { forMs = DEFAULT_FOR_MS, final, isPrivate = false, isUnattended = false, owner }: InternalReserveOptions,
   ): Promise<OpenReservation<Name>> {
     const { journal } = this.#store;
     const quotas = operations.map((operation, i) => new ReservedQuota(operation, final?.[i]));
@@ -277,36 +277,30 @@ export class Reservations {
     const isJournalled = journal !== undefined && !isSafe;
     state.isAtomic = isJournalled && journal.isAtomic === true && state.hasRates;
     const sureAt = this.#now();
-    Object.assign(state, { owner, madeAt: sureAt });
+    state.owner = owner;
+    state.madeAt = sureAt;
     const written = isJournalled ? state.write() : "";
     if (isJournalled && !state.isAtomic) {
       const added = journal.add({ id: state.id, text: written }, forMs).catch((error: unknown) => this.#failed(error));
       if (!journal.isOrdered) await added;
     }
-    const verdict = await this.#take(state, isJournalled, written);
+    const { id, isAtomic } = state;
+    let verdict: Verdict<Name>;
+    try {
+      const entry: EntryStep | undefined = isAtomic ? { step: "add", id, text: written, forMs } : undefined;
+      verdict = await take(this.#store, state, { entry });
+    } catch (error) {
+      // If the store failed, it is unknown whether the quota was taken: the process that cleans up finds out.
+      if (isJournalled && !isAtomic && failureOf(error) === undefined) void this.#keepAlive.remove([{ id }]);
+      throw error;
+    }
     const kind = { isJournalled, isPrivate, isUnattended, isDegraded: verdict.degraded, isForeign: false };
     const open = new OpenReservation(state, verdict, kind, sureAt);
     open.written = written;
     // Without a journal, only this process knows it.
     if (verdict.allowed && !(isUnattended && isJournalled)) this.#keepAlive.add(open);
-    if (!verdict.allowed && isJournalled && !state.isAtomic && !verdict.degraded)
-      void this.#keepAlive.remove([{ id: state.id }]);
+    if (!verdict.allowed && isJournalled && !isAtomic && !verdict.degraded) void this.#keepAlive.remove([{ id }]);
     return open;
-  }
-
-  async #take<Name extends string>(
-    state: ReservationState<Name>,
-    isJournalled: boolean,
-    text: string,
-  ): Promise<Verdict<Name>> {
-    const { id, forMs, isAtomic } = state;
-    try {
-      return await take(this.#store, state, isAtomic ? { entry: { step: "add", id, text, forMs } } : {});
-    } catch (error) {
-      // If the store failed, it is unknown whether the quota was taken: the process that cleans up finds out.
-      if (isJournalled && !isAtomic && failureOf(error) === undefined) void this.#keepAlive.remove([{ id: state.id }]);
-      throw error;
-    }
   }
 
   /** Ends a reservation in the store. */
@@ -314,7 +308,7 @@ export class Reservations {
     const { state, kind } = open;
     open.isUndone = false;
     try {
-      const verdict = kind.isDegraded ? await this.#endDegraded(open) : await this.#endInStore(open);
+      const verdict = await (kind.isDegraded ? this.#endDegraded(open) : this.#endInStore(open));
       const recorded = this.#keepAlive.ended(open);
       this.#wake(open, verdict);
       // Whoever hears that it has ended may ask another process about it at once.
@@ -379,7 +373,9 @@ export class Reservations {
 
   /** Lets those that wait for what was returned ask again, also in other processes. */
   #wake(open: OpenReservation, verdict?: Verdict): void {
-    for (const [i, { operation, isSlots }] of open.state.quotas.entries()) {
+    const { quotas } = open.state;
+    for (let i = 0; i < quotas.length; i += 1) {
+      const { operation, isSlots } = quotas[i];
       const { rule, key, cost } = operation;
       this.#waiting.wake(counterOf(rule), key);
       if (isSlots && verdict !== undefined) this.#waiting.notify(counterOf(rule), key, verdict.decisions[i], cost);

@@ -1,5 +1,5 @@
 import { HeadgateError, shown } from "../errors.ts";
-import { milliseconds, must, type Requirements, readOptions } from "../options.ts";
+import { milliseconds, must, type Requirements, requireOptions } from "../options.ts";
 import { limitOf, type Operation } from "../stores/store.ts";
 
 /** Options of `reserve`. */
@@ -29,8 +29,18 @@ const REQUIREMENTS: Requirements<ReserveOptions> = {
   signal: must("an AbortSignal", (signal) => signal instanceof AbortSignal),
 };
 
-export function readReserveOptions(options: ReserveOptions): ReserveOptions {
-  return readOptions(options, REQUIREMENTS);
+const NAMES: ReadonlySet<string> = new Set(Object.keys(REQUIREMENTS));
+
+/** Validates options. `internal`: the names that callers in this library use in addition. */
+export function readReserveOptions(options: ReserveOptions, internal: ReadonlySet<string>): ReserveOptions {
+  for (const name in options) {
+    if (!NAMES.has(name) && !internal.has(name)) requireOptions({ [name]: undefined }, NAMES);
+  }
+  const { forMs, maxWaitMs, signal } = options;
+  if (forMs !== undefined) REQUIREMENTS.forMs(forMs, "forMs");
+  if (maxWaitMs !== undefined) REQUIREMENTS.maxWaitMs(maxWaitMs, "maxWaitMs");
+  if (signal !== undefined) REQUIREMENTS.signal(signal, "signal");
+  return options;
 }
 
 /** Rejects a reservation that could never be made, however long it waits. */

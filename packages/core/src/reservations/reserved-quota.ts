@@ -15,16 +15,14 @@ export class ReservedQuota<Name extends string = string> {
   until = 0;
   /** What `spend` has counted. */
   spent: number | undefined;
+  /** Whether these are slots, which are released instead of settled. */
+  readonly isSlots: boolean;
 
   constructor(operation: Operation<Name>, isFinal = false) {
     this.operation = operation;
     this.isFinal = isFinal;
     this.cost = operation.cost;
-  }
-
-  /** Whether these are slots, which are released instead of settled. */
-  get isSlots(): boolean {
-    return traitsOf(limitOf(this.operation)).releasable === true;
+    this.isSlots = traitsOf(limitOf(operation)).releasable === true;
   }
 
   /** The cost if it is not settled explicitly; depends on whether any of the reservation was spent. */
@@ -34,8 +32,10 @@ export class ReservedQuota<Name extends string = string> {
 
   /** The operation that takes it. */
   taking(id: string, forMs: number): Operation<Name> {
-    const { operation } = this;
-    return this.isSlots ? { ...operation, slot: { id, forUs: forMs * 1000 } } : operation;
+    if (!this.isSlots) return this.operation;
+    const { rule, key, cost, limit } = this.operation;
+    const slot = { id, forUs: forMs * 1000 };
+    return limit === undefined ? { rule, key, cost, slot } : { rule, key, cost, limit, slot };
   }
 
   /** Notes that `cost` more units were taken at a time of the store's clock. */
@@ -49,8 +49,10 @@ export class ReservedQuota<Name extends string = string> {
 
   /** The operation that makes it cost so much. */
   settling(cost: number): Operation<Name> {
-    const { operation, sunk, until } = this;
+    const { sunk, until } = this;
+    const { rule, key, limit } = this.operation;
     const reserved = { cost: this.cost - sunk, until };
-    return { ...operation, cost: Math.max(0, cost - sunk), reserved };
+    const settled = Math.max(0, cost - sunk);
+    return limit === undefined ? { rule, key, cost: settled, reserved } : { rule, key, cost: settled, limit, reserved };
   }
 }

@@ -92,7 +92,8 @@ export class RedisStore implements Store {
     const apart = this.servers.isCluster ? keysApart(operations) : undefined;
     if (apart !== undefined) throw apart;
     return new Promise((resolve, reject) => {
-      this.outbox.add(this.planner.request(action, operations, this.byLocalTime(options), resolve, reject));
+      const voidFrom = this.byLocalTime(options?.voidFrom);
+      this.outbox.add(this.planner.request(action, operations, options, resolve, reject, voidFrom));
     });
   }
 
@@ -106,12 +107,12 @@ export class RedisStore implements Store {
   ): Promise<readonly Answer[]> {
     for (const operation of operations) requireSlots("extend", operation);
     const due = localTime() + this.timeoutMs * 1_000;
-    const local = this.byLocalTime(options);
+    const voidFrom = this.byLocalTime(options.voidFrom);
     const requests: Request[] = [];
     const extended = operations.map(
       (operation) =>
         new Promise<readonly Answer[]>((resolve, reject) => {
-          requests.push(this.planner.request("extend", [operation], local, resolve, reject));
+          requests.push(this.planner.request("extend", [operation], options, resolve, reject, voidFrom));
         }),
     );
     for (let from = 0; from < requests.length; from += MOST_EXTENDED) {
@@ -171,12 +172,15 @@ export class RedisStore implements Store {
     await this.servers.close(this.timeoutMs);
   }
 
-  /** Converts times of the store's clock to local time, because the nodes of a cluster have different clocks. */
-  private byLocalTime(options: ApplyOptions | undefined): ApplyOptions | undefined {
-    if (options?.voidFrom === undefined || this.ownClock !== undefined) return options;
-    const due = localTime() + options.voidFrom - this.clock.now();
+  /**
+   * Converts a time of the store's clock to local time, because the nodes of a cluster have different clocks. 0 if there
+   * is none.
+   */
+  private byLocalTime(time: number | undefined): number {
+    if (time === undefined || this.ownClock !== undefined) return time ?? 0;
+    const due = localTime() + time - this.clock.now();
     // Whole milliseconds, so that requests sent together share one value.
-    return { ...options, voidFrom: Math.max(1, Math.ceil(due / 1_000) * 1_000) };
+    return Math.max(1, Math.ceil(due / 1_000) * 1_000);
   }
 
   /** When a call becomes void. Before a node's first reply, its time is unknown. */

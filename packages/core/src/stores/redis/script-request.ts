@@ -75,9 +75,14 @@ export class Planner {
     options: ApplyOptions | undefined,
     resolve: Request["resolve"],
     reject: Request["reject"],
+    voidFrom = options?.voidFrom ?? 0,
   ): Request {
+    const entry = options?.entry;
+    // An entry that is added tells a repeated request by itself; then this is the record of the request that ends it.
+    const idempotencyKey = entry?.step === "add" ? undefined : options?.idempotencyKey;
+    const record = entry?.step === "add" ? endKeyOf(entry.id) : idempotencyKey;
     const limits = new Array<PlannedLimit>(operations.length);
-    const keys = new Array<string>(operations.length);
+    const keys = new Array<string>(record === undefined ? operations.length : operations.length + 1);
     for (let i = 0; i < operations.length; i += 1) {
       const { rule, key, limit } = operations[i];
       const known = this.known(rule);
@@ -85,17 +90,15 @@ export class Planner {
       if (limits[i].isReleasable || action === "extend" || action === "release") requireSlots(action, operations[i]);
       keys[i] = this.head + tagOf(key) + known.suffix;
     }
-    const entry = options?.entry;
-    // An entry that is added tells a repeated request by itself; then this is the record of the request that ends it.
-    const idempotencyKey = entry?.step === "add" ? undefined : options?.idempotencyKey;
-    const record = entry?.step === "add" ? endKeyOf(entry.id) : idempotencyKey;
-    if (record !== undefined) keys.push(`${this.head}${tagOf(operations[0].key)}}:${tagOf(record)}:idempotency`);
+    if (record !== undefined) {
+      keys[operations.length] = `${this.head}${tagOf(operations[0].key)}}:${tagOf(record)}:idempotency`;
+    }
     return {
       action,
       operations,
       limits,
       keys,
-      voidFrom: options?.voidFrom ?? 0,
+      voidFrom,
       fingerprint: idempotencyKey === undefined ? "" : digest(fingerprint(action, operations, options?.context)),
       rememberFor: options?.rememberFor ?? IDEMPOTENCY_WINDOW,
       entry,
@@ -156,7 +159,8 @@ export interface Plan {
 /** The keys of a batch: those of the requests, then those of each part of the journal. */
 export function keysOf(requests: readonly Request[]): readonly string[] {
   if (requests.length === 1 && requests[0].journalKeys === undefined) return requests[0].keys;
-  const keys = requests.flatMap((request) => request.keys);
+  const keys: string[] = [];
+  for (const request of requests) for (const key of request.keys) keys.push(key);
   for (const part of journalPartsOf(requests)) keys.push(...part);
   return keys;
 }
