@@ -33,7 +33,7 @@ function linked(name: string, isCoarse = false, others: ReadonlyMap<string, stri
 }
 
 /** A line that calls a function of an algorithm. Its arguments have the names of the parameters. */
-const CALL = /^ *(?:local (.+) = )?(read_limit|blank|evaluate|charge)\(.*\)\n/gm;
+const CALL = /^ *(?:local (.+) = )?(read_limit|blank|evaluate|charge|refund)\(.*\)\n/gm;
 
 /** Inlines an algorithm's functions: in a script, creating a function costs more than running it once. */
 function inlined(text: string, twin: string): string {
@@ -106,9 +106,9 @@ function isUsed(name: string, text: string): boolean {
   return new RegExp(`(?<![.\\w])${name}\\b`).test(text);
 }
 
-/** An algorithm's own script for takes, as flat as it can be. */
-function flattened(text: string, twin: string): string {
-  return withLocalCells(shaken(withConstants(withOneUnpack(shaken(inlined(text, twin))))));
+/** An algorithm's own script, as flat as it can be. */
+function flattened(text: string): string {
+  return withLocalCells(shaken(withConstants(text)));
 }
 
 /**
@@ -126,20 +126,34 @@ export class Twin {
   /** Its own script for takes; undefined if its rows grow. */
   readonly take: Script | undefined;
   readonly text: string;
+  private readonly isCoarse: boolean;
+  private reserveScript: Script | undefined;
 
   constructor(algorithm: string, isCoarse: boolean) {
     this.name = isCoarse ? `coarse-${algorithm}` : algorithm;
     this.text = linked(algorithm, isCoarse);
-    // Only a calendar has windows that may be unknown.
-    const others = new Map([["algorithm", this.text]]);
-    if (!this.defines("covers")) others.set("window-check", "");
-    this.take = this.defines("FORMAT") ? script(flattened(linked("take", isCoarse, others), this.text)) : undefined;
+    this.isCoarse = isCoarse;
+    this.take = this.defines("FORMAT") ? script(flattened(withOneUnpack(shaken(this.around("take"))))) : undefined;
+  }
+
+  /** Its own script for reservations, made when it is used first; undefined if its rows grow. */
+  get reserve(): Script | undefined {
+    if (this.take !== undefined) this.reserveScript ??= script(flattened(this.around("reserve")));
+    return this.reserveScript;
   }
 
   /** As a value that the script for any batch can use. */
   get asTable(): string {
     const exported = EXPORTS.filter((name) => this.defines(name));
     return `(function()\n${this.text}return { ${exported.map((name) => `${name} = ${name}`).join(", ")} }\nend)()`;
+  }
+
+  /** A file that includes the algorithm, with its functions inlined. */
+  private around(file: string): string {
+    const others = new Map([["algorithm", this.text]]);
+    // Only a calendar has windows that may be unknown.
+    if (!this.defines("covers")) others.set("window-check", "");
+    return inlined(linked(file, this.isCoarse, others), this.text);
   }
 
   private defines(name: string): boolean {

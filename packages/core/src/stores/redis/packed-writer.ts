@@ -21,10 +21,17 @@ export class PackedWriter {
 
   /** Without zeros in it, and in ASCII. */
   text(value: string): void {
-    this.ensure(value.length + 1);
+    this.ascii(value);
+    this.ensure(1);
+    this.room[this.length] = 0;
+    this.length += 1;
+  }
+
+  /** Of a length that the reader knows. */
+  ascii(value: string): void {
+    this.ensure(value.length);
     this.room.write(value, this.length, "latin1");
-    this.room[this.length + value.length] = 0;
-    this.length += value.length + 1;
+    this.length += value.length;
   }
 
   /** Any text, with its length in bytes before it. */

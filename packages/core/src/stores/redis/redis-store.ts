@@ -9,14 +9,15 @@ import { Batcher } from "./batcher.ts";
 import type { AnyRedisClient } from "./clients/adapt.ts";
 import type { RedisArgument, RedisClient, RedisConnection } from "./clients/redis-client.ts";
 import { tagOf } from "./key-names.ts";
-import { JOURNAL, type Script } from "./lua-script.ts";
+import { JOURNAL, type Script, type Twin } from "./lua-script.ts";
 import { isClusterDown, isElsewhere, isOfCluster, isRedirection, isScriptMissing, storeError } from "./redis-errors.ts";
 import { type JournalServers, RedisJournal } from "./redis-journal.ts";
 import type { RedisNode } from "./redis-node.ts";
 import { RedisNotifications } from "./redis-notifications.ts";
 import { RedisServers } from "./redis-servers.ts";
+import { groupsOf, reservePlanOf } from "./reserve-request.ts";
 import { OUTSIDE_WINDOWS, ScriptReply } from "./script-reply.ts";
-import { keysOf, Planner, planOf, type Request, type Times } from "./script-request.ts";
+import { Planner, planOf, type Request, type Times } from "./script-request.ts";
 
 /** Options of `RedisStore`. */
 export interface RedisStoreOptions {
@@ -79,7 +80,7 @@ export class RedisStore implements Store {
     this.outbox = new Batcher(
       maxBatch,
       ({ keys: [key] }) => this.servers.nodeOf(key),
-      (requests, node, ended) => this.sendBatch(requests, node, ended),
+      (requests, node, ended) => this.sendGroups(requests, node, ended),
     );
   }
 
@@ -194,9 +195,22 @@ export class RedisStore implements Store {
     return { now: "", voidFrom: Math.ceil(due) + ahead, ahead, clock };
   }
 
+  private sendGroups(requests: readonly Request[], node: string, ended: () => void): void {
+    const groups = this.servers.isCluster ? [{ requests, twin: undefined }] : groupsOf(requests);
+    let pending = groups.length;
+    const groupEnded = (): void => {
+      pending -= 1;
+      if (pending === 0) ended();
+    };
+    for (const { requests, twin } of groups) {
+      this.sendBatch(requests, node, groups.length === 1 ? ended : groupEnded, undefined, false, undefined, twin);
+    }
+  }
+
   /**
    * `due`: a request that is sent again has no more time than at first. `hasMoved`: its node is not known any more.
    * `ended` is called when the call is over. `time`: the server's time, if it has just said it.
+   * `twin`: the algorithm of a group of reservations.
    */
   private sendBatch(
     requests: readonly Request[],
@@ -205,13 +219,14 @@ export class RedisStore implements Store {
     due = localTime() + this.timeoutMs * 1_000,
     hasMoved = false,
     time?: number,
+    twin?: Twin,
   ): void {
     // Reservations are in the journal before their quota is taken.
     this.journal.flush();
     const at = this.servers.node(node);
     const estimated = this.times(at.clock, due);
     const times = time === undefined ? estimated : { ...estimated, clock: { now: () => time } };
-    const call = new Call(requests, at, times, due, this.timeoutMs, hasMoved, ended);
+    const call = new Call(requests, at, times, due, this.timeoutMs, hasMoved, ended, twin?.reserve);
     this.deadlines.add(call);
     const { connecting } = this.servers;
     if (connecting === undefined) this.call(call);
@@ -258,9 +273,9 @@ export class RedisStore implements Store {
   private call(call: Call): void {
     const { requests, node, times } = call;
     const { servers } = this;
-    const keys = keysOf(requests);
+    const plan = call.reserve === undefined ? planOf(requests, times) : reservePlanOf(requests, call.reserve, times);
+    const { script, keys, packed } = plan;
     const { connection, declared } = servers.route(node.name, keys, requests.length, call.hasMoved);
-    const { script, packed } = planOf(requests, times);
     const now = times.now === "" ? "" : String(times.now);
     const command: RedisArgument[] = ["evalsha", script.sha, String(declared)];
     if (declared > 0) {
@@ -319,6 +334,10 @@ export class RedisStore implements Store {
   }
 
   private settle({ requests, node, due, hasMoved }: Call, reply: ScriptReply): void {
+    if (reply.isUnusual) {
+      this.sendBatch(requests, node.name, undefined, due, hasMoved);
+      return;
+    }
     const outside: Request[] = [];
     for (const request of requests) {
       const answers = reply.next(request);
@@ -401,6 +420,8 @@ class Call implements Timed {
   readonly times: Times;
   readonly due: number;
   readonly hasMoved: boolean;
+  /** The script that decides a group of reservations. */
+  readonly reserve: Script | undefined;
   before: Timed | undefined = undefined;
   after: Timed | undefined = undefined;
   /** Whether it was sent to the node itself, and to no other. */
@@ -419,6 +440,7 @@ class Call implements Timed {
     timeoutMs: number,
     hasMoved: boolean,
     ended: () => void,
+    reserve: Script | undefined,
   ) {
     this.requests = requests;
     this.node = node;
@@ -427,6 +449,7 @@ class Call implements Timed {
     this.timeoutMs = timeoutMs;
     this.hasMoved = hasMoved;
     this.ended = ended;
+    this.reserve = reserve;
   }
 
   sent(connection: RedisConnection, isDirect: boolean): void {

@@ -10,6 +10,7 @@ const CONFLICT = -3;
 const REPEATED = -5;
 const OUTSIDE = -6;
 const DENIED = -7;
+const UNUSUAL = -8;
 
 /** The server's time is in none of the windows that were sent with a limit. Nothing was charged. */
 export const OUTSIDE_WINDOWS = Symbol("outside windows");
@@ -29,6 +30,11 @@ export class ScriptReply {
     this.bytes = new DataView(packed.buffer, packed.byteOffset, packed.byteLength);
     this.problems = problems.map(String);
     this.time = this.number();
+  }
+
+  /** Whether nothing was decided, because a script for the usual case found something else. */
+  get isUnusual(): boolean {
+    return this.bytes.byteLength === 16 && this.bytes.getFloat64(8, true) === UNUSUAL;
   }
 
   private number(): number {

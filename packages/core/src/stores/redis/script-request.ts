@@ -20,7 +20,7 @@ import { PackedWriter } from "./packed-writer.ts";
 import { type JournalKeys, journalKeys, partOf } from "./redis-journal.ts";
 
 /** A limit as the scripts read it. */
-interface PlannedLimit {
+export interface PlannedLimit {
   readonly twin: Twin;
   /** What does not change with time. */
   readonly packed: Buffer;
@@ -150,14 +150,15 @@ export interface Times {
   readonly clock: Pick<Clock, "now">;
 }
 
-/** A script, and its arguments but for the keys. */
+/** A script and its arguments. */
 export interface Plan {
   readonly script: Script;
+  readonly keys: readonly string[];
   readonly packed: Buffer;
 }
 
 /** The keys of a batch: those of the requests, then those of each part of the journal. */
-export function keysOf(requests: readonly Request[]): readonly string[] {
+function keysOf(requests: readonly Request[]): readonly string[] {
   if (requests.length === 1 && requests[0].journalKeys === undefined) return requests[0].keys;
   const keys: string[] = [];
   for (const request of requests) for (const key of request.keys) keys.push(key);
@@ -166,7 +167,7 @@ export function keysOf(requests: readonly Request[]): readonly string[] {
 }
 
 /** Requests of one turn of the event loop have their entries in the same part. */
-function journalPartsOf(requests: readonly Request[]): readonly JournalKeys[] {
+export function journalPartsOf(requests: readonly Request[]): readonly JournalKeys[] {
   const parts: JournalKeys[] = [];
   for (const { journalKeys } of requests) {
     if (journalKeys !== undefined && !parts.includes(journalKeys)) parts.push(journalKeys);
@@ -177,10 +178,11 @@ function journalPartsOf(requests: readonly Request[]): readonly JournalKeys[] {
 /** How to ask for a batch. */
 export function planOf(requests: readonly Request[], times: Times): Plan {
   const [first] = requests;
+  const keys = keysOf(requests);
   const take = first !== undefined && isTake(first) ? first.limits[0].twin.take : undefined;
   return take !== undefined && requests.every((request) => request === first || sameShape(first, request))
-    ? { script: take, packed: packedTake(requests, times) }
-    : { script: REQUESTS, packed: packedRequests(requests, times) };
+    ? { script: take, keys, packed: packedTake(requests, times) }
+    : { script: REQUESTS, keys, packed: packedRequests(requests, times) };
 }
 
 function isTake({ action, limits, fingerprint, entry }: Request): boolean {
@@ -201,12 +203,12 @@ function packedTake(requests: readonly Request[], times: Times): Buffer {
   return bytes;
 }
 
-function hasRepeatedKeys(requests: readonly Request[]): boolean {
+export function hasRepeatedKeys(requests: readonly Request[]): boolean {
   return requests.length > 1 && new Set(requests.map(({ keys: [key] }) => key)).size < requests.length;
 }
 
 /** Reused: with texts of the journal, a batch has some 30 kB, and growing to that each time would keep the collector busy. */
-const scratch = new PackedWriter();
+export const scratch = new PackedWriter();
 
 /** requests.lua says what it is. */
 function packedRequests(requests: readonly Request[], times: Times): Buffer {
@@ -269,11 +271,11 @@ function writeEntry(entry: EntryStep, part: number, writer: PackedWriter): void 
 }
 
 /** When a request becomes void by the server's clock; 0 if never, or if unknown. */
-function voidFromOf({ voidFrom }: Request, { ahead }: Times): number {
+export function voidFromOf({ voidFrom }: Request, { ahead }: Times): number {
   return voidFrom > 0 && !Number.isNaN(ahead) ? Math.max(1, voidFrom + ahead) : 0;
 }
 
-const NOTHING: Reserved = { cost: 0, until: 0 };
+export const NOTHING: Reserved = { cost: 0, until: 0 };
 
 function sameShape(a: Request, b: Request): boolean {
   if (a.action !== b.action || a.voidFrom !== b.voidFrom || a.limits.length !== b.limits.length) return false;
@@ -297,7 +299,7 @@ function placeOfPart({ journalKeys }: Request, parts: readonly JournalKeys[]): n
 }
 
 /** What the twin's `read_limit` reads. Windows of a calendar are those around the time of the call. */
-function packedNow({ packed, calendar }: PlannedLimit, { clock }: Times): Buffer {
+export function packedNow({ packed, calendar }: PlannedLimit, { clock }: Times): Buffer {
   if (calendar === undefined) return packed;
   const writer = new PackedWriter();
   writer.bytes(packed);
