@@ -36,10 +36,9 @@ export async function simulateCluster({ traffic, rule, cluster }: ClusterRun): P
   const waits = new LatencyCounts();
   const counts = { checks: 0, admitted: 0, denied: 0, failed: 0 };
 
-  const check = ({ key, cost }: ModelRequest): { readonly isSettled: boolean } => {
+  const check = ({ key, cost }: ModelRequest): void => {
     const node = nodes[random.whole(0, nodes.length - 1)];
     const began = time.now;
-    let isSettled = false;
     counts.checks += 1;
     const answered = ([{ allowed }]: readonly Answer[]): void => {
       counts[allowed ? "admitted" : "denied"] += 1;
@@ -56,23 +55,20 @@ export async function simulateCluster({ traffic, rule, cluster }: ClusterRun): P
         answers.then(answered, failed);
         return;
       }
-      isSettled = true;
+      time.settled();
       if (answers === undefined) failed();
       else answered(answers);
     });
-    return { isSettled };
   };
 
   for (const { node, atMs, forMs } of cluster.pauses) {
     time.at(traffic.start + atMs * 1000, () => {
       nodes[node % nodes.length].pausedUntil = time.now + forMs * 1000;
-      return undefined;
     });
   }
   for (const { shard, atMs, forMs, losesData } of cluster.failovers) {
     time.at(traffic.start + atMs * 1000, () => {
       network.shards[shard % network.shards.length].stop(forMs * 1000, losesData);
-      return undefined;
     });
   }
   for (const request of modelRequests(traffic)) {

@@ -1,8 +1,9 @@
-import { type Answer, type Clock, type Notifications, type Operation, type Store, StoreError } from "headgate";
+import { type Answer, type Clock, type Operation, type Store, StoreError } from "headgate";
 import type { RedisClient } from "headgate/redis";
 import type { Random } from "../traffic/random.ts";
 import type { ClusterModel } from "./cluster-model.ts";
 import type { SimulatedNode } from "./simulated-node.ts";
+import { SimulatedNotifications } from "./simulated-notifications.ts";
 import { SimulatedShard } from "./simulated-shard.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
@@ -14,7 +15,7 @@ export class SimulatedNetwork {
   readonly #time: VirtualTime;
   readonly #random: Random;
   readonly #model: ClusterModel;
-  readonly #listeners = new Map<string, Set<(text: string) => void>>();
+  readonly #notifications = new SimulatedNotifications((arrive) => this.#deliver(arrive));
 
   constructor(time: VirtualTime, random: Random, model: ClusterModel) {
     this.#time = time;
@@ -28,7 +29,7 @@ export class SimulatedNetwork {
     const clock: Clock = { now: () => this.#time.now, sleep: (ms, signal) => node.clock.sleep(ms, signal) };
     return {
       clock,
-      notifications: this.#notifications(node),
+      notifications: this.#notifications.of(node),
       apply: async (action, operations, options = {}) => {
         const answers: Answer[] = [];
         const voidFrom = this.#time.now + this.#model.timeoutMs * 1000;
@@ -68,7 +69,7 @@ export class SimulatedNetwork {
         this.#time.at(enter(), () => {
           const settle = settling(work, resolve, reject);
           this.#deliver(() => node.run(settle));
-          return { isSettled: true };
+          this.#time.settled();
         });
       });
     });
@@ -77,10 +78,7 @@ export class SimulatedNetwork {
   /** Lets a message arrive, unless it is lost. */
   #deliver(arrive: () => void): void {
     if (this.#random.chance(this.#model.loss)) return;
-    this.#time.after(this.#delay(), () => {
-      arrive();
-      return undefined;
-    });
+    this.#time.after(this.#delay(), arrive);
   }
 
   #delay(): number {
@@ -88,20 +86,6 @@ export class SimulatedNetwork {
     const usual = leastDelayMs + this.#random.next() * (mostDelayMs - leastDelayMs);
     const more = this.#random.chance(SLOW_SHARE) ? this.#random.next() * slowDelayMs : 0;
     return Math.round((usual + more) * 1000);
-  }
-
-  #notifications(node: SimulatedNode): Notifications {
-    return {
-      post: (topic, text) => {
-        for (const hear of this.#listeners.get(topic) ?? []) this.#deliver(() => hear(text));
-      },
-      subscribe: (topic, listener) => {
-        const hear = (text: string): void => node.run(() => listener(text));
-        const known = this.#listeners.get(topic) ?? new Set();
-        this.#listeners.set(topic, known.add(hear));
-        return () => known.delete(hear);
-      },
-    };
   }
 }
 

@@ -1,50 +1,18 @@
-import { type Clock, cached, leased, type Store } from "headgate";
+import { cached, leased, type Store } from "headgate";
 import { split } from "headgate/redis";
 import type { ClusterModel } from "./cluster-model.ts";
 import type { SimulatedNetwork } from "./simulated-network.ts";
+import { SimulatedProcess } from "./simulated-process.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
-/** One process with the wrapper that it would have, on virtual time. It can stand still for a while. */
-export class SimulatedNode {
+/** One process with the wrapper that it would have. */
+export class SimulatedNode extends SimulatedProcess {
   roundTrips = 0;
-  pausedUntil = 0;
-  readonly clock: Clock;
   readonly store: Store;
-  readonly #time: VirtualTime;
 
   constructor(time: VirtualTime, network: SimulatedNetwork, model: ClusterModel) {
-    this.#time = time;
-    this.clock = {
-      now: () => time.now,
-      sleep: (ms, signal) =>
-        new Promise((resolve, reject) => {
-          const onAbort = (): void => reject(signal?.reason);
-          signal?.addEventListener("abort", onAbort, { once: true });
-          this.after(ms * 1000, () => {
-            signal?.removeEventListener("abort", onAbort);
-            resolve();
-          });
-        }),
-    };
+    super(time);
     this.store = storeOf(model, network, this);
-  }
-
-  /** What happens to a node that stands still happens when it goes on. */
-  run(act: () => void): void {
-    if (this.#time.now >= this.pausedUntil) act();
-    else {
-      this.#time.at(this.pausedUntil, () => {
-        this.run(act);
-        return undefined;
-      });
-    }
-  }
-
-  after(span: number, act: () => void): void {
-    this.#time.after(Math.round(span), () => {
-      this.run(act);
-      return undefined;
-    });
   }
 }
 

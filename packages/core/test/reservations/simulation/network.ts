@@ -1,3 +1,4 @@
+import type { Random, VirtualTime } from "headgate-simulator/virtual-time";
 import {
   type Action,
   type Answer,
@@ -10,10 +11,8 @@ import {
   StoreError,
 } from "../../../src/index.ts";
 import { ManualClock } from "../../../src/testing/index.ts";
-import type { Random } from "../../wrappers/leased/simulation/random.ts";
-import type { VirtualTime } from "../../wrappers/leased/simulation/virtual-time.ts";
 import { Journal } from "../fake-journal.ts";
-import type { ReservingProcess } from "./process.ts";
+import type { ReservingProcess } from "./reserving-process.ts";
 
 /** How likely messages are lost, repeated or slow. */
 export interface Faults {

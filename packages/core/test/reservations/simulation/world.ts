@@ -1,3 +1,4 @@
+import { Random, VirtualTime } from "headgate-simulator/virtual-time";
 import {
   concurrency,
   fixedWindow,
@@ -6,10 +7,8 @@ import {
   type Reservation,
   type Rule,
 } from "../../../src/index.ts";
-import { Random } from "../../wrappers/leased/simulation/random.ts";
-import { VirtualTime } from "../../wrappers/leased/simulation/virtual-time.ts";
 import { ReservationNetwork } from "./network.ts";
-import { ReservingProcess } from "./process.ts";
+import { ReservingProcess } from "./reserving-process.ts";
 
 /** Noon, so that no window ends. */
 const START = 1_700_049_600_000_000;
@@ -103,7 +102,7 @@ export class World {
   private freeze(): void {
     const process = this.pick();
     if (process === undefined) return;
-    process.frozenUntil = Math.max(process.frozenUntil, this.time.now + this.random.whole(1, 60) * SECOND);
+    process.pausedUntil = Math.max(process.pausedUntil, this.time.now + this.random.whole(1, 60) * SECOND);
   }
 
   private kill(): void {
@@ -183,7 +182,7 @@ export class World {
       let running = 0;
       for (const { process, slots } of this.tasks) {
         // What was due while it was frozen happens in the moment in which it goes on.
-        const isFrozen = this.time.now <= process.frozenUntil;
+        const isFrozen = this.time.now <= process.pausedUntil;
         if (slots.key === team.key && !process.isDead && !isFrozen) running += slots.cost;
       }
       if (running > limit) throw this.failure(`${running} slots are used by tasks, of ${limit}`);

@@ -1,7 +1,6 @@
+import { Random, VirtualTime } from "headgate-simulator/virtual-time";
 import { type Action, type Answer, concurrency, MemoryStore, type Operation, type Rule } from "../../../src/index.ts";
 import { ConcurrencyModel } from "../../algorithms/models/concurrency.ts";
-import { Random } from "../../wrappers/leased/simulation/random.ts";
-import { VirtualTime } from "../../wrappers/leased/simulation/virtual-time.ts";
 
 const START = 1_700_000_000_000_000;
 const SECOND = 1_000_000;

@@ -1,11 +1,13 @@
+import {
+  type Random,
+  SimulatedNotifications,
+  type SimulatedProcess,
+  type VirtualTime,
+} from "headgate-simulator/virtual-time";
 import type { Clock } from "../../../../src/clock/clock.ts";
 import { StoreError } from "../../../../src/errors.ts";
 import { MemoryStore } from "../../../../src/stores/memory/memory-store.ts";
-import type { Notifications } from "../../../../src/stores/notifications.ts";
 import type { Action, Answer, ApplyOptions, Operation, Store } from "../../../../src/stores/store.ts";
-import type { SimulatedNode } from "./node.ts";
-import type { Random } from "./random.ts";
-import type { VirtualTime } from "./virtual-time.ts";
 
 /** What may go wrong on the way: how likely, or how long in microseconds. */
 export interface Faults {
@@ -32,12 +34,15 @@ export class Network {
   private readonly random: Random;
   private readonly faults: Faults;
   private readonly executed = new WeakMap<Answer, number>();
-  private readonly listeners = new Map<string, Set<(text: string) => void>>();
+  private readonly notifications: SimulatedNotifications;
 
   constructor(time: VirtualTime, random: Random, faults: Faults) {
     this.time = time;
     this.random = random;
     this.faults = faults;
+    this.notifications = new SimulatedNotifications((arrive) => {
+      if (!random.chance(faults.loseNews)) time.after(this.delay(), arrive);
+    });
     this.server = new MemoryStore({ clock: { now: () => time.now, sleep: () => Promise.reject(new Error("unused")) } });
   }
 
@@ -46,19 +51,19 @@ export class Network {
   }
 
   /** The store as a node sees it. */
-  link(node: SimulatedNode): Store {
+  link(node: SimulatedProcess): Store {
     // It knows the server's time to a few milliseconds, and never believes it earlier than it is.
     const error = this.random.whole(0, 4_000);
     const clock: Clock = { now: () => this.time.now + error, sleep: (ms) => node.clock.sleep(ms) };
     return {
       clock,
-      notifications: this.bulletin(node),
+      notifications: this.notifications.of(node),
       apply: (action, operations, options = {}) => this.call(node, action, operations, options, clock.now() + TIMEOUT),
     };
   }
 
   private call(
-    node: SimulatedNode,
+    node: SimulatedProcess,
     action: Action,
     operations: readonly Operation[],
     options: ApplyOptions,
@@ -105,21 +110,5 @@ export class Network {
     const executedAt = this.executed.get(answer) ?? this.time.now;
     this.executed.set(answer, executedAt);
     return { ...answer, executedAt };
-  }
-
-  private bulletin(node: SimulatedNode): Notifications {
-    return {
-      post: (topic, text) => {
-        for (const listener of this.listeners.get(topic) ?? []) {
-          if (!this.random.chance(this.faults.loseNews)) this.time.after(this.delay(), () => listener(text));
-        }
-      },
-      subscribe: (topic, listener) => {
-        const hear = (text: string): void => node.run(() => listener(text));
-        const known = this.listeners.get(topic) ?? new Set();
-        this.listeners.set(topic, known.add(hear));
-        return () => known.delete(hear);
-      },
-    };
   }
 }

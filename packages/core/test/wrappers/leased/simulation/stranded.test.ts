@@ -1,10 +1,9 @@
+import { Random, VirtualTime } from "headgate-simulator/virtual-time";
 import { describe, expect, it } from "vitest";
 import { fixedWindow } from "../../../../src/algorithms/registry.ts";
 import type { Answer, Rule } from "../../../../src/stores/store.ts";
+import { LeasingProcess } from "./leasing-process.ts";
 import { Network } from "./network.ts";
-import { SimulatedNode } from "./node.ts";
-import { Random } from "./random.ts";
-import { VirtualTime } from "./virtual-time.ts";
 
 const START = 1_700_000_040_000_000;
 const NO_FAULTS = { loseRequest: 0, loseReply: 0, duplicate: 0, slow: 0, loseNews: 0 };
@@ -13,14 +12,14 @@ const NO_FAULTS = { loseRequest: 0, loseReply: 0, duplicate: 0, slow: 0, loseNew
 async function untilDenied(
   total: number,
   nodeCount: number,
-  choose: (nodes: readonly SimulatedNode[], used: number, random: Random) => SimulatedNode,
+  choose: (nodes: readonly LeasingProcess[], used: number, random: Random) => LeasingProcess,
 ): Promise<{ readonly consumed: number; readonly roundTrips: number }> {
   const time = new VirtualTime(START);
   const random = new Random(total);
   const network = new Network(time, random, NO_FAULTS);
   const nodes = Array.from(
     { length: nodeCount },
-    () => new SimulatedNode(time, network, {}, { offset: random.whole(-60_000_000, 60_000_000), rate: 1 }),
+    () => new LeasingProcess(time, network, {}, { offset: random.whole(-60_000_000, 60_000_000), rate: 1 }),
   );
   const rule: Rule = { name: "api", limit: fixedWindow({ limit: total, windowMs: 60_000 }) };
   let admitted = 0;
@@ -38,7 +37,7 @@ async function untilDenied(
     if (consumed === 0) time.after(pause, next);
   };
   next();
-  await time.runUntil(START + 59_000_000, () => {});
+  await time.runUntil(START + 59_000_000);
   const roundTrips = nodes.reduce((sum, { store }) => sum + store.stats.roundTrips, 0);
   return { consumed: consumed / total, roundTrips };
 }

@@ -1,10 +1,9 @@
+import { Random, VirtualTime } from "headgate-simulator/virtual-time";
 import { fixedWindow, tokenBucket } from "../../../../src/algorithms/registry.ts";
 import type { Answer, Rule } from "../../../../src/stores/store.ts";
 import type { LeasedOptions } from "../../../../src/wrappers/leased/leased-options.ts";
+import { LeasingProcess } from "./leasing-process.ts";
 import { type Faults, Network, type Timed } from "./network.ts";
-import { SimulatedNode } from "./node.ts";
-import { Random } from "./random.ts";
-import { VirtualTime } from "./virtual-time.ts";
 
 const KEY = "user:1";
 const START = 1_700_000_000_000_000;
@@ -63,7 +62,7 @@ export async function simulate(seed: number): Promise<World> {
 }
 
 export class World {
-  readonly nodes: SimulatedNode[] = [];
+  readonly nodes: LeasingProcess[] = [];
   /** Units by window. */
   readonly admitted = new Map<number, number>();
   private readonly admissions: { readonly at: number; readonly cost: number }[] = [];
@@ -150,7 +149,7 @@ export class World {
     }
   }
 
-  private request(node: SimulatedNode, cost: number): void {
+  private request(node: LeasingProcess, cost: number): void {
     this.open += 1;
     const answered = ([answer]: readonly Answer[]): void => this.count(answer, cost);
     const answers = node.store.apply("take", [{ rule: this.rule, key: KEY, cost }]);
@@ -197,10 +196,10 @@ export class World {
     this.require(burnt >= 0, `pool ${remaining} + held ${held} + spent ${spent} is more than ${total}`);
   }
 
-  private newNode(): SimulatedNode {
+  private newNode(): LeasingProcess {
     const { random } = this;
     const skew = { offset: random.whole(-60_000_000, 60_000_000), rate: 1 + (random.next() - 0.5) * 0.001 };
-    return new SimulatedNode(this.time, this.network, this.scenario.options, skew);
+    return new LeasingProcess(this.time, this.network, this.scenario.options, skew);
   }
 
   private windowAt(time: number): number {

@@ -1,0 +1,4 @@
+export { SimulatedNotifications } from "./cluster/simulated-notifications.ts";
+export { type ClockSkew, SimulatedProcess } from "./cluster/simulated-process.ts";
+export { VirtualTime } from "./cluster/virtual-time.ts";
+export { Random } from "./traffic/random.ts";
