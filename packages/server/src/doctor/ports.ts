@@ -8,7 +8,7 @@ import { addressText } from "../config/values.ts";
 import { listening } from "../runtime/listen.ts";
 import { type Finding, fail, messageOf, ok, warn } from "./finding.ts";
 
-const ANSWER_MS = 2_000;
+const ANSWER_MS = 10_000;
 
 /** Whether the node could listen on its addresses. */
 export async function portFindings(settings: Settings): Promise<Finding[]> {
