@@ -31,6 +31,9 @@ export function problemsOf({ path, limit, windowSeconds, burst }: LimitDraft): P
   };
 }
 
+/** What a stored rule has where nothing was stated. */
+type Unset = { readonly [Name in keyof RuleInput as null extends RuleInput[Name] ? Name : never]: null };
+
 /** The rule that a limit of the form stands for. */
 export function ruleOf(draft: LimitDraft, dimension: RuleInput["dimension"], name: string): RuleInput {
   const { path, limit, windowSeconds, algorithm, burst } = draft;
@@ -45,8 +48,8 @@ export function ruleOf(draft: LimitDraft, dimension: RuleInput["dimension"], nam
     algorithm,
     burst,
   });
-  // What a stored rule has where nothing was stated.
-  const unset = {
+  const unset: Unset = {
+    window_seconds: null,
     methods: null,
     tier: null,
     burst: null,
