@@ -1,6 +1,5 @@
 // Compiles every workspace. The CommonJS copy of the library needs its own package.json; otherwise Node would load it
-// as
-// ESM like the rest of the package.
+// as ESM, like the rest of the package.
 import { spawnSync } from "node:child_process";
 import { appendFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -119,7 +119,10 @@ export class PostgresServer extends ServerProcess {
 
 const isRoot = process.getuid?.() === 0;
 
-/** PostgreSQL refuses to run as root. A change of user forgets who is to end when we do: it is said again. */
+/**
+ * PostgreSQL refuses to run as root. Changing the user clears the signal on the death of the parent, so it is set
+ * again.
+ */
 function asPostgres(command: readonly string[]): [string, ...string[]] {
   if (!isRoot) return ["/usr/bin/env", ...command];
   return ["/usr/bin/setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", "--pdeathsig=KILL", ...command];

@@ -213,8 +213,7 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
   private async correct(charge: Charge<R>, ending: Ending): Promise<void> {
     if (this.refundOn?.(ending)) return charge.refund();
     // A request that failed is not charged unless a cost was settled. One that has sent a response is charged the
-    // estimate,
-    // even if the client disconnects during the response: reading most of a stream must not be free.
+    // estimate, even if the client disconnects during the response: reading most of a stream must not be free.
     if (charge.open) return failed(ending) ? charge.release() : charge.keep();
   }
 

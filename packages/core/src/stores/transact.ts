@@ -39,8 +39,7 @@ export type Locate = (operation: Operation) => Row;
 
 /**
  * Decides a request of several operations, all or nothing, on rows that nothing else changes meanwhile. `arrive`
- * locates
- * a row for the first time.
+ * locates a row for the first time.
  */
 export function transact(
   action: Action,

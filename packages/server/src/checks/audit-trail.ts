@@ -11,8 +11,7 @@ const MINUTE_MS = 60_000;
 
 /**
  * Writes audit events of checks in the background and in batches: no check waits for the database. While the database
- * is
- * down, events wait. Events beyond the buffer or beyond the limit per minute are counted, and the count is written.
+ * is down, events wait. Events beyond the buffer or beyond the limit per minute are counted, and the count is written.
  */
 export class AuditTrail {
   private readonly table: Pick<AuditTable, "append">;

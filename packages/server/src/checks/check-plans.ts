@@ -41,9 +41,8 @@ type Endpoints = Map<string, Plan>;
 type ByMethod = Map<string | undefined, Endpoints>;
 
 /**
- * Determines the limits that apply to a request. Cached for users without data of their own, for whom it depends only
- * on
- * the rules, the endpoint, the method and the tier. The cache is per catalogue, so it starts over when rules change.
+ * Determines the limits that apply to a request. Cached for users without data of their own: for those, it depends only
+ * on the rules, the endpoint, the method and the tier. The cache is per catalogue, so it starts over when rules change.
  */
 export class Plans {
   private catalogue: Rules | undefined;

@@ -37,8 +37,7 @@ class Lookup {
 
 /**
  * Caches the stored data of users. Known users are answered immediately. While the database is down, the last known
- * data
- * applies, and unknown users have the default limits.
+ * data applies, and unknown users have the default limits.
  */
 export class UserDataCache {
   private readonly users: Pick<UserTable, "get">;

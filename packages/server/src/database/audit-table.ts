@@ -37,8 +37,7 @@ export class SqlAudit implements AuditTable {
     const until = to === undefined ? undefined : millisecondsOf("to", to);
     const filters = [subject, action].filter((filter) => filter !== undefined).length;
     // A single filter by subject or action uses an index in the order of `seq`. Times are not in that order, because
-    // clocks
-    // may be set back, so every entry that could match has to be examined.
+    // clocks may be set back, so every entry that could match has to be examined.
     const isIndexed = filters <= 1 && after === undefined && until === undefined;
     return this.audited.read(async (db) => {
       const rows: AuditRow[] = [];

@@ -177,8 +177,7 @@ export interface NodeReportTable {
 export interface AnsweredTable {
   /**
    * Claims an idempotency key for a request. Returns undefined if the caller now has it and must call `finish`;
-   * otherwise
-   * what is known about the request that has it.
+   * otherwise what is known about the request that has it.
    */
   claim(key: string, fingerprint: string, now: Date): Promise<Answered | undefined>;
   finish(key: string, status: number, body: string, headers: Readonly<Record<string, string>>): Promise<void>;

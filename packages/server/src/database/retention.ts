@@ -110,9 +110,8 @@ const removeSome: Record<Retained, Removal> = {
 
 /**
  * Removes entries from the start of the chain up to the first one to keep, so that the rest is still a chain. The
- * extent
- * is recorded in the chain before anything is removed, and each transaction removes a part of it. It stops at a part in
- * which the chain is broken, because a purge must not hide that.
+ * extent is recorded in the chain before anything is removed, and each transaction removes a part of it. It stops at a
+ * part in which the chain is broken, because a purge must not hide that.
  */
 async function removeAudit(db: Transaction<Tables>, before: number, entry: Entry): Promise<number> {
   const { anchor_seq, head_seq } = await db
@@ -127,8 +126,7 @@ async function removeAudit(db: Transaction<Tables>, before: number, entry: Entry
     .where("seq", "=", anchor_seq + 1)
     .executeTakeFirst();
   // An interrupted purge first continues as far as it is recorded. Then only this step's entries are examined:
-  // searching
-  // for the end of what is overdue each time would take ever longer.
+  // searching for the end of what is overdue each time would take ever longer.
   const isUnderway = anchor_seq < recorded;
   const isDue = oldest !== undefined && oldest.at <= before - PURGE_EVERY_MS;
   if (!isUnderway && !isDue) return 0;

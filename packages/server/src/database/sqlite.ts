@@ -197,8 +197,7 @@ class FileDriver extends SqliteDriver {
   }
 
   // By exec: a prepared statement that fails because the file is locked counts as running until it is
-  // garbage-collected,
-  // and no transaction can be committed meanwhile.
+  // garbage-collected, and no transaction can be committed meanwhile.
   override async beginTransaction(): Promise<void> {
     this.file.exec(this.beginning);
   }

@@ -35,8 +35,7 @@ export function readReport(text: string): DeniedReport | undefined {
 
 /**
  * Adds up sketches. A key that is missing from one may still have been denied there up to `others` times, so that
- * number
- * is added to its count and its error.
+ * number is added to its count and its error.
  */
 export function mergeSketches(sketches: readonly DeniedSketch[]): DeniedSketch["keys"] {
   const unseen = sketches.reduce((sum, { others }) => sum + others, 0);

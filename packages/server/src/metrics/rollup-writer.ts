@@ -16,8 +16,7 @@ const NOTHING: Counts = { allowed: 0, denied: 0, shadow_denied: 0, candidate_den
 
 /**
  * Writes the decisions of each rule per minute and day. It reads existing counters, so checks cost nothing extra.
- * Counts
- * not yet written are lost with the process, so it writes often.
+ * Counts not yet written are lost with the process, so it writes often.
  */
 export class RollupWriter {
   /** Rows that were dropped because they could not be written. */

@@ -25,8 +25,7 @@ export class SpaceSaving {
   private readonly entries = new Map<string, Entry>();
   /**
    * The least frequent key comes first and is replaced by a new one. A key that occurs again keeps its position until
-   * it
-   * is first, so that counting a known key costs only a lookup.
+   * it is first, so that counting a known key costs only a lookup.
    */
   private readonly heap: Entry[] = [];
 

@@ -12,8 +12,7 @@ const LINE = /( *)(-(?!\S)|-?.?)[^\n]*\n?/y;
  * Parsing them one after the other takes half the memory for 100,000 rules, and 15 % less time. Undefined for other files.
  *
  * Everything in an item is indented further than its dash, or is not valid YAML. A dash below the first one is
- * therefore
- * the next item, whatever came before it.
+ * therefore the next item, whatever came before it.
  */
 export function partsOfList(text: string): readonly string[] | undefined {
   const head = HEAD.exec(text)?.[0];

@@ -47,8 +47,7 @@ export class PatternTrie<Value> {
 
   /**
    * The values of the patterns that match these parts, the most general first. If a part is null (any), or with `open`:
-   * of
-   * the patterns that match everything that such a pattern matches.
+   * of the patterns that match everything that such a pattern matches.
    */
   match(parts: readonly (string | null)[], open = false): Value[] {
     const found: Value[] = [];

@@ -16,9 +16,8 @@ export interface RulesFileWatch {
 
 /**
  * Reports the rules of a file whenever they change, within half a second. `known` is the text that the caller has
- * already
- * read, so that no change since is missed. A file that is invalid or missing changes nothing: `onError` is called once,
- * and again for each requested read. The file is not read again until `onRules` is done.
+ * already read, so that no change since is missed. A file that is invalid or missing changes nothing: `onError` is
+ * called once, and again for each requested read. The file is not read again until `onRules` is done.
  *
  * It polls, because file system events differ for a file that is written, one that is replaced, a link that is
  * repointed, and a network folder.

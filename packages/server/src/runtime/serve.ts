@@ -253,7 +253,7 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
     // Load balancers need a moment to notice, so requests are still accepted.
     await delay(LAST_CALL_MS);
     const sayGoodbye = async (): Promise<void> => {
-      // A client that was told to close connects again. By then, all workers must have stopped listening.
+      // A client whose response has `Connection: close` reconnects. By then, all workers must have stopped listening.
       if (mesh !== undefined) await delay(CLOSE_TOGETHER_MS);
       isClosing = true;
     };
@@ -261,7 +261,7 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
     await Promise.all([drained(rest, GRACE_MS, sayGoodbye), ...stopping]);
     await host.drained?.();
   });
-  // As late as possible: until here, clients are told to retry.
+  // As late as possible: until here, clients receive 503 with Retry-After.
   await waiting?.close();
   waiting = undefined;
   await listening("--http", http, () => rest.listen(http));

@@ -17,8 +17,8 @@ type SlotHolder = NonNullable<Operation["slot"]>;
 /** A rule with the limit of a call. It is sent once per connection; afterwards, only its number is. */
 type DefineMessage = readonly ["define", id: number, rule: Rule, limit: Limit | null];
 /**
- * Operations alternate between the number of a rule and a cost. All are for one key. `holders`: who holds the slots of
- * each operation, if any has slots.
+ * Operations alternate between the number of a rule and a cost. All are for one key. `holders`: the holders of the
+ * slots of each operation, if any has slots.
  */
 export type ApplyMessage = readonly [
   "apply",

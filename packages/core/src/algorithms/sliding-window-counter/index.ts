@@ -111,8 +111,7 @@ function justBelow(value: number): number {
 
 /**
  * When a cost first fits without other requests, counted from the start of the current window: while the previous
- * window
- * fades, or after the current one has become the previous.
+ * window fades, or after the current one has become the previous.
  */
 function firstFit(limit: Limit, previous: number, current: number, cost: number): number {
   const { window } = limit;

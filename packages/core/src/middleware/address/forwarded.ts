@@ -6,8 +6,7 @@ export type ForwardedHeader = "x-forwarded-for" | "forwarded";
 /**
  * The hops in a header, nearest first. The nearest proxy wrote the rightmost entry, and entries further left may be
  * forged. Each hop is an address, or undefined if the entry has none. The text is parsed from the right, so that
- * nothing
- * a client wrote, such as an unclosed quote, can hide what a proxy wrote.
+ * nothing a client wrote, such as an unclosed quote, can hide what a proxy wrote.
  */
 export function* hops(header: ForwardedHeader, text: string): Generator<Hop | undefined> {
   for (const entry of entriesFromTheRight(text, ",", header === "forwarded")) {

@@ -2,8 +2,7 @@ import { HeadgateError, shown } from "../../errors.ts";
 
 /**
  * The id of the authenticated user: a string or number, or the `id` (Passport) or `sub` (tokens) of an object.
- * Undefined
- * if there is none.
+ * Undefined if there is none.
  */
 export function userId(user: unknown): string | undefined {
   if (user === undefined || user === null) return undefined;

@@ -1,7 +1,6 @@
 /**
  * A fixed number of slots for rows of numbers, addressed by a 64-bit hash: open addressing with linear probing. Hash
- * and
- * row are side by side, so a lookup touches one place in memory.
+ * and row are side by side, so a lookup touches one place in memory.
  */
 const EMPTY = 0;
 /** Marks a slot whose row is gone but at which probing continues. No key's hash has this value. */

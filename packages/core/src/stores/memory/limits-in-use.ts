@@ -10,8 +10,7 @@ interface Extremes {
 /**
  * The limits under which rows of a counter may have been written. Keys can have different limits, for example by tier,
  * and a row that is blank under one may not be under another. Limits unused for so long that all of their rows are
- * blank
- * are dropped, so that an abandoned limit does not delay the removal of rows.
+ * blank are dropped, so that an abandoned limit does not delay the removal of rows.
  */
 export class LimitsInUse {
   private now: Extremes;

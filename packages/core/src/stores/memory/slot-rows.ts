@@ -25,7 +25,7 @@ export class SlotRows implements Row {
   private readonly maxKeys: number;
   private readonly sweeps: boolean;
   private readonly rows = new Map<string, LeaseSet>();
-  /** The row shared by keys without room. Its reservations are told apart by key. */
+  /** The row shared by keys without room. Its reservations are distinguished by key. */
   private overflow = new LeaseSet();
   private unseen = this.rows.entries();
   /** From this time on, every removed key has all of its slots again. */

@@ -19,8 +19,7 @@ const LONGEST_WAIT_MS = 8;
 
 /**
  * Decides requests by compare-and-set: reads the znodes, runs the algorithm, and writes the result on condition that
- * the
- * versions are unchanged. After a conflict, it starts again.
+ * the versions are unchanged. After a conflict, it starts again.
  */
 export class CompareAndSet {
   readonly contested = new ContendedZnodes();

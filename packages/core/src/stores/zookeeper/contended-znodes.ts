@@ -11,9 +11,8 @@ const MOST = 10_000;
 
 /**
  * Znodes on which this process has had conflicts. The winner of a conflict knows the new version, and would keep
- * winning
- * against processes that have to read it first, so it backs off briefly each time. A process that returns to such a
- * znode later reads it first, which costs less than a failed write.
+ * winning against processes that have to read it first, so it backs off briefly each time. A process that returns to
+ * such a znode later reads it first, which costs less than a failed write.
  */
 export class ContendedZnodes {
   /** Number of conflicts. */

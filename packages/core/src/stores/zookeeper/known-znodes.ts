@@ -12,8 +12,7 @@ export interface Seen {
 
 /**
  * How long a cached znode is worth using, in microseconds. A version can recur only if a znode is deleted and
- * recreated;
- * the sweeper leaves much more time than this before it deletes one.
+ * recreated; the sweeper leaves much more time than this before it deletes one.
  */
 const KEPT_FOR = 10_000_000;
 

@@ -10,8 +10,7 @@ const KEPT_FOR = 30_000_000;
 
 /**
  * The clock of the ensemble's leader, which timestamps every write. Processes that share a store thus agree on the
- * time,
- * whatever their own clocks say.
+ * time, whatever their own clocks say.
  */
 export class LeaderClock {
   readonly clock: Clock;

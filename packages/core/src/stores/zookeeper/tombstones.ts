@@ -5,8 +5,7 @@ import { ANY_VERSION, type Connection } from "./zookeeper-connection.ts";
  * A znode is deleted in two steps. First it is overwritten with the path of a tombstone, a znode with a unique name, so
  * that writes based on an earlier version fail. Much later, both are deleted together. A process that uses the znode in
  * between removes the tombstone in the same write. A version remembered by a slow process is thus never mistaken for
- * the
- * same version of a recreated znode.
+ * the same version of a recreated znode.
  */
 export interface Tombstone {
   readonly path: string;

@@ -12,8 +12,7 @@ interface Waiting {
 /**
  * Queues the requests of this process for each znode, so that they do not conflict with each other. Requests that need
  * only one znode are decided together; a request that needs several waits for its turn in all of their queues. It
- * enters
- * them at the same time, so there is no deadlock.
+ * enters them at the same time, so there is no deadlock.
  */
 export class ZnodeQueues {
   private readonly lanes = new Map<string, Waiting[]>();

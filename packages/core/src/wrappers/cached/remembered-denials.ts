@@ -34,8 +34,7 @@ const STEPS_PER_DENIAL = 2;
 
 /**
  * Denied keys, and until when. Beyond `maxKeys`, the oldest denials are dropped; those keys are admitted until the
- * store
- * denies them again.
+ * store denies them again.
  */
 export class RememberedDenials {
   private readonly byKey = new Map<string, KnownDenial>();

@@ -16,8 +16,7 @@ const LEAST = 3;
 /**
  * Decides how much to take at a time: what this node will need for a while, but at most its share of a small part of
  * what the pool has left. Batches are large while the pool is full and the key is busy here, and shrink as the pool
- * runs
- * low, so that other nodes hold little when a request is denied. The number of nodes does not have to be known.
+ * runs low, so that other nodes hold little when a request is denied. The number of nodes does not have to be known.
  */
 export class BatchSize {
   /** What the pool had left at its last answer. */

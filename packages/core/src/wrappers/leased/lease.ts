@@ -132,7 +132,7 @@ export class Lease {
     return this.units.held === 0 && !this.isAsking && this.client.doubts === 0 && now >= this.emptyPool.until;
   }
 
-  /** Gives back what is held beyond `keep` units, unless it is worthless. */
+  /** Gives back all units but `keep` of them, unless they have expired. */
   async giveBack(keep: number, now: number): Promise<void> {
     const { units } = this;
     if (now >= units.deadline) units.expire();
@@ -153,7 +153,7 @@ export class Lease {
   /** Gives back everything, including what is still in flight. */
   async end(): Promise<void> {
     const { clock } = this.host.settings;
-    // What is held goes first, before any later request to the pool.
+    // Units held now go first, before any later request to the pool.
     const isBack = this.giveBack(0, clock.now());
     await this.latestCall;
     await Promise.all([isBack, this.giveBack(0, clock.now())]);
@@ -164,7 +164,7 @@ export class Lease {
     return 2 * this.batch;
   }
 
-  /** Discards what is held, because the pool was reset. */
+  /** Discards all units, because the pool was reset. */
   drop(): void {
     this.units.drop();
     this.emptyPool.markFilled(this.host.settings.clock.now());

@@ -63,7 +63,7 @@ function addRule(
     into.note(line, `zone ${name} has no equivalent: it counts by ${zone.key}, and a rule by user, address or API key`);
   } else {
     const burst = Number(words.find((word) => word.startsWith("burst="))?.slice(6) ?? 0);
-    // nginx admits one request at once and `burst` more, which it delays unless it is told not to.
+    // nginx admits one request at once and `burst` more, which it delays unless `nodelay` is set.
     const isDelayed = burst > 0 && !words.some((word) => word === "nodelay");
     if (words.some((word) => word.startsWith("delay="))) into.note(line, `zone ${name}: delay= is not carried over`);
     into.add(line, {

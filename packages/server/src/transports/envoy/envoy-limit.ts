@@ -78,7 +78,7 @@ export class CallLimitCache {
   }
 }
 
-/** How the counters of a window are called in stores. Limits of one window count together, whoever gives them. */
+/** The name of a window's counters in stores. All limits with the same window share them, whatever they come from. */
 function counterOf(windowSeconds: number): string {
   return `envoy:${windowSeconds}`;
 }

@@ -4,8 +4,7 @@ import type { ServerInterceptingCallInterface } from "@grpc/grpc-js";
 
 /**
  * The HTTP/2 stream of a call. grpc-js has no public API to see how much of a message has arrived, or to tell a client
- * to
- * stop sending one that was rejected. This is the only file that uses its internals.
+ * to stop sending one that was rejected. This is the only file that uses its internals.
  */
 export function streamOf(call: ServerInterceptingCallInterface): ServerHttp2Stream {
   const stream: unknown = "stream" in call ? call.stream : undefined;
@@ -22,9 +21,8 @@ const TRAILERS_MS = 1_000;
  */
 export function endStream(stream: ServerHttp2Stream, isTrailersOnly: boolean): void {
   if (stream.closed || stream.destroyed) return;
-  // The client is told to stop (RFC 9113, section 8.1), after the status. If the stream is closed in the same tick,
-  // Node 26
-  // drops the status; by the time of an immediate it has been sent.
+  // RST_STREAM asks the client to stop sending (RFC 9113, section 8.1), after the status. If the stream is closed in
+  // the same tick, Node 26 drops the status; by the time of an immediate it has been sent.
   if (isTrailersOnly) setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR));
   // Node would send the reset before the trailers.
   else setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), TRAILERS_MS).unref();

@@ -7,8 +7,7 @@ type Wire = ServerDuplexStream<Buffer, Buffer>;
 
 /**
  * Answers the messages of a stream as they arrive, reading no faster than the client reads the responses. `answer`
- * throws
- * or rejects to end the stream.
+ * throws or rejects to end the stream.
  */
 export class AnsweringStream {
   private readonly call: Wire;

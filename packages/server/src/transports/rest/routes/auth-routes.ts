@@ -123,7 +123,10 @@ function isForwarded(headers: AuthHeaders, { from }: AuthQuery): boolean {
   return headers["x-headgate-identifier"] === undefined && headers["x-forwarded-uri"] !== undefined;
 }
 
-/** As nginx is told to state a request. Ignores idempotency keys: a client could repeat a request for free. */
+/**
+ * The check in the headers that the nginx configuration in the docs sends. Idempotency keys are ignored: a client
+ * could repeat a request for free.
+ */
 function checkOf(headers: AuthHeaders): CheckRequest {
   const identifier = headers["x-headgate-identifier"];
   if (identifier === undefined) {
@@ -175,7 +178,9 @@ function addressIn(addresses: string | undefined, hops: number): string {
   return address;
 }
 
-/** All headers for the method must agree, so that clients cannot replace the method that the proxy sets in one of them. */
+/**
+ * All headers for the method must agree, so that clients cannot replace the method that the proxy sets in one of them.
+ */
 function methodIn(headers: AuthHeaders): string | undefined {
   const methods = METHOD_HEADERS.flatMap((name) => headers[name]?.toUpperCase() ?? []);
   if (new Set(methods).size > 1) {
