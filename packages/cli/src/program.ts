@@ -154,7 +154,7 @@ SIGHUP reloads rules and certificates, and reopens --log-file. SIGUSR2 restarts 
 
   addSettings(program.command("doctor"), requireValue)
     .summary("check the environment of the service for problems")
-    .description("Check what serve would depend on with the same flags. Prints one line for each: ok, warn or fail.")
+    .description("Check everything that serve depends on, with the same flags. Prints ok, warn or fail for each item.")
     .addHelpText(
       "after",
       `
@@ -189,7 +189,11 @@ Examples:
     .description(
       "Check the hash chain of the audit log: report every entry that was edited, removed, added or moved, and print the head.",
     )
-    .option("--head <number:hash>", "a head printed earlier, which must still be in the chain", requireValue("--head"))
+    .option(
+      "--head <number:hash>",
+      "a head from an earlier run, which must still be in the chain",
+      requireValue("--head"),
+    )
     .addHelpText(
       "after",
       `

@@ -10,7 +10,7 @@ interface RecordingHeader {
   readonly version: number;
   /** The process that wrote it. */
   readonly node: string;
-  /** One in so many identities is recorded. */
+  /** One in this many identities is recorded. */
   readonly oneIn: number;
   /** In microseconds since the epoch. */
   readonly time: number;

@@ -11,7 +11,7 @@ const PAGE = 5_000;
 
 export interface Recording {
   readonly isOn: boolean;
-  /** One in so many identities is recorded. */
+  /** One in this many identities is recorded. */
   readonly oneIn: number;
   readonly processes: number;
   readonly entries: readonly RecordedRequest[];

@@ -95,7 +95,7 @@ export function historyRoutes(app: App, parts: RestParts): void {
     {
       schema: {
         tags: ["history"],
-        summary: "Sum up what all rules decided, and list those that denied most",
+        summary: "Summarize what all rules decided, and list those that denied most",
         querystring: summaryQuery,
         response: { 200: usageSummary, ...problems("database_unavailable") },
       },

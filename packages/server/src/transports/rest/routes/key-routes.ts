@@ -28,7 +28,7 @@ export function keyRoutes(app: App, { database: { keys }, now = Date.now }: Rest
       config: { answersWithSecret: true },
       schema: {
         tags: ["keys"],
-        summary: "Create an API key, whose secret is returned only once",
+        summary: "Create an API key. Its secret is returned only once",
         body: keyBody,
         response: {
           201: newKey,

@@ -55,7 +55,7 @@ export function liveRoutes(app: App, { keyRing, livePicture: read }: RestParts):
     {
       schema: {
         tags: ["history"],
-        summary: "Follow what all nodes do, as server-sent events: one `picture` every two seconds",
+        summary: "Stream the activity of all nodes as server-sent events: one `picture` every two seconds",
         querystring: liveQuery,
         response: {
           200: {

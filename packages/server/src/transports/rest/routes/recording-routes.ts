@@ -26,15 +26,13 @@ const request = z.object({
 const recording = z
   .object({
     recording: z.boolean().describe("Whether this node records decisions"),
-    one_in: z.int().optional().describe("One in so many identities is recorded"),
+    one_in: z.int().optional().describe("One in this many identities is recorded"),
     processes: z.int().describe("Number of processes of this node whose recordings are read"),
-    requests: z.array(request).describe("Roughly latest first. A page may have none although there is a next one"),
+    requests: z.array(request).describe("Roughly latest first. A page can be empty even if there is a next one"),
     complete_from_ms: z
       .number()
       .optional()
-      .describe(
-        "Since when the pages up to this one have all requests; absent on the last page, and if that is not known yet",
-      ),
+      .describe("Time from which the pages so far are complete; absent on the last page, and if it is not known yet"),
     next: z.string().optional().describe("The cursor of the next page; absent on the last one"),
   })
   .meta({ id: "RuleRecording" });

@@ -135,7 +135,7 @@ export function reservationRoutes(app: App, { reservations, selfLimits }: WholeP
     {
       schema: {
         ...one,
-        summary: "Release a reservation: everything is given back",
+        summary: "Release a reservation and return its quota",
         response: {
           204: z.undefined().describe("The reservation was released"),
           ...failures,

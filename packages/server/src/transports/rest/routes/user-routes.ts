@@ -190,7 +190,7 @@ export function userRoutes(app: App, { database: { users }, catalogue, now = Dat
     {
       schema: {
         tags: ["users"],
-        summary: "Override a user's limit for a time; at most 1,000 are in force at once",
+        summary: "Override a user's limit temporarily; at most 1,000 overrides can be in force at once",
         params: userParams,
         body: overrideBody,
         response: { 201: override, ...WRITE_PROBLEMS },

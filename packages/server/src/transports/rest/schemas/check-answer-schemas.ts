@@ -27,7 +27,9 @@ export const limitAnswer = z.object({
   current_count: z.number(),
   limit: z.number(),
   burst: z.number(),
-  window_seconds: z.number().describe("Length of the window; of a calendar, of the one that the check was counted in"),
+  window_seconds: z
+    .number()
+    .describe("Length of the window; with a calendar, of the window in which the check was counted"),
   remaining: z.number(),
   reset_at_ms: count,
   retry_after_ms: wait,
@@ -36,7 +38,7 @@ export const limitAnswer = z.object({
   source,
   degraded: z.boolean(),
   origin,
-  candidate: z.literal(true).optional().describe("Set if it is the candidate of the rule"),
+  candidate: z.literal(true).optional().describe("Set for the candidate of a rule"),
 });
 
 const answer = {

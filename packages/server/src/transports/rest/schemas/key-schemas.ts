@@ -19,7 +19,7 @@ export const keyBody = z
       .regex(NAMESPACE, { error: "must have letters, digits, . _ and -, at most 64 of them" })
       .optional()
       .describe(
-        "What counters for limits sent with a call are kept under. Keys with the same namespace share them. Default: the key_id",
+        "Counters for limits sent with a call, and reservations, belong to this namespace. Keys with the same namespace share them. Default: the key_id",
       )
       .meta({ examples: ["shop"] }),
     ...ending,

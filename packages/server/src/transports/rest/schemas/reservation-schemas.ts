@@ -20,7 +20,11 @@ export const reserveBody = z.strictObject({
         dimension: anyDimension.default("user"),
         endpoint: singleCheck.shape.endpoint,
         method: singleCheck.shape.method,
-        cost: z.int().min(0).default(1).describe("Units to reserve. Of a limit on concurrent tasks, one slot is taken"),
+        cost: z
+          .int()
+          .min(0)
+          .default(1)
+          .describe("Units to reserve. Under a limit on concurrent tasks, one slot is reserved instead"),
       }),
     )
     .min(1)

@@ -54,7 +54,7 @@ export const usageSummary = z
       .array(z.object({ rule_id: z.string(), ...series }))
       .describe("The rules that denied most, one number for each start"),
   })
-  .describe("Usage figures summed up");
+  .describe("Summary of the usage figures");
 
 export const topQuery = z.strictObject({ limit: z.coerce.number().int().min(1).max(1_000).default(20) });
 
