@@ -103,16 +103,17 @@ export async function openStores(
   return mesh === undefined ? inMemory(clock, hooks) : inWorkers(mesh, clock, hooks);
 }
 
+/** One store that decides for rules of every consistency. It has no shares to join. */
+function forEveryConsistency(store: Store): Pick<Stores, "strict" | "cached" | "leased" | "split" | "join"> {
+  return { strict: store, cached: store, leased: store, split: store, join: async () => {} };
+}
+
 /** With one process, all consistencies are the same memory store, which never fails. */
 function inMemory(clock: Clock, { wrap = asIs }: StoreHooks): Stores {
   const memory = new MemoryStore({ clock });
   const store = wrap(memory);
   return {
-    strict: store,
-    cached: store,
-    leased: store,
-    split: store,
-    join: async () => {},
+    ...forEveryConsistency(store),
     canReserve: true,
     mayHold: (rule) => memory.has(rule),
     clock,
@@ -131,11 +132,7 @@ function inWorkers(mesh: WorkerMesh, clock: Clock, hooks: StoreHooks): Stores {
   mesh.duties.store = memory;
   const store = wrap(owned);
   return {
-    strict: store,
-    cached: store,
-    leased: store,
-    split: store,
-    join: async () => {},
+    ...forEveryConsistency(store),
     canReserve: false,
     shared: store,
     clock,

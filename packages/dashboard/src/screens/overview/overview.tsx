@@ -3,7 +3,7 @@ import { api } from "../../api/client.ts";
 import type { LivePicture, TopDenied, UsageSummary } from "../../api/types.ts";
 import { useLoaded } from "../../api/use-loaded.ts";
 import { linkTo } from "../../router.ts";
-import { Chart } from "../../ui/chart.tsx";
+import { DecisionsChart, PERIODS } from "../../ui/decisions-chart.tsx";
 import { countText, DIMENSION_NAMES, rateText, shareText, sum } from "../../ui/format.ts";
 import { Badge, Card, Empty, ScreenHead, Segments, Stat, Waiting, WithData } from "../../ui/parts.tsx";
 import { Scroll } from "../../ui/scroll.tsx";
@@ -14,10 +14,6 @@ import { useLive } from "./use-live.ts";
 import "./overview.css";
 
 const RELOAD_MS = 15_000;
-const PERIODS = [
-  ["minute", "Last hour"],
-  ["day", "Last 30 days"],
-] as const;
 
 /** What the service does now, and what it did in the last hour or the last 30 days. */
 export function Overview() {
@@ -135,43 +131,15 @@ function storeNote({ nodes }: LivePicture): string {
 }
 
 function Decisions({ usage }: { readonly usage: UsageSummary }) {
-  const { times, allowed, denied, byTrial } = useMemo(() => evenly(usage, usage.total), [usage]);
-  const { total } = usage;
-  const trials = sum(total.shadow_denied) + sum(total.candidate_denied);
-  const totals = [sum(total.allowed), sum(total.denied), trials] as const;
-  if (sum(totals) === 0) {
+  const series = useMemo(() => evenly(usage, usage.total), [usage]);
+  if (sum(series.allowed) + sum(series.denied) + sum(series.byTrial) === 0) {
     return (
       <Empty title="Nothing was decided in this time">
         As soon as checks match a rule, this shows how many are allowed and denied.
       </Empty>
     );
   }
-  const texts = [
-    ["is-allowed", "Allowed", totals[0]],
-    ["is-denied", "Denied", totals[1]],
-    ["is-trial", "Denied by trial", totals[2]],
-  ] as const;
-  return (
-    <>
-      <ul class="legend">
-        {texts.map(([kind, name, count]) => (
-          <li key={kind} class={kind}>
-            {name} {countText(count)}
-          </li>
-        ))}
-      </ul>
-      <Chart
-        times={times}
-        series={[
-          { name: "Allowed", color: "allowed", values: allowed, isFilled: true },
-          { name: "Denied", color: "denied", values: denied, isFilled: true },
-          { name: "Denied by trial", color: "trial", values: byTrial },
-        ]}
-        showsDays={usage.period === "day"}
-        summary={`Decisions from ${usage.from} to ${usage.to}: ${texts.map(([, name, count]) => `${name} ${count}`).join(", ")}.`}
-      />
-    </>
-  );
+  return <DecisionsChart series={series} period={usage.period} about={`Decisions from ${usage.from} to ${usage.to}`} />;
 }
 
 function Trouble({ usage }: { readonly usage: UsageSummary }) {

@@ -5,9 +5,9 @@ import { useMay } from "../../api/session.ts";
 import type { RateLimitRule, RulePage, RuleWarnings, UsageSeries, UsageSummary, UserPage } from "../../api/types.ts";
 import { type Loaded, useLoaded } from "../../api/use-loaded.ts";
 import { linkTo, navigate } from "../../router.ts";
-import { Chart } from "../../ui/chart.tsx";
+import { DecisionsChart, PERIODS } from "../../ui/decisions-chart.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { countText, DIMENSION_NAMES, shareText, sum, timeText } from "../../ui/format.ts";
+import { DIMENSION_NAMES, shareText, timeText } from "../../ui/format.ts";
 import { Badge, Card, Empty, Note, ProblemNote, ScreenHead, Segments, WithData } from "../../ui/parts.tsx";
 import { Scroll } from "../../ui/scroll.tsx";
 import { evenly } from "../../ui/usage-series.ts";
@@ -146,53 +146,13 @@ function Usage({ ruleId }: { readonly ruleId: string }) {
     15_000,
   );
   return (
-    <Card
-      title="Decisions"
-      actions={
-        <Segments
-          label="Period"
-          value={period}
-          options={[
-            ["minute", "Last hour"],
-            ["day", "Last 30 days"],
-          ]}
-          onChange={setPeriod}
-        />
-      }
-    >
+    <Card title="Decisions" actions={<Segments label="Period" value={period} options={PERIODS} onChange={setPeriod} />}>
       <WithData of={loaded}>
         {({ usage, series }) => {
-          const { times, allowed, denied, byTrial } = evenly(usage, series);
           if (usage.starts.length === 0) {
             return <Empty title="It decided nothing in this time">No check has matched it, or none was made.</Empty>;
           }
-          const texts = [
-            ["is-allowed", "Allowed", sum(allowed)],
-            ["is-denied", "Denied", sum(denied)],
-            ["is-trial", "Denied by trial", sum(byTrial)],
-          ] as const;
-          return (
-            <>
-              <ul class="legend">
-                {texts.map(([kind, name, count]) => (
-                  <li key={kind} class={kind}>
-                    {name} {countText(count)}
-                  </li>
-                ))}
-              </ul>
-              <Chart
-                times={times}
-                height={180}
-                showsDays={period === "day"}
-                series={[
-                  { name: "Allowed", color: "allowed", values: allowed, isFilled: true },
-                  { name: "Denied", color: "denied", values: denied, isFilled: true },
-                  { name: "Denied by trial", color: "trial", values: byTrial },
-                ]}
-                summary={texts.map(([, name, count]) => `${name} ${count}`).join(", ")}
-              />
-            </>
-          );
+          return <DecisionsChart series={evenly(usage, series)} period={period} height={180} />;
         }}
       </WithData>
     </Card>
