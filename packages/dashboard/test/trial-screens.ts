@@ -24,7 +24,8 @@ export function trialScreens(setting: Setting): void {
       const denied = (what: "Users" | "Requests") => figures.locator(".stat", { hasText: `${what} denied` });
       await denied("Users").getByText("5", { exact: true }).waitFor();
       await denied("Requests").getByText("15 of 55").waitFor();
-      await page.getByText("2 recordings of this node").waitFor();
+      await page.getByText("This node only: checks that other nodes answered are not included.").waitFor();
+      await page.getByText("in 2 recordings. All identities are recorded.").waitFor();
       await dashboard.looksRight();
 
       // With the mouse.
@@ -83,7 +84,9 @@ export function trialScreens(setting: Setting): void {
       await page.getByRole("button", { name: "Reload the recording" }).click();
       await page.getByText("The service cannot be reached.").waitFor();
       await page.unroute(RECORDING);
-      await page.route(RECORDING, (route) => route.fulfill({ json: { recording: false, processes: 0, requests: [] } }));
+      await page.route(RECORDING, (route) =>
+        route.fulfill({ json: { recording: false, scope: "node", processes: 0, requests: [] } }),
+      );
       await page.getByRole("button", { name: "Try again" }).click();
       await page.getByText("This node does not record").waitFor();
       await page.getByText("The service cannot be reached.").waitFor({ state: "detached" });

@@ -26,7 +26,9 @@ async function recordedRequests(node: NodeProcess, rule: string): Promise<number
   let [found, query] = [0, "limit=100"];
   for (;;) {
     const response = await node.request("GET", `/api/v1/rules/${rule}/recording?${query}`);
-    const { requests, next } = (await response.json()) as { requests: readonly unknown[]; next?: string };
+    const answer = (await response.json()) as { scope: string; requests: readonly unknown[]; next?: string };
+    const { scope, requests, next } = answer;
+    expect(scope).toBe("node");
     found += requests.length;
     if (next === undefined) return found;
     query = `limit=100&cursor=${next}`;

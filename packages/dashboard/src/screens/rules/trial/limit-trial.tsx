@@ -123,7 +123,9 @@ function Recorded({
           <span class={shown.denied > 0 ? "is-denied" : ""}>{shareText(shown.denied, shown.requests)}</span>
         </Stat>
       </dl>
-      <p class="muted">{sourceText(recording)}</p>
+      <p class="muted">
+        <strong>This node only:</strong> checks that other nodes answered are not included. {sourceText(recording)}
+      </p>
     </div>
   );
 }
@@ -133,9 +135,9 @@ function sourceText({ entries, oneIn, processes, hasMore }: Recording): string {
   const from = times.reduce((first, time) => Math.min(first, time), Number.POSITIVE_INFINITY);
   const to = times.reduce((last, time) => Math.max(last, time), 0);
   const who = oneIn === 1 ? "All identities are" : `One in ${countText(oneIn)} identities is`;
-  const where = processes === 1 ? "the recording of this node" : `${countText(processes)} recordings of this node`;
+  const where = processes === 1 ? "one recording" : `${countText(processes)} recordings`;
   const which = hasMore ? "The latest requests" : "Requests";
-  return `${which} from ${timeText(from / 1000)} to ${timeText(to / 1000)}, in ${where}. ${who} recorded; other nodes have recordings of their own. Requests that other rules denied, custom limits and overrides are not considered.`;
+  return `${which} from ${timeText(from / 1000)} to ${timeText(to / 1000)}, in ${where}. ${who} recorded. Requests that other rules denied, custom limits and overrides are not considered.`;
 }
 
 function RecordingOff() {

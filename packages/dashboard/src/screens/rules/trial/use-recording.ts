@@ -15,7 +15,7 @@ export interface Recording {
   readonly oneIn: number;
   readonly processes: number;
   readonly entries: readonly RecordedRequest[];
-  /** Whether there are earlier requests, which were not loaded. */
+  /** Whether there are earlier requests, which were not loaded, or deleted. */
   readonly hasMore: boolean;
 }
 
@@ -36,13 +36,13 @@ async function loadRecording(ruleId: string, signal: AbortSignal): Promise<Recor
   } while (page.next !== undefined && entries.length < MOST_REQUESTS && pages < MOST_PAGES);
   const { recording, one_in = 1, processes, next, complete_from_ms } = page;
   // Before that time, requests of some processes are missing.
-  const from = next === undefined || complete_from_ms === undefined ? 0 : complete_from_ms * 1000;
+  const from = (complete_from_ms ?? 0) * 1000;
   return {
     isOn: recording,
     oneIn: one_in,
     processes,
-    entries: entries.filter(({ time }) => time >= from),
-    hasMore: next !== undefined,
+    entries: entries.filter(({ time }) => time > from),
+    hasMore: next !== undefined || complete_from_ms !== undefined,
   };
 }
 

@@ -26,13 +26,18 @@ const request = z.object({
 const recording = z
   .object({
     recording: z.boolean().describe("Whether this node records decisions"),
+    scope: z
+      .literal("node")
+      .describe("Whose recordings are read: only those of this node. They do not have checks that other nodes answered"),
     one_in: z.int().optional().describe("One in this many identities is recorded"),
     processes: z.int().describe("Number of processes of this node whose recordings are read"),
     requests: z.array(request).describe("Roughly latest first. A page can be empty even if there is a next one"),
     complete_from_ms: z
       .number()
       .optional()
-      .describe("Time from which the pages so far are complete; absent on the last page, and if it is not known yet"),
+      .describe(
+        "Time from which the pages so far are complete; absent if it is not known yet, and on the last page unless earlier segments were deleted",
+      ),
     next: z.string().optional().describe("The cursor of the next page; absent on the last one"),
   })
   .meta({ id: "RuleRecording" });
@@ -53,10 +58,11 @@ export function recordingRoutes(app: App, { catalogue, recording: recorded }: Re
     async ({ params, query }) => {
       const rule = catalogue().ruleOf(params.rule_id);
       if (rule === undefined) throw new Problem("rule_not_found");
-      if (recorded === undefined) return { recording: false, processes: 0, requests: [] };
+      if (recorded === undefined) return { recording: false, scope: "node" as const, processes: 0, requests: [] };
       const { processes, requests, completeFrom, next } = await recorded.requests.page(rule, query);
       return {
         recording: true,
+        scope: "node" as const,
         one_in: recorded.oneIn,
         processes,
         requests: requests.map(shown),
