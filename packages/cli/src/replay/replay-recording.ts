@@ -26,10 +26,17 @@ async function* linesOf(source: Source): AsyncGenerator<string> {
 }
 
 function textOf(report: RecordingReport): string {
-  const { nodes, keys, decisions, reproduced, differing, differences, begunBefore, uncertain, others } = report;
+  const { nodes, keys, decisions, reproduced, differing, differences, begunBefore, uncertain, others, completeFrom } =
+    report;
   const lines = [
     `${countText(decisions)} decisions of the store for ${countText(keys)} keys, recorded by ${countText(nodes.length)} ` +
       `${nodes.length === 1 ? "process" : "processes"}`,
+    ...(completeFrom === undefined
+      ? []
+      : [
+          `Complete from ${timeText(completeFrom)}: earlier segments are missing, so ` +
+            `${countText(report.incomplete)} earlier decisions are not compared`,
+        ]),
     `  reproduced          ${countText(reproduced)}`,
     `  differing           ${countText(differing)}`,
     ...optional("begun before        ", begunBefore, "quota was used before the recording began"),
@@ -60,6 +67,8 @@ function jsonOf(report: RecordingReport): Readonly<Record<string, unknown>> {
     differing,
     begun_before: begunBefore,
     uncertain,
+    ...(report.completeFrom !== undefined && { complete_from_ms: report.completeFrom / 1000 }),
+    incomplete: report.incomplete,
     others,
     dropped,
     bad_lines: report.badLines,

@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { join } from "node:path";
 import { HeadgateError } from "headgate";
 import type { Settings } from "../config/settings.ts";
 import type { Log } from "../runtime/log.ts";
@@ -9,7 +8,7 @@ import { RecordingFile } from "./recording-file.ts";
 
 type RecordingSettings = Pick<Settings, "record" | "recordOneIn" | "recordMaxMb" | "recordSecret">;
 
-/** A recorder with its file, and a reader of all recordings of the node. */
+/** A recorder with its files, and a reader of all recordings of the node. */
 export interface OpenRecorder {
   readonly recorder: Recorder;
   readonly requests: RecordedRequests;
@@ -18,7 +17,7 @@ export interface OpenRecorder {
 
 const SHORTEST_SECRET = 16;
 
-/** Starts to record, if the settings say so. Each process writes a file of its own. */
+/** Starts to record, if the settings say so. Each process writes files of its own. */
 export async function openRecorder(settings: RecordingSettings, log: Log): Promise<OpenRecorder | undefined> {
   const { record: folder, recordOneIn: oneIn, recordMaxMb, recordSecret: secret } = settings;
   if (folder === undefined) return undefined;
@@ -30,11 +29,11 @@ export async function openRecorder(settings: RecordingSettings, log: Log): Promi
     );
   }
   const node = `${new Date().toISOString().replace(/[-:]|\.\d+/g, "")}-${process.pid}-${randomBytes(4).toString("hex")}`;
-  const path = join(folder, `${node}.jsonl`);
-  const file = await RecordingFile.create(path, recordMaxMb * 1024 * 1024, (error) => {
-    log.warn({ ...(error && { err: error }), path }, "the recording is full or cannot be written: it ends here");
-  });
+  const onFailure = (err: Error): void => {
+    log.warn({ err, folder, node }, "the recording cannot be written: it ends here");
+  };
+  const file = await RecordingFile.create({ folder, node, maxBytes: recordMaxMb * 1024 * 1024, onFailure });
   const recorder = new Recorder({ node, oneIn, secret, add: (entry) => file.add(entry), now: () => Date.now() * 1000 });
-  log.info({ path, one_in: oneIn }, "recording decisions");
+  log.info({ folder, node, one_in: oneIn }, "recording decisions");
   return { recorder, requests: new RecordedRequests(folder), close: () => file.close() };
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gcra, MemoryStore, tokenBucket } from "headgate";
@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type RecordedRequest, RecordedRequests } from "./recorded-requests.ts";
 import { Recorder } from "./recorder.ts";
 import { entryLine, type RecordingEntry } from "./recording-entry.ts";
+import { RecordingFile } from "./recording-file.ts";
 
 const START_MS = 1_767_225_600_000;
 const ORDERS = { rule_id: "orders", consistency: "strict" } as const;
@@ -85,6 +86,45 @@ describe("recorded requests", () => {
     const since = expected.filter((time) => time > (completeFrom ?? 0));
     expect(since.length).toBeGreaterThan(200);
     expect(latest.map(({ time }) => time)).toEqual(expect.arrayContaining(since));
+  });
+
+  it("go back through the segments of a recording, and say since when they are complete", async () => {
+    const onFailure = (error: Error): void => expect.unreachable(error.message);
+    const file = await RecordingFile.create({ folder, node: "a", maxBytes: 100_000, onFailure });
+    const add = (entry: RecordingEntry): void => file.add(entry);
+    const recorder = new Recorder({
+      node: "a",
+      oneIn: 1,
+      secret: "a secret of the tests",
+      add,
+      now: () => clock.now(),
+    });
+    const store = recorder.recorded(new MemoryStore({ clock }));
+    const times: number[] = [];
+    for (let i = 0; i < 3_000; i += 1) {
+      await clock.advance(1_000);
+      times.unshift(clock.now());
+      store.apply("take", [{ rule: orders, key: `user:${i % 50}`, cost: 1 }]);
+    }
+    await file.close();
+    expect(readdirSync(folder)).toHaveLength(8);
+    const requests = new RecordedRequests(folder);
+    for (const limit of [70, 5_000]) {
+      const found = (await pagesOf(requests, ORDERS, limit)).flat().map(({ time }) => time);
+      expect(found.length).toBeGreaterThan(500);
+      expect(found).toEqual(times.slice(0, found.length));
+      const { completeFrom, processes } = await requests.page(ORDERS, { limit: 5_000 });
+      expect(completeFrom).toBe(times[found.length]);
+      expect(processes).toBe(1);
+    }
+    // The oldest segment is deleted before the last page is read.
+    const { next = "", requests: first } = await requests.page(ORDERS, { limit: 400 });
+    const [oldest] = readdirSync(folder).sort();
+    rmSync(join(folder, oldest));
+    const { requests: rest, completeFrom = 0 } = await requests.page(ORDERS, { limit: 5_000, cursor: next });
+    const found = [...first, ...rest].map(({ time }) => time);
+    expect(found).toEqual(times.slice(0, found.length));
+    expect(completeFrom).toBe(times[found.length]);
   });
 
   it("include what was added since, also under limits that were not used before", async () => {

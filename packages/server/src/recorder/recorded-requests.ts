@@ -5,6 +5,7 @@ import { z } from "zod";
 import type { RateLimitRule } from "../rules/rule.ts";
 import { RecordedLimits } from "./recorded-limits.ts";
 import { type RecordedCall, type RecordingEntry, readEntry } from "./recording-entry.ts";
+import { nodeOf, type Segment, segmentsByNode } from "./recording-segments.ts";
 
 /** What changes the usage of a key. */
 const ACTIONS = ["take", "penalize", "refund", "reset"] as const;
@@ -26,7 +27,10 @@ export interface RecordedPage {
   /** Number of processes whose recordings are read. */
   readonly processes: number;
   readonly requests: readonly RecordedRequest[];
-  /** Since when the pages up to this one have all requests, in microseconds. Undefined if there is no next page. */
+  /**
+   * Since when the pages up to this one have all requests, in microseconds. Undefined if there is no next page and no
+   * segment was deleted.
+   */
   readonly completeFrom?: number;
   /** The cursor of the next page, with earlier requests. */
   readonly next?: string;
@@ -44,17 +48,24 @@ const BLOCK_BYTES = 32 * 1024;
 /** How much of the recordings is read for one page, however few requests it has. */
 const MOST_BYTES = 4 * 1024 * 1024;
 const NEWLINE = 0x0a;
+/** Longer than the first line of a segment. */
+const HEADER_BYTES = 512;
+const NOTHING = { buffer: Buffer.alloc(0), bytesRead: 0 };
 
-/** How far a recording has been read, from its end. */
+/** How far the recording of a process has been read, from its end. */
 interface Place {
-  readonly name: string;
+  readonly node: string;
+  /** The segment that is read at present, and how much of it is left. */
+  name: string;
   end: number;
   /** The earliest time that was read. */
   time: number;
 }
 
+type RuleOfPage = Pick<RateLimitRule, "rule_id" | "consistency">;
+
 const cursorForm = z
-  .array(z.tuple([z.string().regex(/^[\w-]+\.jsonl$/), z.int().min(0), z.number().nullable()]))
+  .array(z.tuple([z.string().max(256), z.int().min(0), z.number().nullable()]))
   .min(1)
   .max(MOST_RECORDINGS);
 
@@ -70,77 +81,146 @@ export class RecordedRequests {
     this.#folder = folder;
   }
 
-  async page(
-    rule: Pick<RateLimitRule, "rule_id" | "consistency">,
-    { limit, cursor }: RecordedPageQuery,
-  ): Promise<RecordedPage> {
-    const present: readonly string[] = await readdir(this.#folder).catch(noneIfGone);
-    const names = present.filter((name) => name.endsWith(".jsonl"));
-    // Names begin with the time at which their process started.
-    const latest = names.sort().slice(-MOST_RECORDINGS);
-    const given = cursor === undefined ? undefined : placesIn(cursor, names);
-    const files = new Map<string, FileHandle>();
+  async page(rule: RuleOfPage, { limit, cursor }: RecordedPageQuery): Promise<RecordedPage> {
+    const names: readonly string[] = await readdir(this.#folder).catch(noneIfGone);
+    const recordings = segmentsByNode(names);
+    const latest = [...recordings.keys()].slice(-MOST_RECORDINGS);
+    const pages = new OpenSegments(this.#folder, recordings, this.#limits);
     try {
-      const places: Place[] = given ?? latest.map((name) => ({ name, end: 0, time: Number.POSITIVE_INFINITY }));
-      for (const place of places) {
-        const file = await open(join(this.#folder, place.name)).catch(noneIfGone);
-        if (!("stat" in file)) {
-          place.end = 0;
-          continue;
-        }
-        files.set(place.name, file);
-        const { size } = await file.stat();
-        place.end = given === undefined ? size : Math.min(place.end, size);
-        await this.#limitsIn(place.name).readUpTo(file, place.end);
-      }
+      const places = cursor === undefined ? await pages.latest(latest) : await pages.at(placesIn(cursor));
       for (const name of this.#limits.keys()) if (!names.includes(name)) this.#limits.delete(name);
-      const requests = await this.#readBack(rule, limit, places, files);
+      const requests = await readBack(rule, limit, places, pages);
       const left = places.filter(({ end }) => end > 0);
+      const times = [...left.map(({ time }) => time), ...(await pages.deletedUntil(latest))];
       return {
         processes: Math.max(latest.length, places.length),
         requests,
-        ...(left.length > 0 && {
-          completeFrom: Math.max(...left.map(({ time }) => time)),
-          next: cursorAt(left),
-        }),
+        ...(times.length > 0 && { completeFrom: Math.max(...times) }),
+        ...(left.length > 0 && { next: cursorAt(left) }),
       };
     } finally {
-      for (const file of files.values()) await file.close();
+      await pages.close();
     }
   }
+}
 
-  #limitsIn(name: string): RecordedLimits {
+/** The segments of recordings that are read for one page. */
+class OpenSegments {
+  readonly #folder: string;
+  readonly #recordings: ReadonlyMap<string, readonly Segment[]>;
+  readonly #limits: Map<string, RecordedLimits>;
+  readonly #files = new Map<string, FileHandle>();
+
+  constructor(
+    folder: string,
+    recordings: ReadonlyMap<string, readonly Segment[]>,
+    limits: Map<string, RecordedLimits>,
+  ) {
+    this.#folder = folder;
+    this.#recordings = recordings;
+    this.#limits = limits;
+  }
+
+  /** The ends of recordings. */
+  latest(nodes: readonly string[]): Promise<Place[]> {
+    return this.at(
+      nodes.map((node) => {
+        const name = this.#recordings.get(node)?.at(-1)?.name ?? "";
+        return { node, name, end: Number.MAX_SAFE_INTEGER, time: Number.POSITIVE_INFINITY };
+      }),
+    );
+  }
+
+  async at(places: Place[]): Promise<Place[]> {
+    for (const place of places) await this.#open(place);
+    return places;
+  }
+
+  /** Goes on to the segment before, if this one has been read. */
+  async proceed(place: Place): Promise<void> {
+    if (place.end > 0) return;
+    const segments = this.#recordings.get(place.node) ?? [];
+    const before = segments[segments.findIndex(({ name }) => name === place.name) - 1];
+    if (before === undefined) return;
+    place.name = before.name;
+    place.end = Number.MAX_SAFE_INTEGER;
+    await this.#open(place);
+  }
+
+  /** The latest times in segments that were deleted, of each recording. */
+  async deletedUntil(nodes: readonly string[]): Promise<number[]> {
+    const times: number[] = [];
+    for (const node of nodes) {
+      const first = this.#recordings.get(node)?.[0];
+      if (first === undefined || first.number === 0) continue;
+      const file = this.#files.get(first.name) ?? (await this.#openFile(first.name));
+      const { buffer, bytesRead } = (await file?.read(Buffer.alloc(HEADER_BYTES), 0, HEADER_BYTES, 0)) ?? NOTHING;
+      const entry = readEntry(buffer.toString("utf8", 0, bytesRead).split("\n", 1)[0]);
+      if (entry?.type === "header" && entry.continues !== undefined) times.push(entry.continues.after);
+    }
+    return times;
+  }
+
+  limitsIn(name: string): RecordedLimits {
     const known = this.#limits.get(name) ?? new RecordedLimits();
     this.#limits.set(name, known);
     return known;
   }
 
-  /** Reads blocks from the ends of the recordings, always of the one that has been read the least far back. */
-  async #readBack(
-    rule: Pick<RateLimitRule, "rule_id" | "consistency">,
-    limit: number,
-    places: readonly Place[],
-    files: ReadonlyMap<string, FileHandle>,
-  ): Promise<RecordedRequest[]> {
-    const found: RecordedRequest[] = [];
-    let bytes = 0;
-    while (found.length < limit && bytes < MOST_BYTES) {
-      const open = places.filter(({ end }) => end > 0);
-      if (open.length === 0) break;
-      const place = open.reduce((latest, each) => (each.time > latest.time ? each : latest));
-      const file = files.get(place.name);
-      if (file === undefined) throw new Error(`${place.name} is not open`);
-      const before = place.end;
-      const limits = this.#limitsIn(place.name);
-      await eachLineBack(file, place, (entry) => {
-        const request = requestIn(entry, rule, limits);
-        if (request !== undefined) found.push(request);
-        return found.length < limit;
-      });
-      bytes += before - place.end;
-    }
-    return found;
+  fileOf({ name }: Place): FileHandle {
+    const file = this.#files.get(name);
+    if (file === undefined) throw new Error(`${name} is not open`);
+    return file;
   }
+
+  async close(): Promise<void> {
+    for (const file of this.#files.values()) await file.close();
+  }
+
+  async #open(place: Place): Promise<void> {
+    const file = await this.#openFile(place.name);
+    if (file === undefined) {
+      place.end = 0;
+      return;
+    }
+    const { size } = await file.stat();
+    place.end = Math.min(place.end, size);
+    await this.limitsIn(place.name).readUpTo(file, place.end);
+  }
+
+  /** Undefined if it was deleted. */
+  async #openFile(name: string): Promise<FileHandle | undefined> {
+    const file = await open(join(this.#folder, name)).catch(noneIfGone);
+    if (!("stat" in file)) return undefined;
+    this.#files.set(name, file);
+    return file;
+  }
+}
+
+/** Reads blocks from the ends of the recordings, always of the one that has been read the least far back. */
+async function readBack(
+  rule: RuleOfPage,
+  limit: number,
+  places: readonly Place[],
+  pages: OpenSegments,
+): Promise<RecordedRequest[]> {
+  const found: RecordedRequest[] = [];
+  let bytes = 0;
+  while (found.length < limit && bytes < MOST_BYTES) {
+    const left = places.filter(({ end }) => end > 0);
+    if (left.length === 0) break;
+    const place = left.reduce((latest, each) => (each.time > latest.time ? each : latest));
+    const before = place.end;
+    const limits = pages.limitsIn(place.name);
+    await eachLineBack(pages.fileOf(place), place, (entry) => {
+      const request = requestIn(entry, rule, limits);
+      if (request !== undefined) found.push(request);
+      return found.length < limit;
+    });
+    bytes += before - place.end;
+    await pages.proceed(place);
+  }
+  return found;
 }
 
 /** Calls `each` with the entries of the last block before a place, last first, until it returns false. */
@@ -171,7 +251,7 @@ async function eachLineBack(
 /** What an entry says of a request under the rule, if it does. */
 function requestIn(
   entry: RecordingEntry,
-  { rule_id, consistency }: Pick<RateLimitRule, "rule_id" | "consistency">,
+  { rule_id, consistency }: RuleOfPage,
   limits: RecordedLimits,
 ): RecordedRequest | undefined {
   if (entry.type === "other") {
@@ -205,14 +285,18 @@ function cursorAt(places: readonly Place[]): string {
   return Buffer.from(text).toString("base64url");
 }
 
-function placesIn(cursor: string, names: readonly string[]): Place[] {
+function placesIn(cursor: string): Place[] {
   const { data } = cursorForm.safeParse(parsed(Buffer.from(cursor, "base64url").toString()));
-  const given = new Set(data?.map(([name]) => name));
+  const places = data?.flatMap(([name, end, time]) => {
+    const node = nodeOf(name);
+    return node === undefined ? [] : [{ node, name, end, time: time ?? Number.POSITIVE_INFINITY }];
+  });
   // A recording that is named twice would be opened twice, and closed once.
-  if (data === undefined || given.size < data.length || !data.every(([name]) => names.includes(name))) {
+  const isOwn = places?.length === data?.length && new Set(places?.map(({ node }) => node)).size === data?.length;
+  if (places === undefined || !isOwn) {
     throw new HeadgateError("HG_BAD_OPTION", "cursor", "must be the value of next on the previous page");
   }
-  return data.map(([name, end, time]) => ({ name, end, time: time ?? Number.POSITIVE_INFINITY }));
+  return places;
 }
 
 /** Recordings can be removed at any time. */

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -7,6 +7,7 @@ import {
   gcra,
   type Limit,
   MemoryStore,
+  type Store,
   StoreError,
   StoreWrapper,
   slidingWindowLog,
@@ -128,6 +129,55 @@ describe("a recording", () => {
     });
   });
 
+  it("knows counters again that were in use before it began, as soon as they have been idle long enough", async () => {
+    const clock = new ManualClock(1_767_225_600_000);
+    const memory = new MemoryStore({ clock });
+    const short = { name: "short", limit: slidingWindowLog("5/2s") };
+    const long = { name: "long", limit: tokenBucket("6/m") };
+    const take = (store: Store, rules = [short, long]): unknown =>
+      store.apply(
+        "take",
+        rules.map((rule) => ({ rule, key: "user:a", cost: 1 })),
+      );
+    for (let i = 0; i < 4; i += 1) take(memory);
+    await clock.advance(2_000);
+    const { recorder: one, lines } = recorder(clock);
+    const store = one.recorded(memory);
+    // The first two are admitted by both. Then the bucket is empty, which the replay does not know: it would charge "short".
+    for (let i = 0; i < 4; i += 1) take(store);
+    take(store, [short]);
+    const busy = await replayRecordings([lines]);
+    expect(busy).toMatchObject({ differing: 0, reproduced: 2 });
+    expect(busy.begunBefore).toBe(busy.decisions - 2);
+    await clock.advance(60_000);
+    for (let i = 0; i < 8; i += 1) take(store);
+    expect(await replayRecordings([lines])).toMatchObject({
+      differing: 0,
+      reproduced: busy.reproduced + 16,
+      begunBefore: busy.begunBefore,
+    });
+  });
+
+  it("knows a counter from the time on that its own answers tell, whatever the replay has admitted before", async () => {
+    const clock = new ManualClock(1_767_225_600_000);
+    const memory = new MemoryStore({ clock });
+    const rule = { name: "r", limit: slidingWindowLog("5/2s") };
+    const take = (store: Store, count: number): void => {
+      for (let i = 0; i < count; i += 1) store.apply("take", [{ rule, key: "user:a", cost: 1 }]);
+    };
+    take(memory, 5);
+    await clock.advance(1_900);
+    const { recorder: one, lines } = recorder(clock);
+    const store = one.recorded(memory);
+    // All are denied, and admitted by the replay.
+    take(store, 5);
+    await clock.advance(500);
+    take(store, 3);
+    expect(await replayRecordings([lines])).toMatchObject({ begunBefore: 5, reproduced: 3, differing: 0 });
+    const changed = lines.map((line) => line.replace("[[1,2,0,", "[[1,1,0,"));
+    expect(await replayRecordings([changed])).toMatchObject({ begunBefore: 5, reproduced: 2, differing: 1 });
+  });
+
   it("has all that some identities do and nothing of others, and no identifier", () => {
     const clock = new ManualClock(1_767_225_600_000);
     const { recorder: one, lines } = recorder(clock, 10);
@@ -147,6 +197,7 @@ describe("a recording", () => {
   it("reads what it writes", () => {
     const entries: readonly RecordingEntry[] = [
       { type: "header", version: 1, node: "n", oneIn: 7, time: 1 },
+      { type: "header", version: 1, node: "n", oneIn: 7, time: 1, continues: { segment: 2, after: 3 } },
       { type: "limit", number: 0, rule: "r", counter: "c", limit: limits[0] },
       { type: "failure", time: 2, key: "k", code: "HG_STORE_TIMEOUT" },
       { type: "other", time: 3, key: "k", rule: "r", source: "cache", allowed: false, cost: 2 },
@@ -174,19 +225,94 @@ describe("a recording", () => {
   });
 });
 
-describe("the file of a recording", () => {
-  it("ends at its maximum size, counts what is missing, and is readable for its owner only", async () => {
-    const path = join(folder, "new", "full.jsonl");
-    let full = 0;
-    const file = await RecordingFile.create(path, 1_000, () => {
-      full += 1;
-    });
-    for (let i = 0; i < 100; i += 1) file.add({ type: "failure", time: i, key: "key", code: "HG_STORE_TIMEOUT" });
+/** The lines of the segments of a recording, by the names of their files. */
+function segmentsOf(path: string, node: string): ReadonlyMap<string, readonly string[]> {
+  const names = readdirSync(path)
+    .filter((name) => name.startsWith(`${node}.`))
+    .sort();
+  return new Map(names.map((name) => [name, readFileSync(join(path, name), "utf8").trimEnd().split("\n")]));
+}
+
+describe("the segments of a recording", () => {
+  const failure = (time: number): RecordingEntry => ({ type: "failure", time, key: "key", code: "HG_STORE_TIMEOUT" });
+  const fail = (error: Error): void => expect.unreachable(error.message);
+
+  it("keep the latest entries within the maximum size, and are readable for their owner only", async () => {
+    const path = join(folder, "new");
+    const file = await RecordingFile.create({ folder: path, node: "a", maxBytes: 16_000, onFailure: fail });
+    file.add({ type: "header", version: 1, node: "a", oneIn: 1, time: 7 });
+    for (let i = 0; i < 1_000; i += 1) file.add(failure(i));
     await file.close();
-    const lines = readFileSync(path, "utf8").trimEnd().split("\n");
-    expect(Buffer.byteLength(lines.join("\n"))).toBeLessThanOrEqual(1_000);
-    expect(full).toBe(1);
-    expect(readEntry(lines.at(-1) ?? "")).toEqual({ type: "end", dropped: 100 - (lines.length - 1) });
-    await expect(RecordingFile.create(path, 1_000, () => {})).rejects.toThrow("EEXIST");
+    const segments = segmentsOf(path, "a");
+    expect(segments.size).toBe(8);
+    const sizes = [...segments.keys()].map((name) => statSync(join(path, name)));
+    expect(sizes.reduce((sum, { size }) => sum + size, 0)).toBeLessThanOrEqual(16_000);
+    for (const { mode } of sizes) expect(mode & 0o777).toBe(0o600);
+    const entries = [...segments.values()].map((lines) => lines.map(readEntry));
+    // Nothing is missing from the first entry that is left.
+    const times = entries.flat().flatMap((entry) => (entry?.type === "failure" ? [entry.time] : []));
+    expect(times).toEqual(Array.from({ length: times.length }, (_, i) => 1_000 - times.length + i));
+    expect(times.length).toBeGreaterThan(200);
+    for (const [header, first, ...rest] of entries) {
+      expect(header?.type === "header" && header.continues?.after).toBe(first?.type === "failure" && first.time - 1);
+      expect(rest.at(-1)).toEqual({ type: "end", dropped: 0 });
+    }
+  });
+
+  it("do not replace those of another process, and end when they cannot be written", async () => {
+    const path = join(folder, "refused");
+    const problems: string[] = [];
+    const options = {
+      folder: path,
+      node: "a",
+      maxBytes: 8_000,
+      onFailure: (error: Error) => problems.push(error.message),
+    };
+    const file = await RecordingFile.create(options);
+    await expect(RecordingFile.create(options)).rejects.toThrow("EEXIST");
+    rmSync(path, { recursive: true });
+    for (let i = 0; i < 1_000; i += 1) file.add(failure(i));
+    await file.close();
+    expect(problems).toEqual([expect.stringContaining("ENOENT")]);
+  });
+
+  it("are replayed from the time on from which no segment is missing", async () => {
+    const path = join(folder, "replayed");
+    const clock = new ManualClock(1_767_225_600_000);
+    const store = new MemoryStore({ clock });
+    // One node keeps more than the other.
+    const files = await Promise.all(
+      [64_000, 24_000].map((maxBytes, i) =>
+        RecordingFile.create({ folder: path, node: `${i}`, maxBytes, onFailure: fail }),
+      ),
+    );
+    const stores = files.map((file, i) => {
+      const add = (entry: RecordingEntry): void => file.add(entry);
+      return new Recorder({ node: `${i}`, oneIn: 1, secret: SECRET, add, now: () => clock.now() }).recorded(store);
+    });
+    const all: number[] = [];
+    for (let i = 0; i < 2_000; i += 1) {
+      await clock.advance(13);
+      const rule = { name: `r${i % 4}`, limit: limits[i % 4] };
+      stores[i % 3 === 0 ? 0 : 1].apply("take", [{ rule, key: `user:${i % 7}`, cost: 1 }]);
+      all.push(clock.now());
+    }
+    for (const file of files) await file.close();
+    const segments = [...segmentsOf(path, "0").values(), ...segmentsOf(path, "1").values()];
+    const kept = segments.flat().filter((line) => line.startsWith('["c"')).length;
+    const { completeFrom = 0, ...report } = await replayRecordings(segments);
+    expect(report).toMatchObject({ nodes: ["0", "1"], differing: 0, badLines: 0, dropped: 0 });
+    expect(report.decisions).toBe(all.filter((time) => time > completeFrom).length);
+    expect(report.incomplete).toBe(kept - report.decisions);
+    expect(report.incomplete).toBeGreaterThan(50);
+    expect(report.reproduced).toBeGreaterThan(100);
+    // In any order, and all in one.
+    const reversed = await replayRecordings([segments.toReversed().flat()]);
+    expect(reversed).toMatchObject({ ...report, nodes: ["1", "0"], completeFrom });
+    // Without one in the middle, only what follows on it is compared.
+    const [, , third, ...rest] = segmentsOf(path, "0").values();
+    const header = readEntry(third[0]);
+    const gap = await replayRecordings([[...segmentsOf(path, "0").values()][0], third, ...rest]);
+    expect(gap.completeFrom).toBe(header?.type === "header" && header.continues?.after);
   });
 });

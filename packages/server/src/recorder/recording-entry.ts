@@ -4,19 +4,21 @@ import { z } from "zod";
 /** The version of the format. Readers refuse others. */
 export const RECORDING_VERSION = 1;
 
-/** The first line of a recording. */
-interface RecordingHeader {
+/** The first line of each segment of a recording. */
+export interface RecordingHeader {
   readonly type: "header";
   readonly version: number;
   /** The process that wrote it. */
   readonly node: string;
   /** One in this many identities is recorded. */
   readonly oneIn: number;
-  /** In microseconds since the epoch. */
+  /** When the process began to record, in microseconds since the epoch. */
   readonly time: number;
+  /** Set if there were earlier segments, which may have been deleted: their number, and the latest time in them. */
+  readonly continues?: { readonly segment: number; readonly after: number };
 }
 
-/** A limit, under a number that later lines refer to. A changed rule is a new limit. */
+/** A limit, under a number that later lines of the segment refer to. A changed rule is a new limit. */
 export interface RecordedLimit {
   readonly type: "limit";
   readonly number: number;
@@ -75,10 +77,10 @@ interface RecordedOther {
   readonly isCandidate?: true;
 }
 
-/** The last line of a recording that was closed, or that is full. */
+/** The last line of a segment that is full, or of a recording that was closed. */
 interface RecordingEnd {
   readonly type: "end";
-  /** Number of entries that were not written, for lack of room or because the disk was too slow. */
+  /** Number of entries that were not written to this segment because the disk was too slow. */
   readonly dropped: number;
 }
 
@@ -98,7 +100,14 @@ export function entryLine(entry: RecordingEntry): string {
 function valuesOf(entry: RecordingEntry): readonly unknown[] {
   switch (entry.type) {
     case "header":
-      return ["h", entry.version, entry.node, entry.oneIn, entry.time];
+      return [
+        "h",
+        entry.version,
+        entry.node,
+        entry.oneIn,
+        entry.time,
+        ...(entry.continues ? [[entry.continues.segment, entry.continues.after]] : []),
+      ];
     case "limit":
       return ["l", entry.number, entry.rule, entry.counter, entry.limit];
     case "call": {
@@ -140,7 +149,7 @@ const limit = z.unknown().transform((value, { addIssue }): Limit => {
   return z.NEVER;
 });
 
-const header = z.tuple([z.literal("h"), number, text, number, number]);
+const header = z.tuple([z.literal("h"), number, text, number, number, z.tuple([number, number]).optional()]);
 const limitLine = z.tuple([z.literal("l"), number, text, text, limit]);
 const call = z.tuple([
   z.literal("c"),
@@ -172,7 +181,10 @@ export function readEntry(text: string): RecordingEntry | undefined {
   // A union would try one form after the other, and there are many lines.
   switch (Array.isArray(value) ? value[0] : undefined) {
     case "h":
-      return read(header, value, ([, version, node, oneIn, time]) => ({ type: "header", version, node, oneIn, time }));
+      return read(header, value, ([, version, node, oneIn, time, before]) => {
+        const continues = before && { continues: { segment: before[0], after: before[1] } };
+        return { type: "header", version, node, oneIn, time, ...continues };
+      });
     case "l":
       return read(limitLine, value, ([, number, rule, counter, limit]) => {
         return { type: "limit", number, rule, counter, limit };

@@ -1,79 +1,158 @@
-import { createWriteStream, type WriteStream } from "node:fs";
-import { mkdir } from "node:fs/promises";
-import { dirname } from "node:path";
-import { finished } from "node:stream/promises";
-import { entryLine, type RecordingEntry } from "./recording-entry.ts";
+import { type FileHandle, mkdir, open, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { entryLine, type RecordingEntry, type RecordingHeader } from "./recording-entry.ts";
+import { segmentName } from "./recording-segments.ts";
 
 const FLUSH_MS = 200;
 /** How much may wait for a slow disk. */
 const MOST_WAITING = 8 * 1024 * 1024;
-/** Room for the last line. */
+/** Room for the last line of a segment. */
 const END_BYTES = 64;
+/** How many segments a recording has at most. When another one begins, the oldest is deleted. */
+const MOST_SEGMENTS = 8;
 
-/** Appends entries to a file up to its maximum size. Entries beyond it are counted. */
+export interface RecordingFileOptions {
+  readonly folder: string;
+  /** The process that records, which the names of the files begin with. */
+  readonly node: string;
+  /** Of all segments together. */
+  readonly maxBytes: number;
+  /** Called if the disk refuses a write. The recording ends then. */
+  readonly onFailure: (error: Error) => void;
+}
+
+/** Appends entries to a recording and keeps the latest, in segments. Entries that a slow disk leaves no room for are counted. */
 export class RecordingFile {
-  dropped = 0;
-  readonly #stream: WriteStream;
-  readonly #maxBytes: number;
-  readonly #onFull: () => void;
-  #waiting: string[] = [];
+  readonly #options: RecordingFileOptions;
+  readonly #segmentBytes: number;
+  /** The lines of all limits, and the numbers of those that the current segment has. */
+  readonly #limits = new Map<number, string>();
+  #written = new Set<number>();
+  #header: RecordingHeader | undefined;
+  /** The latest time in the segments so far. */
+  #latest = 0;
+  #segment = 0;
+  /** Of the current segment. */
   #bytes = 0;
-  #isFull = false;
+  #dropped = 0;
+  #lines: string[] = [];
+  #file: FileHandle;
+  /** What is written to the disk, one thing after the other, and how many bytes that are. */
+  #writing: Promise<void> = Promise.resolve();
+  #waiting = 0;
+  #hasFailed = false;
   #timer: NodeJS.Timeout | undefined;
 
   /** Fails if the file exists or cannot be written. */
-  static async create(path: string, maxBytes: number, onFull: (error?: Error) => void): Promise<RecordingFile> {
-    await mkdir(dirname(path), { recursive: true });
-    // Hashed identifiers still tell who made many requests.
-    const stream = createWriteStream(path, { flags: "wx", mode: 0o600 });
-    await new Promise<void>((resolve, reject) => stream.once("open", () => resolve()).once("error", reject));
-    return new RecordingFile(stream, maxBytes, onFull);
+  static async create(options: RecordingFileOptions): Promise<RecordingFile> {
+    await mkdir(options.folder, { recursive: true });
+    return new RecordingFile(options, await create(options, 0));
   }
 
-  private constructor(stream: WriteStream, maxBytes: number, onFull: (error?: Error) => void) {
-    this.#stream = stream;
-    this.#maxBytes = maxBytes;
-    this.#onFull = onFull;
-    stream.on("error", (error) => {
-      this.#isFull = true;
-      onFull(error);
-    });
+  private constructor(options: RecordingFileOptions, file: FileHandle) {
+    this.#options = options;
+    this.#segmentBytes = Math.floor(options.maxBytes / MOST_SEGMENTS) - END_BYTES;
+    this.#file = file;
   }
 
   add(entry: RecordingEntry): void {
-    if (this.#isFull) {
-      this.dropped += 1;
+    if (entry.type === "header") {
+      this.#header = entry;
+      this.#append(entryLine(entry));
+    } else if (entry.type === "limit") {
+      // Written with the first call that uses it, in each segment.
+      this.#limits.set(entry.number, entryLine(entry));
+    } else this.#addNew(entry);
+  }
+
+  #addNew(entry: RecordingEntry): void {
+    if (this.#hasFailed || this.#waiting > MOST_WAITING) {
+      this.#dropped += 1;
       return;
     }
-    const line = entryLine(entry);
-    const bytes = Buffer.byteLength(line);
-    if (this.#bytes + bytes > this.#maxBytes - END_BYTES) {
-      this.dropped += 1;
-      this.#isFull = true;
-      this.#onFull();
+    let text = this.#withLimits(entry);
+    if (this.#bytes + Buffer.byteLength(text) > this.#segmentBytes) {
+      this.#rotate();
+      text = this.#withLimits(entry);
+    }
+    if (this.#bytes + Buffer.byteLength(text) > this.#segmentBytes) {
+      this.#dropped += 1;
       return;
     }
-    if (this.#stream.writableLength > MOST_WAITING) {
-      this.dropped += 1;
-      return;
-    }
-    this.#bytes += bytes;
-    this.#waiting.push(line);
+    this.#append(text);
+    if (entry.type === "call") for (const { limit } of entry.operations) this.#written.add(limit);
+    if ("time" in entry) this.#latest = Math.max(this.#latest, entry.time);
+  }
+
+  /** The line of an entry, after those of its limits that the segment does not have. */
+  #withLimits(entry: RecordingEntry): string {
+    if (entry.type !== "call") return entryLine(entry);
+    const missing = new Set(entry.operations.map(({ limit }) => limit).filter((limit) => !this.#written.has(limit)));
+    return [...missing].map((limit) => this.#limits.get(limit) ?? "").join("") + entryLine(entry);
+  }
+
+  #append(text: string): void {
+    this.#bytes += Buffer.byteLength(text);
+    this.#lines.push(text);
     this.#timer ??= setTimeout(() => this.#flush(), FLUSH_MS).unref();
   }
 
   /** Writes what is waiting, and the last line. */
   async close(): Promise<void> {
+    this.#end();
+    this.#do(0, () => this.#file.close());
+    await this.#writing;
+  }
+
+  /** Begins another segment. */
+  #rotate(): void {
+    this.#end();
+    this.#segment += 1;
+    const segment = this.#segment;
+    this.#do(0, async () => {
+      await this.#file.close();
+      const oldest = segment - MOST_SEGMENTS;
+      const { folder, node } = this.#options;
+      if (oldest >= 0) await rm(join(folder, segmentName(node, oldest)), { force: true });
+      this.#file = await create(this.#options, segment);
+    });
+    this.#bytes = 0;
+    this.#dropped = 0;
+    this.#written = new Set();
+    if (this.#header !== undefined) {
+      this.#append(entryLine({ ...this.#header, continues: { segment, after: this.#latest } }));
+    }
+  }
+
+  #end(): void {
+    this.#lines.push(entryLine({ type: "end", dropped: this.#dropped }));
     this.#flush();
-    this.#stream.end(entryLine({ type: "end", dropped: this.dropped }));
-    await finished(this.#stream).catch(() => {});
   }
 
   #flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (this.#waiting.length === 0) return;
-    this.#stream.write(this.#waiting.join(""));
-    this.#waiting = [];
+    const bytes = Buffer.from(this.#lines.join(""));
+    this.#lines = [];
+    this.#do(bytes.length, () => this.#file.appendFile(bytes));
   }
+
+  /** After everything before it; not at all if something before it has failed. */
+  #do(bytes: number, act: () => Promise<void>): void {
+    this.#waiting += bytes;
+    this.#writing = this.#writing.then(async () => {
+      try {
+        if (!this.#hasFailed) await act();
+      } catch (error) {
+        this.#hasFailed = true;
+        this.#options.onFailure(error instanceof Error ? error : new Error(String(error)));
+      }
+      this.#waiting -= bytes;
+    });
+  }
+}
+
+/** Hashed identifiers still tell who made many requests, so only the owner can read the file. */
+function create({ folder, node }: RecordingFileOptions, segment: number): Promise<FileHandle> {
+  return open(join(folder, segmentName(node, segment)), "ax", 0o600);
 }

@@ -1,6 +1,12 @@
 import { type Clock, MemoryStore, type Operation, type Source, tokenBucket } from "headgate";
 import { inOrder, type PlacedCall } from "./call-order.ts";
-import { RECORDING_VERSION, type RecordedAnswer, type RecordedLimit, readEntry } from "./recording-entry.ts";
+import {
+  RECORDING_VERSION,
+  type RecordedAnswer,
+  type RecordedLimit,
+  type RecordingHeader,
+  readEntry,
+} from "./recording-entry.ts";
 
 /** How many differences are listed. */
 const MOST_LISTED = 20;
@@ -33,6 +39,12 @@ export interface RecordingReport {
   readonly uncertain: number;
   /** Decisions that were not made by the store, by source. */
   readonly others: Readonly<Record<Exclude<Source, "store">, number>>;
+  /**
+   * Since when the recordings have everything: the latest time in segments that are missing. Earlier decisions are not
+   * compared. Undefined if nothing is missing.
+   */
+  readonly completeFrom?: number;
+  readonly incomplete: number;
   /** Entries that were not recorded, and lines that could not be read. */
   readonly dropped: number;
   readonly badLines: number;
@@ -40,10 +52,10 @@ export interface RecordingReport {
 
 type Lines = Iterable<string> | AsyncIterable<string>;
 
-/** Does again what the store did, in the order of its clock, and compares. Takes the recordings of all nodes. */
+/** Does again what the store did, in the order of its clock, and compares. Takes the recordings of all nodes, in segments. */
 export async function replayRecordings(recordings: readonly Lines[]): Promise<RecordingReport> {
   const replay = new RecordingReplay();
-  for (const [recording, lines] of recordings.entries()) await replay.read(lines, recording);
+  for (const lines of recordings) await replay.read(lines);
   return replay.run();
 }
 
@@ -51,7 +63,8 @@ class RecordingReplay {
   #time = 0;
   readonly #clock: Clock = { now: () => this.#time, sleep: () => Promise.reject(new Error("a replay does not wait")) };
   readonly #store = new MemoryStore({ clock: this.#clock, maxKeys: Number.MAX_SAFE_INTEGER });
-  readonly #nodes: string[] = [];
+  /** The segments of each process, by number, with the latest time before each. */
+  readonly #nodes = new Map<string, Map<number, number>>();
   readonly #calls: PlacedCall[] = [];
   /** When a call of a key first went unanswered. */
   readonly #failedAt = new Map<string, number>();
@@ -59,6 +72,8 @@ class RecordingReplay {
   readonly #others = { lease: 0, cache: 0, fallback: 0 };
   /** Counters of keys that have been seen, and whether their content is known. */
   readonly #isKnown = new Map<string, boolean>();
+  /** From when on they are blank if nothing else happens, according to the recorded answers. */
+  readonly #blankFrom = new Map<string, number>();
   readonly #differences: RecordingDifference[] = [];
   readonly #counts = {
     decisions: 0,
@@ -66,19 +81,24 @@ class RecordingReplay {
     differing: 0,
     begunBefore: 0,
     uncertain: 0,
+    incomplete: 0,
     dropped: 0,
     badLines: 0,
   };
 
-  async read(lines: Lines, recording: number): Promise<void> {
-    const limits: RecordedLimit[] = [];
+  async read(lines: Lines): Promise<void> {
+    let limits: RecordedLimit[] = [];
+    let recording = 0;
     for await (const line of lines) {
       if (line === "") continue;
       const entry = readEntry(line);
       if (entry === undefined || (entry.type === "header" && entry.version !== RECORDING_VERSION)) {
         this.#counts.badLines += 1;
-      } else if (entry.type === "header") this.#nodes.push(entry.node);
-      else if (entry.type === "limit") limits[entry.number] = entry;
+      } else if (entry.type === "header") {
+        recording = this.#begin(entry);
+        // Each segment has the limits that it refers to.
+        limits = [];
+      } else if (entry.type === "limit") limits[entry.number] = entry;
       else if (entry.type === "end") this.#counts.dropped += entry.dropped;
       else {
         this.#keys.add(entry.key);
@@ -90,15 +110,39 @@ class RecordingReplay {
     }
   }
 
+  /** Notes a segment. Returns the index of its recording, which is the same for all segments of a process. */
+  #begin({ node, continues = { segment: 0, after: 0 } }: RecordingHeader): number {
+    const segments = this.#nodes.get(node) ?? new Map<number, number>();
+    this.#nodes.set(node, segments.set(continues.segment, continues.after));
+    return [...this.#nodes.keys()].indexOf(node);
+  }
+
   run(): RecordingReport {
-    for (const call of inOrder(this.#calls)) this.#replay(call);
+    const completeFrom = this.#completeFrom();
+    for (const call of inOrder(this.#calls)) {
+      if (completeFrom === undefined || call.time > completeFrom) this.#replay(call);
+      else this.#counts.incomplete += call.operations.length;
+    }
     return {
-      nodes: this.#nodes,
+      nodes: [...this.#nodes.keys()],
       keys: this.#keys.size,
       others: this.#others,
       differences: this.#differences,
       ...this.#counts,
+      ...(completeFrom !== undefined && { completeFrom }),
     };
+  }
+
+  /** The latest time in segments that are missing. Undefined if none is. */
+  #completeFrom(): number | undefined {
+    const times: number[] = [];
+    for (const segments of this.#nodes.values()) {
+      // The last one that does not follow on another.
+      const first = [...segments.keys()].filter((number) => number > 0 && !segments.has(number - 1));
+      const after = segments.get(Math.max(...first));
+      if (after !== undefined) times.push(after);
+    }
+    return times.length === 0 ? undefined : Math.max(...times);
   }
 
   #replay(call: PlacedCall): void {
@@ -108,6 +152,13 @@ class RecordingReplay {
       const { rule: name, counter, limit } = limits[number];
       return { rule: { name, counter, limit }, key, cost, limit };
     });
+    const pairs = operations.map(({ rule, limit }) => JSON.stringify([key, rule.counter, limit?.algorithm]));
+    for (const [i, pair] of pairs.entries()) {
+      // What was used before the recording began does not count any more.
+      if (this.#isKnown.get(pair) !== false || time < (this.#blankFrom.get(pair) ?? Number.POSITIVE_INFINITY)) continue;
+      this.#store.apply("reset", [operations[i]]);
+      this.#isKnown.set(pair, true);
+    }
     const answers = this.#store.apply(
       action,
       deniedElsewhere ? [...operations, { rule: DENYING, key, cost: 2 }] : operations,
@@ -116,30 +167,56 @@ class RecordingReplay {
         ...(idempotency.rememberFor !== undefined && { rememberFor: idempotency.rememberFor }),
       },
     );
-    for (const [i, { rule, limit = rule.limit }] of operations.entries()) {
-      const { allowed, remaining, retryAfter, resetAfter } = answers[i];
+    const compared = answers.slice(0, operations.length).map((answer, i): Compared => {
+      const { allowed, remaining, retryAfter, resetAfter } = answer;
       const replayed = { allowed, remaining, retryAfter: Number.isFinite(retryAfter) ? retryAfter : null, resetAfter };
-      const pair = JSON.stringify([key, rule.counter, limit.algorithm]);
-      this.#compare(call, pair, rule.name, call.answers[i], replayed);
+      return { pair: pairs[i], rule: operations[i].rule.name, recorded: call.answers[i], replayed };
+    });
+    this.#noteKnown(call, compared);
+    for (const each of compared) this.#compare(call, each);
+  }
+
+  /** Notes which counters are known after a call. */
+  #noteKnown({ time, action }: PlacedCall, compared: readonly Compared[]): void {
+    for (const { pair, recorded, replayed } of compared) {
+      this.#isKnown.set(pair, action === "reset" || (this.#isKnown.get(pair) ?? isSame(recorded, replayed)));
+      this.#blankFrom.set(pair, Math.max(time + recorded.resetAfter, this.#blankFrom.get(pair) ?? 0));
+    }
+    // If a counter that is not known denies or admits the request here alone, the others are charged differently.
+    const isUnknown = compared.some(({ pair }) => !this.#isKnown.get(pair));
+    const hasOtherOutcome =
+      compared.every(({ recorded }) => recorded.allowed) !== compared.every(({ replayed }) => replayed.allowed);
+    if (action === "take" && isUnknown && hasOtherOutcome) {
+      for (const { pair } of compared) this.#isKnown.set(pair, false);
     }
   }
 
-  #compare(call: PlacedCall, pair: string, rule: string, recorded: RecordedAnswer, replayed: RecordedAnswer): void {
-    const { time, key, action } = call;
+  #compare({ time, key }: PlacedCall, { pair, rule, recorded, replayed }: Compared): void {
     this.#counts.decisions += 1;
-    const isSame =
-      recorded.allowed === replayed.allowed &&
-      recorded.remaining === replayed.remaining &&
-      recorded.retryAfter === replayed.retryAfter &&
-      recorded.resetAfter === replayed.resetAfter;
-    const isKnown = action === "reset" || (this.#isKnown.get(pair) ?? isSame);
-    this.#isKnown.set(pair, isKnown);
-    if (isSame) this.#counts.reproduced += 1;
+    if (isSame(recorded, replayed)) this.#counts.reproduced += 1;
     else if ((this.#failedAt.get(key) ?? Number.POSITIVE_INFINITY) <= time) this.#counts.uncertain += 1;
-    else if (!isKnown) this.#counts.begunBefore += 1;
+    else if (!this.#isKnown.get(pair)) this.#counts.begunBefore += 1;
     else {
       this.#counts.differing += 1;
       if (this.#differences.length < MOST_LISTED) this.#differences.push({ time, key, rule, recorded, replayed });
     }
   }
+}
+
+/** The answer for one operation of a call. */
+interface Compared {
+  /** Its key and counter. */
+  readonly pair: string;
+  readonly rule: string;
+  readonly recorded: RecordedAnswer;
+  readonly replayed: RecordedAnswer;
+}
+
+function isSame(recorded: RecordedAnswer, replayed: RecordedAnswer): boolean {
+  return (
+    recorded.allowed === replayed.allowed &&
+    recorded.remaining === replayed.remaining &&
+    recorded.retryAfter === replayed.retryAfter &&
+    recorded.resetAfter === replayed.resetAfter
+  );
 }
