@@ -32,6 +32,14 @@ describe("commands", () => {
     expect(parserOf(...chunks).commands).toEqual(sent);
   });
 
+  it.each([1, 1_000])("may have arguments of any length, in packets of %i bytes", (size) => {
+    const lengths = [0, 1, 9, 10, 99, 100, 999];
+    const args = lengths.map((length) => "x".repeat(length));
+    const zeros = "*2\r\n$05\r\nhello\r\n$010\r\n0123456789\r\n";
+    const chunks = `${encoded(...args)}${zeros}`.match(new RegExp(`[^]{1,${size}}`, "g")) ?? [];
+    expect(parserOf(...chunks).commands).toEqual([args, ["hello", "0123456789"]]);
+  });
+
   it.each([
     ["PING\n", ["PING"]],
     ["  SET  a\tb \r\n", ["SET", "a", "b"]],
@@ -51,6 +59,9 @@ describe("commands", () => {
     ["*1\r\n$99999999999999\r\n", "too big count string"],
     [`*${"1".repeat(100)}`, "too big count string"],
     ["*1\r\rPING", "expected a line feed"],
+    ["*1\r\n$4\rPING\r\n", "expected a line feed"],
+    ["*1\r\n$12\rPING", "expected a line feed"],
+    ["*1\r\n$1x\r\nPING", "invalid bulk length"],
     ['ECHO "a\r\n', "unbalanced quotes in request"],
     ['ECHO "a"b\r\n', "unbalanced quotes in request"],
     ["x".repeat(BOUNDS.command + 1), "too big inline request"],

@@ -126,10 +126,15 @@ export class CommandParser {
     for (let i = 0; i < count; i += 1) {
       if (at >= text.length) return false;
       if (text.charCodeAt(at) !== BULK) throw new ProtocolError(`expected '$', got '${shown(text[at])}'`);
-      end = this.lineEnd(at + 1);
-      if (end < 0) return false;
-      const length = numberIn(text, at + 1, end);
-      if (!(length >= 0 && length <= bounds.argument)) throw new ProtocolError("invalid bulk length");
+      let length = shortLength(text, at + 1);
+      if (length >= 0) {
+        end = at + (length < 10 ? 2 : 3);
+      } else {
+        end = this.lineEnd(at + 1);
+        if (end < 0) return false;
+        length = numberIn(text, at + 1, end);
+        if (!(length >= 0 && length <= bounds.argument)) throw new ProtocolError("invalid bulk length");
+      }
       at = end + CRLF;
       starts[i] = at;
       ends[i] = at + length;
@@ -169,6 +174,18 @@ export class CommandParser {
     this.at = end + 1;
     return true;
   }
+}
+
+/** The length in a line of one or two digits, as most are and all bounds allow; -1 if the line is not such. */
+function shortLength(text: string, start: number): number {
+  if (start + 4 > text.length) return -1;
+  const tens = text.charCodeAt(start) - ZERO;
+  const second = text.charCodeAt(start + 1);
+  if (second === CR) return tens >= 0 && tens <= 9 && text.charCodeAt(start + 2) === LF ? tens : -1;
+  const ones = second - ZERO;
+  // Not with a zero first, whose line is longer than its number.
+  const isNumber = tens >= 1 && tens <= 9 && ones >= 0 && ones <= 9;
+  return isNumber && text.charCodeAt(start + 2) === CR && text.charCodeAt(start + 3) === LF ? tens * 10 + ones : -1;
 }
 
 /** NaN if it is not a whole number. */
