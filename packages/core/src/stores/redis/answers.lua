@@ -1,5 +1,6 @@
 -- The reply of a call: packed doubles. The time, and for each request a status (-1 decided, -2 void, -3 conflict, -4
--- failed, -5 repeated, -6 outside of the windows that came with a limit, -7 denied). A repeated request is followed by
+-- failed, -5 repeated, -6 outside of the windows that came with a limit, -7 denied, -8 not decided, because a script for
+-- the common case leaves it to requests.lua). A repeated request is followed by
 -- the time of its decision. Decided and repeated requests are followed by allowed, remaining, retry_after and
 -- reset_after of each operation, and in_use if it is about slots. Shorter, for a take of one cost: if it is denied, the
 -- status is followed by remaining, reset_after and retry_after; if it is allowed, there are only remaining, which is not

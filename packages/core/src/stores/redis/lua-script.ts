@@ -194,5 +194,8 @@ export const REQUESTS = script(
   ].join("\n"),
 );
 
+/** Decides about single slots. */
+export const SLOT: Script = script(shaken(withConstants(linked("slot"))));
+
 /** Maintains the journal of reservations. */
 export const JOURNAL: Script = script(linked("journal"));

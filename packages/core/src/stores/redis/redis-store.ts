@@ -9,14 +9,14 @@ import { Batcher } from "./batcher.ts";
 import type { AnyRedisClient } from "./clients/adapt.ts";
 import type { RedisArgument, RedisClient, RedisConnection } from "./clients/redis-client.ts";
 import { tagOf } from "./key-names.ts";
-import { JOURNAL, type Script, type Twin } from "./lua-script.ts";
+import { JOURNAL, type Script } from "./lua-script.ts";
 import { isClusterDown, isElsewhere, isOfCluster, isRedirection, isScriptMissing, storeError } from "./redis-errors.ts";
 import { type JournalServers, RedisJournal } from "./redis-journal.ts";
 import type { RedisNode } from "./redis-node.ts";
 import { RedisNotifications } from "./redis-notifications.ts";
 import { RedisServers } from "./redis-servers.ts";
-import { groupsOf, reservePlanOf } from "./reserve-request.ts";
-import { OUTSIDE_WINDOWS, ScriptReply } from "./script-reply.ts";
+import { type Group, groupsOf } from "./request-groups.ts";
+import { OUTSIDE_WINDOWS, ScriptReply, UNDECIDED } from "./script-reply.ts";
 import { Planner, planOf, type Request, type Times } from "./script-request.ts";
 
 /** Options of `RedisStore`. */
@@ -196,21 +196,21 @@ export class RedisStore implements Store {
   }
 
   private sendGroups(requests: readonly Request[], node: string, ended: () => void): void {
-    const groups = this.servers.isCluster ? [{ requests, twin: undefined }] : groupsOf(requests);
+    const groups: readonly Group[] = this.servers.isCluster ? [{ requests, plan: planOf }] : groupsOf(requests);
     let pending = groups.length;
     const groupEnded = (): void => {
       pending -= 1;
       if (pending === 0) ended();
     };
-    for (const { requests, twin } of groups) {
-      this.sendBatch(requests, node, groups.length === 1 ? ended : groupEnded, undefined, false, undefined, twin);
+    for (const { requests, plan } of groups) {
+      this.sendBatch(requests, node, groups.length === 1 ? ended : groupEnded, undefined, false, undefined, plan);
     }
   }
 
   /**
    * `due`: a request that is sent again has no more time than at first. `hasMoved`: its node is not known any more.
    * `ended` is called when the call is over. `time`: the server's time, if it has just said it.
-   * `twin`: the algorithm of a group of reservations.
+   * `plan`: how to ask, if there is a script for what these requests have in common.
    */
   private sendBatch(
     requests: readonly Request[],
@@ -219,14 +219,14 @@ export class RedisStore implements Store {
     due = localTime() + this.timeoutMs * 1_000,
     hasMoved = false,
     time?: number,
-    twin?: Twin,
+    plan: Group["plan"] = planOf,
   ): void {
     // Reservations are in the journal before their quota is taken.
     this.journal.flush();
     const at = this.servers.node(node);
     const estimated = this.times(at.clock, due);
     const times = time === undefined ? estimated : { ...estimated, clock: { now: () => time } };
-    const call = new Call(requests, at, times, due, this.timeoutMs, hasMoved, ended, twin?.reserve);
+    const call = new Call(requests, at, times, due, this.timeoutMs, hasMoved, ended, plan);
     this.deadlines.add(call);
     const { connecting } = this.servers;
     if (connecting === undefined) this.call(call);
@@ -273,8 +273,7 @@ export class RedisStore implements Store {
   private call(call: Call): void {
     const { requests, node, times } = call;
     const { servers } = this;
-    const plan = call.reserve === undefined ? planOf(requests, times) : reservePlanOf(requests, call.reserve, times);
-    const { script, keys, packed } = plan;
+    const { script, keys, packed } = call.plan(requests, times);
     const { connection, declared } = servers.route(node.name, keys, requests.length, call.hasMoved);
     const now = times.now === "" ? "" : String(times.now);
     const command: RedisArgument[] = ["evalsha", script.sha, String(declared)];
@@ -334,19 +333,18 @@ export class RedisStore implements Store {
   }
 
   private settle({ requests, node, due, hasMoved }: Call, reply: ScriptReply): void {
-    if (reply.isUnusual) {
-      this.sendBatch(requests, node.name, undefined, due, hasMoved);
-      return;
-    }
+    const undecided: Request[] = [];
     const outside: Request[] = [];
     for (const request of requests) {
       const answers = reply.next(request);
       if (answers === OUTSIDE_WINDOWS) outside.push(request);
+      else if (answers === UNDECIDED) undecided.push(request);
       else if (!(answers instanceof Error)) request.resolve(answers);
       else if (requests.length > 1 && isElsewhere(answers)) this.sendAgain(request, node.name, due);
       else if (isClusterDown(answers)) this.retry([request], answers, due);
       else request.reject(answers);
     }
+    if (undecided.length > 0) this.sendBatch(undecided, node.name, undefined, due, hasMoved);
     if (outside.length === 0) return;
     if (localTime() < due) this.sendBatch(outside, node.name, undefined, due, hasMoved, reply.time);
     else for (const { reject } of outside) reject(tooLate());
@@ -420,8 +418,7 @@ class Call implements Timed {
   readonly times: Times;
   readonly due: number;
   readonly hasMoved: boolean;
-  /** The script that decides a group of reservations. */
-  readonly reserve: Script | undefined;
+  readonly plan: Group["plan"];
   before: Timed | undefined = undefined;
   after: Timed | undefined = undefined;
   /** Whether it was sent to the node itself, and to no other. */
@@ -440,7 +437,7 @@ class Call implements Timed {
     timeoutMs: number,
     hasMoved: boolean,
     ended: () => void,
-    reserve: Script | undefined,
+    plan: Group["plan"],
   ) {
     this.requests = requests;
     this.node = node;
@@ -449,7 +446,7 @@ class Call implements Timed {
     this.timeoutMs = timeoutMs;
     this.hasMoved = hasMoved;
     this.ended = ended;
-    this.reserve = reserve;
+    this.plan = plan;
   }
 
   sent(connection: RedisConnection, isDirect: boolean): void {

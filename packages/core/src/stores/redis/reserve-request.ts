@@ -1,4 +1,4 @@
-import type { Script, Twin } from "./lua-script.ts";
+import type { Script } from "./lua-script.ts";
 import {
   hasRepeatedKeys,
   journalPartsOf,
@@ -12,52 +12,15 @@ import {
   voidFromOf,
 } from "./script-request.ts";
 
-/** Requests that one call decides. */
-export interface Group {
-  readonly requests: readonly Request[];
-  /** The algorithm whose script for reservations decides them: those to settle come first. Otherwise undefined. */
-  readonly twin: Twin | undefined;
+/** Whether a request adds a reservation to the journal, or ends one, under one limit that has a script for this. */
+export function isReservation({ action, limits, fingerprint, entry }: Request): boolean {
+  if (entry === undefined || limits.length > 1 || limits[0].twin.take === undefined) return false;
+  return entry.step === "add" ? action === "take" : action === "settle" && fingerprint !== "";
 }
 
 /**
- * Divides a batch: reservations that have an entry in the journal are decided by a script of their own. Those to settle
- * come before those to make, so that what they return can be taken. They are all under way at the same time, so no caller
- * expects another order.
+ * How to ask for reservations of one algorithm: those to settle come first. reserve.lua says what the arguments are.
  */
-export function groupsOf(requests: readonly Request[]): readonly Group[] {
-  if (requests.every(({ entry }) => entry === undefined)) return [{ requests, twin: undefined }];
-  const settled = new Map<Twin, Request[]>();
-  const made = new Map<Twin, Request[]>();
-  const others: Request[] = [];
-  const ids = new Set<string>();
-  for (const request of requests) {
-    const { entry, limits } = request;
-    // A request that is repeated is not decided together with the first one.
-    if (entry === undefined || !isReservation(request) || ids.has(entry.id)) others.push(request);
-    else {
-      ids.add(entry.id);
-      put(entry.step === "add" ? made : settled, limits[0].twin, request);
-    }
-  }
-  const groups: Group[] = Array.from(new Set([...settled.keys(), ...made.keys()]), (twin) => {
-    return { requests: [...(settled.get(twin) ?? []), ...(made.get(twin) ?? [])], twin };
-  });
-  if (others.length > 0) groups.push({ requests: others, twin: undefined });
-  return groups;
-}
-
-function put(groups: Map<Twin, Request[]>, twin: Twin, request: Request): void {
-  const group = groups.get(twin);
-  if (group === undefined) groups.set(twin, [request]);
-  else group.push(request);
-}
-
-function isReservation({ action, limits, fingerprint, entry }: Request): boolean {
-  if (limits.length > 1 || limits[0].twin.take === undefined) return false;
-  return entry?.step === "add" ? action === "take" : action === "settle" && fingerprint !== "";
-}
-
-/** How to ask for a group of reservations of one algorithm. reserve.lua says what the arguments are. */
 export function reservePlanOf(requests: readonly Request[], script: Script, times: Times): Plan {
   const parts = journalPartsOf(requests);
   const keys: string[] = [];

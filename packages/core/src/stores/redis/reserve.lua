@@ -2,8 +2,8 @@
 -- are made and enter it. Like take.lua it is flat, and it reads and writes for all of them at once where it can, for
 -- each command costs as much as the arithmetic of a request. requests.lua decides the same way.
 --
--- If anything is out of the ordinary (a request is repeated, or something cannot be read), nothing is changed, and the
--- reply is the time and -8: then requests.lua has to be asked.
+-- If anything is out of the ordinary (a request is repeated, or something cannot be read), nothing is changed, and all
+-- requests have the status -8: then requests.lua has to be asked.
 --
 -- KEYS   the row of each request; the record of each request, which says that its reservation has ended; the keys of
 --        each part of the journal that is used, which journal.lua explains
@@ -37,12 +37,17 @@ local cells
 local limit_at
 local out, filled, problems = { now }, 1, nil
 
+local function unusual()
+  for i = 1, count do out[i + 1] = UNUSUAL end
+  return answers(out, count + 1)
+end
+
 local values
 if not is_over then
-  if try("EXISTS", unpack(KEYS, count + 1, 2 * count)) ~= 0 then return pack("<dd", now, UNUSUAL) end
+  if try("EXISTS", unpack(KEYS, count + 1, 2 * count)) ~= 0 then return unusual() end
   if repeats == 0 then
     values = try("MGET", unpack(KEYS, 1, count))
-    if values.err then return pack("<dd", now, UNUSUAL) end
+    if values.err then return unusual() end
   end
 end
 
@@ -68,9 +73,9 @@ end
 if not is_over then
   for part, ids in pairs(ids_of) do
     local scores = try("ZMSCORE", KEYS[part], unpack(ids))
-    if scores.err then return pack("<dd", now, UNUSUAL) end
+    if scores.err then return unusual() end
     for i = 1, #ids do
-      if scores[i] then return pack("<dd", now, UNUSUAL) end
+      if scores[i] then return unusual() end
     end
   end
   for part, ids in pairs(ids_of) do

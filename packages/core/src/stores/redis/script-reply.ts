@@ -15,6 +15,9 @@ const UNUSUAL = -8;
 /** The server's time is in none of the windows that were sent with a limit. Nothing was charged. */
 export const OUTSIDE_WINDOWS = Symbol("outside windows");
 
+/** A script for the common case leaves the request to the one for all. Nothing was charged. */
+export const UNDECIDED = Symbol("undecided");
+
 /** The reply of a script, read from front to back. answers.lua says what it is. */
 export class ScriptReply {
   /** The server's clock when it decided the batch, in microseconds. */
@@ -32,24 +35,20 @@ export class ScriptReply {
     this.time = this.number();
   }
 
-  /** Whether nothing was decided, because a script for the usual case found something else. */
-  get isUnusual(): boolean {
-    return this.bytes.byteLength === 16 && this.bytes.getFloat64(8, true) === UNUSUAL;
-  }
-
   private number(): number {
     this.at += 8;
     return this.bytes.getFloat64(this.at - 8, true);
   }
 
   /** The answers to the next request, or why there are none. */
-  next(request: Request): readonly Answer[] | typeof OUTSIDE_WINDOWS | Error {
+  next(request: Request): readonly Answer[] | typeof OUTSIDE_WINDOWS | typeof UNDECIDED | Error {
     const status = this.number();
     if (status >= 0) return [this.answer(true, status, this.number(), 0)];
     if (status === DENIED) return [this.answer(false, this.number(), this.number(), this.number())];
     if (status === DECIDED) return this.answers(this.time, request.limits);
     if (status === REPEATED) return this.answers(this.number(), request.limits);
     if (status === OUTSIDE) return OUTSIDE_WINDOWS;
+    if (status === UNUSUAL) return UNDECIDED;
     if (status === VOID)
       return new StoreError("HG_STORE_TIMEOUT", "Redis received this request too late and charged nothing");
     if (status === CONFLICT) {
