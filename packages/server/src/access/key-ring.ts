@@ -131,13 +131,18 @@ export class KeyRing {
   }
 
   /**
-   * The valid key in an Authorization header; undefined if there is none. With `mayGuess: false`, the admin key of the
-   * settings is not compared, because it may be short enough to be guessed.
+   * The valid key in an Authorization header; undefined if there is none. If `mayGuess` returns false, the admin key of
+   * the settings is not compared, because it may be short enough to be guessed. Headers that were accepted before are
+   * recognized without asking.
    */
-  authenticate(authorization: string | undefined, mayGuess = true): Principal | undefined {
+  authenticate(authorization: string | undefined, mayGuess: () => boolean = always): Principal | undefined {
     if (authorization === undefined) return undefined;
-    const known = this.right.get(authorization) ?? this.openedBy(authorization, mayGuess);
-    return known !== undefined && this.now() < known.expiresAt ? known.principal : undefined;
+    return this.recognize(authorization) ?? this.validOwner(this.openedBy(authorization, mayGuess));
+  }
+
+  /** The valid key in a header that was accepted before. */
+  recognize(authorization: string): Principal | undefined {
+    return this.validOwner(this.right.get(authorization));
   }
 
   /** Starts a session for a valid key. It ends no later than the key does. */
@@ -179,10 +184,14 @@ export class KeyRing {
     this.stopListening();
   }
 
-  private openedBy(authorization: string, mayGuess: boolean): Known | undefined {
+  private validOwner(known: Known | undefined): Principal | undefined {
+    return known !== undefined && this.now() < known.expiresAt ? known.principal : undefined;
+  }
+
+  private openedBy(authorization: string, mayGuess: () => boolean): Known | undefined {
     const secret = secretIn(authorization);
     if (secret === undefined) return undefined;
-    const known = this.known.get(keyIdIn(secret)) ?? (mayGuess ? this.admin : undefined) ?? NOBODY;
+    const known = this.known.get(keyIdIn(secret)) ?? (mayGuess() ? this.admin : undefined) ?? NOBODY;
     if (!known.isOpenedBy(secret)) return undefined;
     if (this.right.size >= MOST_HEADERS) this.right.clear();
     this.right.set(authorization, known);
@@ -212,6 +221,8 @@ export class KeyRing {
     }
   }
 }
+
+const always = (): boolean => true;
 
 function knownOf({ key_id, name, roles, namespace, hash, expires_at, revoked_at }: ApiKeyRecord): [string, Known][] {
   if (revoked_at !== null) return [];

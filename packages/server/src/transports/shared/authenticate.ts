@@ -3,7 +3,9 @@ import type { WrongKeys } from "../../access/wrong-keys.ts";
 import type { Transport } from "../../metrics/telemetry.ts";
 
 export interface KeyCheckOptions {
-  readonly keyRing: { authenticate(authorization: string | undefined, mayGuess?: boolean): Principal | undefined };
+  readonly keyRing: {
+    authenticate(authorization: string | undefined, mayGuess?: () => boolean): Principal | undefined;
+  };
   /** Default: wrong keys are not counted. */
   readonly wrongKeys?: Pick<WrongKeys, "note" | "retryAfterMs"> | undefined;
 }
@@ -21,9 +23,11 @@ export function authenticate(
   authorization: string,
   address: string | undefined,
 ): Principal | WrongKey {
-  const retryAfterMs = address === undefined ? 0 : (wrongKeys?.retryAfterMs(address) ?? 0);
-  const principal = keyRing.authenticate(authorization, retryAfterMs === 0);
+  // Only asked for keys that are not recognized: reading the address takes longer than that.
+  const wait = (): number => (address === undefined ? 0 : (wrongKeys?.retryAfterMs(address) ?? 0));
+  const principal = keyRing.authenticate(authorization, () => wait() === 0);
   if (principal !== undefined) return principal;
+  const retryAfterMs = wait();
   if (address !== undefined) wrongKeys?.note(address, transport);
   return { retryAfterMs };
 }
