@@ -28,7 +28,9 @@ const recording = z
     recording: z.boolean().describe("Whether this node records decisions"),
     scope: z
       .literal("node")
-      .describe("Whose recordings are read: only those of this node. They do not have checks that other nodes answered"),
+      .describe(
+        "Whose recordings are read: only those of this node. They do not have checks that other nodes answered",
+      ),
     one_in: z.int().optional().describe("One in this many identities is recorded"),
     processes: z.int().describe("Number of processes of this node whose recordings are read"),
     requests: z.array(request).describe("Roughly latest first. A page can be empty even if there is a next one"),
