@@ -52,7 +52,7 @@ describe("the sign-in", () => {
     await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
     await setting.node.request("DELETE", `/api/v1/keys/${key_id}`);
     await page.getByText("Your session has ended.").waitFor();
-    await dashboard.looksRightNarrow();
+    await dashboard.looksRight();
     await dashboard.signIn(setting.node.key);
     await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
   });
@@ -64,7 +64,7 @@ describe("an empty service", () => {
     const { page } = dashboard;
     await page.getByText("Nothing was decided in this time").waitFor();
     await page.getByText("No rule has decided anything").waitFor();
-    await dashboard.looksRightNarrow();
+    await dashboard.looksRight();
   });
 });
 

@@ -22,7 +22,7 @@ export function reservationScreens(setting: Setting): void {
       await page.unroute(LIST);
       await page.getByRole("button", { name: "Try again" }).click();
       await page.getByText("Nothing is reserved").waitFor();
-      await dashboard.looksRightNarrow();
+      await dashboard.looksRight();
     });
 
     it("show who uses which slots since when, and are released after a question", async () => {
@@ -46,7 +46,7 @@ export function reservationScreens(setting: Setting): void {
       await dashboard.tabTo(`[aria-label='Release ${ids[0]}']`);
       await page.keyboard.press("Enter");
       await page.getByRole("dialog", { name: "Release this reservation?" }).waitFor();
-      await dashboard.looksRightNarrow();
+      await dashboard.looksRight();
       await page.keyboard.press("Escape");
       await page.getByRole("dialog").waitFor({ state: "detached" });
       await page.getByRole("button", { name: `Release ${ids[0]}` }).click();

@@ -8,7 +8,7 @@ export function serviceScreens(setting: Setting): void {
       const dashboard = await setting.open("rules");
       const { page } = dashboard;
       await page.getByText("There are no rules yet").waitFor();
-      await dashboard.looksRightNarrow();
+      await dashboard.looksRight();
       await page.getByRole("link", { name: "New rule" }).first().click();
       await dashboard.heading("New rule");
       await page.getByLabel("Name").fill("Invoices");
@@ -30,7 +30,7 @@ export function serviceScreens(setting: Setting): void {
       await page.getByRole("button", { name: "Review and save" }).click();
       const dialog = page.getByRole("dialog", { name: "Create this rule?" });
       await dialog.getByRole("row", { name: "limit 5" }).waitFor();
-      await dashboard.looksRightNarrow();
+      await dashboard.looksRight();
       await dialog.getByRole("button", { name: "Save" }).click();
       await dashboard.heading("Invoices");
       await page.getByText("It decided nothing in this time").waitFor();
@@ -53,7 +53,7 @@ export function serviceScreens(setting: Setting): void {
       await page.getByLabel("Path").fill("/exports");
       await page.getByLabel("Algorithm", { exact: true }).selectOption("concurrency");
       await page.getByLabel("Tasks at the same time").fill("3");
-      await dashboard.looksRightNarrow();
+      await dashboard.looksRight();
       await page.getByRole("button", { name: "Review and save" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
       await dashboard.heading("Exports");
@@ -146,7 +146,7 @@ export function serviceScreens(setting: Setting): void {
       await dialog.getByLabel("Limit").fill("50");
       await dialog.getByRole("button", { name: "Override" }).click();
       await dialog.getByText("must state the reason").waitFor();
-      await dashboard.looksRightNarrow();
+      await dashboard.looksRight();
       await dialog.getByLabel("Reason").fill("a sale");
       await dialog.getByRole("button", { name: "Override" }).click();
       await page.getByText("0 of 50 in use").first().waitFor();
@@ -215,7 +215,7 @@ export function serviceScreens(setting: Setting): void {
       await dashboard.show("history");
       await page.getByText("The chain is broken").waitFor();
       await page.getByText("The database is unavailable").waitFor();
-      await dashboard.looksRightNarrow();
+      await dashboard.looksRight();
     });
   });
 }

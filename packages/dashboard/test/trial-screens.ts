@@ -64,7 +64,7 @@ export function trialScreens(setting: Setting): void {
       await page.getByRole("button", { name: "Start a trial" }).click();
       const dialog = page.getByRole("dialog", { name: "Put this limit on trial for tried?" });
       await dialog.getByRole("row", { name: "candidate.limit none 8" }).waitFor();
-      await dashboard.looksRightNarrow();
+      await dashboard.looksRight();
       await dialog.getByRole("button", { name: "Save" }).click();
       await page.getByText("On trial: 8 / h, token bucket, burst 9").waitFor();
       const stored = async () => (await setting.node.request("GET", "/api/v1/rules/tried")).json();
@@ -93,7 +93,7 @@ export function trialScreens(setting: Setting): void {
       // A trial needs no recording.
       await page.getByLabel("Limit", { exact: true }).fill("4");
       expect(await page.getByRole("button", { name: "Start a trial" }).isEnabled()).toBe(true);
-      await dashboard.looksRightNarrow();
+      await dashboard.looksRight();
     });
   });
 }
