@@ -5,6 +5,8 @@ import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fas
 import type { Log } from "../../runtime/log.ts";
 import { SelfLimits } from "../shared/own-limits.ts";
 import { guardRoutes } from "./authorize.ts";
+import { CheckResponses } from "./check-responses.ts";
+import { DirectChecks } from "./check-route.fast.ts";
 import { answerClientError } from "./client-errors.ts";
 import { farewell } from "./connection-close.ts";
 import { dashboardFiles, dashboardRoutes } from "./dashboard-routes.ts";
@@ -60,7 +62,10 @@ export function makeRest(given: RestParts, options: RestOptions = {}): FastifyIn
   const { deprecations = DEPRECATIONS, now = Date.now } = parts;
   const calls = new Calls(parts.telemetry);
   const errors = new Errors(calls, options.logger);
-  const app = bareApp(options, errors);
+  const responses = new CheckResponses(calls);
+  const direct = new DirectChecks(parts, responses);
+  // Fastify adds the headers of a deprecated route.
+  const app = bareApp(options, errors, deprecations["POST /api/v1/check"] === undefined ? direct : undefined);
   calls.count(app);
   guardRoutes(app, parts);
   rememberWrites(app, { answered: parts.database.answered, now, log: options.logger });
@@ -76,7 +81,7 @@ export function makeRest(given: RestParts, options: RestOptions = {}): FastifyIn
   app.register(
     async (api: App) => {
       sessionRoutes(api, parts);
-      checkRoutes(api, parts, calls);
+      checkRoutes(api, parts, responses, direct);
       reservationRoutes(api, parts);
       authRoutes(api, parts);
       explainRoutes(api, parts);
@@ -103,7 +108,7 @@ function unused(): never {
  * Without a logger: fastify would create a child logger for each request, which costs more than a check. The few log
  * lines are written here.
  */
-function bareApp(options: RestOptions, errors: Errors): App {
+function bareApp(options: RestOptions, errors: Errors, direct: DirectChecks | undefined): App {
   const { https, requestTimeoutMs = 10_000, headersTimeoutMs = 5_000, isClosing = () => false } = options;
   const settings = {
     ServerResponse: farewell(isClosing),
@@ -115,8 +120,11 @@ function bareApp(options: RestOptions, errors: Errors): App {
     keepAliveTimeout: KEEP_ALIVE_MS,
   };
   const app = fastify({
-    serverFactory: (handler) =>
-      https === undefined ? createServer(settings, handler) : createSecureServer({ ...https, ...settings }, handler),
+    serverFactory: (fastify) => {
+      const handler = direct?.before(fastify) ?? fastify;
+      if (https === undefined) return createServer(settings, handler);
+      return createSecureServer({ ...https, ...settings }, handler);
+    },
     bodyLimit: BODY_LIMIT,
     schemaController: { compilersFactory: { buildValidator: unused, buildSerializer: unused } },
     routerOptions: { maxParamLength: LONGEST_PARAMETER },

@@ -21,6 +21,6 @@ export class Errors {
     sendProblem(reply, problem.body);
     const { url, config } = request.routeOptions;
     if (url === undefined) this.calls.lost(problem.body.status);
-    else if (config?.countsItself === true) this.calls.ended(url, request, problem.body.status);
+    else if (config?.countsItself === true) this.calls.ended(url, request.arrivedAt, problem.body.status);
   };
 }

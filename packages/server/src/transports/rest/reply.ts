@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
 import type { HeaderField } from "headgate/http";
 import { PROBLEM_TYPE, type ProblemBody } from "./problem.ts";
@@ -18,14 +19,24 @@ export function sendText(
   fields: readonly HeaderField[],
   text: string,
 ): void {
+  reply.hijack();
+  writeText(reply.raw, status, type, fields, text);
+}
+
+/** Writes a whole response at once. */
+export function writeText(
+  response: ServerResponse,
+  status: number,
+  type: string,
+  fields: readonly HeaderField[],
+  text: string,
+): void {
   const length = Buffer.byteLength(text);
   const headers = ["Content-Type", type, "Content-Length", String(length)];
   for (const { name, value } of fields) headers.push(name, value);
-  reply.hijack();
-  const { raw } = reply;
   // If every character is one byte, both encodings are the same, and latin1 is faster.
-  raw.writeHead(status, headers).write(text, length === text.length ? "latin1" : "utf8");
+  response.writeHead(status, headers).write(text, length === text.length ? "latin1" : "utf8");
   // Head and body are sent in one piece. end() with the body would add an empty piece, which costs more.
-  raw.socket?.uncork();
-  raw.end();
+  response.socket?.uncork();
+  response.end();
 }

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest, onRequestHookHandler, onResponseHookHandler } from "fastify";
+import type { FastifyInstance, onRequestHookHandler, onResponseHookHandler } from "fastify";
 import type { Telemetry } from "../../metrics/telemetry.ts";
 import { listed } from "./authorize.ts";
 
@@ -29,7 +29,7 @@ export class Calls {
     });
   }
 
-  ended(route: string, { arrivedAt }: FastifyRequest, status: number): void {
+  ended(route: string, arrivedAt: number, status: number): void {
     this.telemetry.called("rest", route, String(status), (performance.now() - arrivedAt) / 1000);
   }
 
@@ -39,7 +39,7 @@ export class Calls {
   }
 
   private readonly responded: onResponseHookHandler = (request, reply, done) => {
-    this.ended(request.routeOptions.url ?? "", request, reply.statusCode);
+    this.ended(request.routeOptions.url ?? "", request.arrivedAt, reply.statusCode);
     done();
   };
 }

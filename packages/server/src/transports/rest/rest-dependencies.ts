@@ -30,7 +30,7 @@ export interface RestParts {
   >;
   /** Tiers and limits of users. */
   readonly userDataCache: Pick<UserDataCache, "of">;
-  readonly keyRing: Pick<KeyRing, "authenticate" | "session" | "startSession">;
+  readonly keyRing: Pick<KeyRing, "authenticate" | "recognize" | "session" | "startSession">;
   /** Default: wrong keys are not counted. */
   readonly wrongKeys?: Pick<WrongKeys, "note" | "retryAfterMs"> | undefined;
   readonly telemetry: Pick<Telemetry, "called">;

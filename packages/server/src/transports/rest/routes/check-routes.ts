@@ -1,46 +1,32 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
 import type { CheckRequest, CheckResult, Correction, Identity } from "../../../checks/check.ts";
 import { weightOf } from "../../../checks/check-weight.ts";
 import type { Dimension } from "../../../rules/rule.ts";
 import { answerOf } from "../../shared/check-fields.ts";
 import type { App } from "../app.ts";
 import { principalOf, requireRoom } from "../authorize.ts";
-import { answerText, denialCode, denialText } from "../check-answer.ts";
-import { CheckHeaders } from "../check-headers.ts";
+import type { CheckResponses } from "../check-responses.ts";
+import type { DirectChecks } from "../check-route.fast.ts";
 import { idempotencyKeyOf } from "../idempotent-writes.ts";
-import { PROBLEM_TYPE, PROBLEMS } from "../problem.ts";
-import { sendText } from "../reply.ts";
-import type { Calls } from "../request-metrics.ts";
 import type { WholeParts } from "../rest-dependencies.ts";
 import { checkAnswer, denials } from "../schemas/check-answer-schemas.ts";
 import { checkBody, correctionBody } from "../schemas/check-schemas.ts";
 import { problems } from "../schemas/problem-schemas.ts";
 import { reset, resetBody } from "../schemas/reset-schemas.ts";
 
-const CHECK = "/api/v1/check";
-
 /** The most rules that the response to a reset lists. */
 const MOST_NAMED = 1_000;
 
-/** Complete header values, so that nothing is concatenated per response. */
-const JSON_TYPE = "application/json; charset=utf-8";
-const DENIAL_TYPE = `${PROBLEM_TYPE}; charset=utf-8`;
-
-export function checkRoutes(app: App, { service, selfLimits }: WholeParts, calls: Calls): void {
-  const headers = new CheckHeaders();
-
-  const answer = (result: CheckResult, request: FastifyRequest, withLimits: boolean, reply: FastifyReply): void => {
-    const fields = headers.write(result);
-    const status = result.allowed ? 200 : PROBLEMS[denialCode(result)].status;
-    if (result.allowed) sendText(reply, status, JSON_TYPE, fields, answerText(result, withLimits));
-    else sendText(reply, status, DENIAL_TYPE, fields, denialText(result, withLimits));
-    calls.ended(CHECK, request, status);
-  };
-
+export function checkRoutes(
+  app: App,
+  { service, selfLimits }: WholeParts,
+  responses: CheckResponses,
+  direct: DirectChecks,
+): void {
   app.post(
     "/check",
     {
       config: { countsItself: true },
+      preParsing: direct.resume,
       schema: {
         tags: ["checks"],
         summary: "Check a request and charge it if it is allowed",
@@ -60,8 +46,11 @@ export function checkRoutes(app: App, { service, selfLimits }: WholeParts, calls
       const idempotencyKey = idempotencyKeyOf(request);
       const asked = { identifier, dimension, others, endpoint, method, cost, timestamp, idempotencyKey };
       const result = service.check(asked);
-      if (!(result instanceof Promise)) return answer(result, request, with_limits, reply);
-      return result.then((result) => answer(result, request, with_limits, reply));
+      const answer = (result: CheckResult): void => {
+        reply.hijack();
+        responses.write(reply.raw, result, with_limits, request.arrivedAt);
+      };
+      return result instanceof Promise ? result.then(answer) : answer(result);
     },
   );
 
