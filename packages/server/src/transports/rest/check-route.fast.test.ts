@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { plainCheckIn } from "./check-route.fast.ts";
-import { checkBody } from "./schemas.ts";
+import { checkBody } from "./schemas/check-schemas.ts";
 
 describe("a plain check", () => {
   it.each([
