@@ -6,19 +6,17 @@ import { type Notices, processNotices } from "../middleware/notices.ts";
 import { counterOf, type Operation, type Store } from "../stores/store.ts";
 import { failureOf } from "../wrappers/resilient/store-failure.ts";
 import { catchUp, isSettledBefore } from "./clean-up.ts";
-import type { EntryStep, FoundEntry } from "./journal.ts";
+import type { EntryStep } from "./journal.ts";
 import { KeepAlive } from "./keep-alive.ts";
+import { type ListedReservation, listJournal, listOpen } from "./listed-reservations.ts";
 import { lostReservation, OpenReservation } from "./open-reservation.ts";
 import { Reservation } from "./reservation.ts";
 import { ReservationLookup, unknownReservation } from "./reservation-lookup.ts";
-import { ReservationState, type ReservedCheck } from "./reservation-state.ts";
+import { ReservationState } from "./reservation-state.ts";
 import { adjust, chargeLate, end, releaseSlots, settledBefore, take } from "./reservation-steps.ts";
 import { DEFAULT_FOR_MS, type ReserveOptions, readReserveOptions, requireFitting } from "./reserve-options.ts";
 import { ReservedQuota } from "./reserved-quota.ts";
 import { Waiting } from "./waiting.ts";
-
-/** How long entries of the journal are parsed, in milliseconds, before other work can run. */
-const TURN_MS = 5;
 
 /** Options of `Reservations`. */
 export interface ReservationsOptions {
@@ -51,18 +49,6 @@ export interface ReservedApart<Name extends string> {
   readonly verdict: Verdict<Name>;
   readonly costs: Reservation<Name> | undefined;
   readonly slots: Reservation<Name> | undefined;
-}
-
-/** A reservation that has not ended. */
-export interface ListedReservation {
-  readonly id: string;
-  /** When it expires unless it is extended, in milliseconds since the epoch, by the store's clock. */
-  readonly deadlineMs: number;
-  /** When it was made, in milliseconds since the epoch, by the store's clock. */
-  readonly madeAtMs: number;
-  /** On whose behalf it was made, if that was stated. */
-  readonly owner: string | undefined;
-  readonly checks: readonly ReservedCheck[];
 }
 
 /**
@@ -168,31 +154,7 @@ export class Reservations {
    */
   async list(most: number): Promise<readonly ListedReservation[]> {
     const { journal } = this.#store;
-    if (journal === undefined) {
-      const own = Array.from(this.#keepAlive.open.values(), ({ state, deadline }) => {
-        return listed(state, deadline);
-      });
-      return own.sort((a, b) => a.deadlineMs - b.deadlineMs).slice(0, most);
-    }
-    // Pending takes of checks are not listed, but have the earliest deadlines: if they crowd it, ask for more.
-    for (let asked = most; ; asked *= 4) {
-      const entries = await journal.list(asked);
-      const found = await this.#listed(entries);
-      if (found.length >= most || entries.length < asked) return found.slice(0, most);
-    }
-  }
-
-  async #listed(entries: readonly FoundEntry[]): Promise<readonly ListedReservation[]> {
-    const found: ListedReservation[] = [];
-    let turnEnds = performance.now() + TURN_MS;
-    for (const { id, text, deadline } of entries) {
-      const state = ReservationState.read(id, text);
-      if (state !== undefined && !state.isPending) found.push(listed(state, deadline));
-      if (performance.now() < turnEnds) continue;
-      await new Promise((resolve) => setTimeout(resolve));
-      turnEnds = performance.now() + TURN_MS;
-    }
-    return found;
+    return journal === undefined ? listOpen(this.#keepAlive.open.values(), most) : listJournal(journal, most);
   }
 
   /** Quota of a key may have been returned: reservations that wait for it ask again. */
@@ -401,10 +363,6 @@ export class Reservations {
   #now(): number {
     return this.#store.clock?.now() ?? this.#clock.now();
   }
-}
-
-function listed({ id, madeAt, owner, checks }: ReservationState, deadline: number): ListedReservation {
-  return { id, deadlineMs: deadline / 1000, madeAtMs: madeAt / 1000, owner, checks };
 }
 
 function sameCosts(one: readonly number[], other: readonly number[]): boolean {

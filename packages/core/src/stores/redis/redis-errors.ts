@@ -90,3 +90,15 @@ export function isOfCluster(error: unknown): boolean {
 export function isRedirection(error: unknown): boolean {
   return error instanceof Error && /^(MOVED|ASK|TRYAGAIN) /.test(error.message);
 }
+
+export function tooLate(): StoreError {
+  return new StoreError("HG_STORE_TIMEOUT", "the request could not be sent to Redis in time; nothing was charged");
+}
+
+export function unanswered(timeoutMs: number): StoreError {
+  return new StoreError("HG_STORE_TIMEOUT", `Redis did not answer within ${timeoutMs} ms`, OF_CALL);
+}
+
+export function storeClosed(): StoreError {
+  return new StoreError("HG_STORE_UNREACHABLE", "this store is closed: create a new one");
+}

@@ -1,5 +1,5 @@
 import { type Clock, requireClock } from "../../clock/clock.ts";
-import { HeadgateError, StoreError, shown } from "../../errors.ts";
+import { StoreError } from "../../errors.ts";
 import { LONGEST_TIMER_MS, must, type Requirements, readOptions, wholeNumber } from "../../options.ts";
 import { Deadlines, type Timed } from "../deadlines.ts";
 import { localClock, localTime, type ServerClock } from "../server-clock.ts";
@@ -9,15 +9,27 @@ import { Batcher } from "./batcher.ts";
 import type { AnyRedisClient } from "./clients/adapt.ts";
 import type { RedisArgument, RedisClient, RedisConnection } from "./clients/redis-client.ts";
 import { tagOf } from "./key-names.ts";
+import { keysApart } from "./keys-apart.ts";
 import { JOURNAL, type Script } from "./lua-script.ts";
-import { isClusterDown, isElsewhere, isOfCluster, isRedirection, isScriptMissing, storeError } from "./redis-errors.ts";
+import {
+  isClusterDown,
+  isElsewhere,
+  isOfCluster,
+  isRedirection,
+  isScriptMissing,
+  storeClosed,
+  storeError,
+  tooLate,
+  unanswered,
+} from "./redis-errors.ts";
 import { type JournalServers, RedisJournal } from "./redis-journal.ts";
-import type { RedisNode } from "./redis-node.ts";
 import { RedisNotifications } from "./redis-notifications.ts";
 import { RedisServers } from "./redis-servers.ts";
 import { type Group, groupsOf } from "./request-groups.ts";
+import { runScript } from "./run-script.ts";
+import { ScriptCall } from "./script-call.ts";
 import { OUTSIDE_WINDOWS, ScriptReply, UNDECIDED } from "./script-reply.ts";
-import { Planner, planOf, type Request, type Times } from "./script-request.ts";
+import { noTimes, Planner, planOf, type Request, type Times } from "./script-request.ts";
 
 /** Options of `RedisStore`. */
 export interface RedisStoreOptions {
@@ -141,7 +153,7 @@ export class RedisStore implements Store {
   private journalServers(): JournalServers {
     const { servers } = this;
     return {
-      run: (keys, args) => this.timely(() => run(servers.client, JOURNAL, keys, args)),
+      run: (keys, args) => this.timely(() => runScript(servers.client, JOURNAL, keys, args)),
       now: () => this.ownClock?.now() ?? "",
       get isCluster() {
         return servers.isCluster;
@@ -158,7 +170,7 @@ export class RedisStore implements Store {
   private async prepare(name: string, connection: RedisConnection): Promise<void> {
     const sent = localTime();
     const { script, packed } = planOf([], noTimes(this.clock));
-    const reply = new ScriptReply(await run(connection, script, [], [packed]));
+    const reply = new ScriptReply(await runScript(connection, script, [], [packed]));
     this.servers.node(name).clock.learn(reply.time, sent, localTime());
     // If loading is not permitted, the script is sent with the first call.
     const loads = this.planner.scripts.map(({ text }) => connection.send(["SCRIPT", "LOAD", text]));
@@ -226,7 +238,7 @@ export class RedisStore implements Store {
     const at = this.servers.node(node);
     const estimated = this.times(at.clock, due);
     const times = time === undefined ? estimated : { ...estimated, clock: { now: () => time } };
-    const call = new Call(requests, at, times, due, this.timeoutMs, hasMoved, ended, plan);
+    const call = new ScriptCall(requests, at, times, due, this.timeoutMs, hasMoved, ended, plan);
     this.deadlines.add(call);
     const { connecting } = this.servers;
     if (connecting === undefined) this.call(call);
@@ -234,7 +246,7 @@ export class RedisStore implements Store {
   }
 
   /** Sends requests when the first connection is there. */
-  private async callLater(call: Call, connecting: Promise<void>): Promise<void> {
+  private async callLater(call: ScriptCall, connecting: Promise<void>): Promise<void> {
     const { isCluster } = this.servers;
     const { requests, due } = call;
     await connecting;
@@ -270,7 +282,7 @@ export class RedisStore implements Store {
     return this.ownClock === undefined && voidFrom > 0 && localTime() >= voidFrom;
   }
 
-  private call(call: Call): void {
+  private call(call: ScriptCall): void {
     const { requests, node, times } = call;
     const { servers } = this;
     const { script, keys, packed } = call.plan(requests, times);
@@ -293,7 +305,12 @@ export class RedisStore implements Store {
   }
 
   /** Again, for a server that does not have the script, or has it no more. */
-  private callWithText(call: Call, connection: RedisClient, script: Script, command: readonly RedisArgument[]): void {
+  private callWithText(
+    call: ScriptCall,
+    connection: RedisClient,
+    script: Script,
+    command: readonly RedisArgument[],
+  ): void {
     const [, , ...rest] = command;
     connection.send(["EVAL", script.text, ...rest], call.requests[0].keys[0]).then(
       (reply) => this.receive(call, reply),
@@ -301,7 +318,7 @@ export class RedisStore implements Store {
     );
   }
 
-  private receive(call: Call, reply: unknown): void {
+  private receive(call: ScriptCall, reply: unknown): void {
     const received = localTime();
     try {
       const read = new ScriptReply(reply);
@@ -314,7 +331,7 @@ export class RedisStore implements Store {
     }
   }
 
-  private end(call: Call, time = localTime()): void {
+  private end(call: ScriptCall, time = localTime()): void {
     this.deadlines.delete(call);
     call.end(time);
   }
@@ -332,7 +349,7 @@ export class RedisStore implements Store {
     });
   }
 
-  private settle({ requests, node, due, hasMoved }: Call, reply: ScriptReply): void {
+  private settle({ requests, node, due, hasMoved }: ScriptCall, reply: ScriptReply): void {
     const undecided: Request[] = [];
     const outside: Request[] = [];
     for (const request of requests) {
@@ -350,7 +367,7 @@ export class RedisStore implements Store {
     else for (const { reject } of outside) reject(tooLate());
   }
 
-  private fail(call: Call, error: unknown): void {
+  private fail(call: ScriptCall, error: unknown): void {
     this.end(call);
     const { requests, node, due, hasMoved } = call;
     const { servers } = this;
@@ -370,7 +387,7 @@ export class RedisStore implements Store {
   private failureOf(error: unknown): StoreError {
     const { servers } = this;
     servers.noteReply(error);
-    return servers.isClosed ? closed() : storeError(error, servers.trouble);
+    return servers.isClosed ? storeClosed() : storeError(error, servers.trouble);
   }
 
   private sendAgain(request: Request, node: string, due: number): void {
@@ -391,109 +408,4 @@ export class RedisStore implements Store {
   }
 }
 
-function tooLate(): StoreError {
-  return new StoreError("HG_STORE_TIMEOUT", "the request could not be sent to Redis in time; nothing was charged");
-}
-
-function unanswered(timeoutMs: number): StoreError {
-  return new StoreError("HG_STORE_TIMEOUT", `Redis did not answer within ${timeoutMs} ms`, { scope: "call" });
-}
-
-function closed(): StoreError {
-  return new StoreError("HG_STORE_UNREACHABLE", "this store is closed: create a new one");
-}
-
 function nothing(): void {}
-
-/** Before a server's first reply, only the local clock is known. */
-function noTimes(clock: Clock): Times {
-  return { now: "", voidFrom: 0, ahead: Number.NaN, clock };
-}
-
-/** A batch in flight. */
-class Call implements Timed {
-  readonly requests: readonly Request[];
-  readonly node: RedisNode;
-  /** What it says of time, as it was when it was asked for. */
-  readonly times: Times;
-  readonly due: number;
-  readonly hasMoved: boolean;
-  readonly plan: Group["plan"];
-  before: Timed | undefined = undefined;
-  after: Timed | undefined = undefined;
-  /** Whether it was sent to the node itself, and to no other. */
-  isDirect = false;
-  sentAt = 0;
-  private isOver = false;
-  private readonly timeoutMs: number;
-  private readonly ended: () => void;
-  private connection: RedisConnection | undefined = undefined;
-
-  constructor(
-    requests: readonly Request[],
-    node: RedisNode,
-    times: Times,
-    due: number,
-    timeoutMs: number,
-    hasMoved: boolean,
-    ended: () => void,
-    plan: Group["plan"],
-  ) {
-    this.requests = requests;
-    this.node = node;
-    this.times = times;
-    this.due = due;
-    this.timeoutMs = timeoutMs;
-    this.hasMoved = hasMoved;
-    this.ended = ended;
-    this.plan = plan;
-  }
-
-  sent(connection: RedisConnection, isDirect: boolean): void {
-    this.sentAt = localTime();
-    this.connection = connection;
-    this.isDirect = isDirect;
-    if (isDirect) this.node.asked(this.sentAt);
-  }
-
-  end(time: number): void {
-    if (this.isOver) return;
-    this.isOver = true;
-    if (this.isDirect) this.node.ended(time);
-    this.ended();
-  }
-
-  expire(): void {
-    const error = unanswered(this.timeoutMs);
-    for (const { reject } of this.requests) reject(error);
-    if (this.isDirect && this.node.isSilent(localTime())) this.connection?.drop?.();
-  }
-}
-
-/** Calls a script; a server that does not have it gets it with the call. */
-async function run(
-  client: RedisClient,
-  script: Script,
-  keys: readonly string[],
-  args: readonly RedisArgument[],
-): Promise<unknown> {
-  const rest = [String(keys.length), ...keys, ...args];
-  try {
-    return await client.send(["EVALSHA", script.sha, ...rest], keys[0]);
-  } catch (error) {
-    if (!isScriptMissing(error)) throw error;
-    return client.send(["EVAL", script.text, ...rest], keys[0]);
-  }
-}
-
-/** A script call can access keys of one slot, and all limits of one identity are in one slot. */
-function keysApart(operations: readonly Operation[]): HeadgateError | undefined {
-  const [{ key }] = operations;
-  const other = operations.findIndex((operation) => operation.key !== key);
-  if (other < 0) return undefined;
-  return new HeadgateError(
-    "HG_KEYS_APART",
-    `checks[${other}].key`,
-    `must be ${shown(key)} as in checks[0]: a Redis Cluster keeps different keys on different servers, so they cannot be charged in one step`,
-  );
-}

@@ -317,3 +317,8 @@ function packedLimit(limit: Limit): Buffer {
   }
   return writer.packed;
 }
+
+/** Before a server's first reply, only the local clock is known. */
+export function noTimes(clock: Clock): Times {
+  return { now: "", voidFrom: 0, ahead: Number.NaN, clock };
+}
