@@ -8,9 +8,11 @@ export function usage(): string {
     "npm run -s bench -- accuracy       over-admission and outages, into docs/internals/accuracy.md",
     "",
     "Suites:",
-    ...suites.flatMap(({ name, about, workloads }) => [
+    ...suites.flatMap(({ name, about, workloads, absent = [] }) => [
       `  ${name.padEnd(width)}  ${about}`,
-      `  ${" ".repeat(width)}  workloads: ${workloads.map((workload) => workload.name).join(", ")}`,
+      ...(workloads.length === 0 ? [] : [`workloads: ${workloads.map((workload) => workload.name).join(", ")}`])
+        .concat(absent)
+        .map((line) => `  ${" ".repeat(width)}  ${line}`),
     ]),
     "",
     "  --quick            a first look, in less than a minute",

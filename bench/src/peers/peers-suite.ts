@@ -27,7 +27,7 @@ function workloads([peer, { about }]: [string, Contest]): Workload[] {
       "admitted",
       `of ${SCARCE_LIMIT}`,
       "less",
-      `checks admitted when 50 clients share a limit of ${SCARCE_LIMIT}.`,
+      `checks that were allowed when 50 clients shared a limit of ${SCARCE_LIMIT}.`,
     ),
   ];
 }
@@ -45,17 +45,20 @@ export const peers: Suite = {
   title: "Servers in other languages",
   about: "Headgate in the place of servers in Go and Rust, on the protocols that they serve, if they are installed",
   reading: [
-    "Each server runs on one core, and one client on another. The client keeps 64 checks under way over 4 loopback " +
-      "connections, for 10,000 users, one check per request; all of them pass, and every answer is verified. Both are " +
-      "the real programs, without TLS, with their metrics but without logs and traces. A rate below that of the " +
-      "processor time means that the server waited for the client.",
-    "envoyproxy/ratelimit and, beside it, Headgate keep their counters in a Redis, which shares the core of its server " +
-      "and is part of its processor time and memory. The others keep them in memory. Headgate serves envoyproxy/ratelimit " +
-      "and Limitador's callers over Envoy's rate limit protocol (v3), with the same limits, and throttlecrab's over RESP " +
-      "with the same `THROTTLE` commands. gubernator has a gRPC protocol of its own: there, a check of its protocol is " +
-      "compared with a check of Headgate's, which is authenticated where gubernator's is not.",
-    "For over-admission, 50 clients with a connection each make 500 checks of one key at the same time, ten times; the " +
-      "figure is the most that were admitted. Memory is that of the whole process, including its garbage.",
+    "Each server runs on one core and the client on another. The client sends one check per request and keeps 64 " +
+      "requests in flight over 4 loopback connections, for 10,000 users. All checks are allowed, and every response is " +
+      "verified. The servers are the real programs, without TLS, logs and traces; envoyproxy/ratelimit also runs " +
+      "without its statistics. Where the rate is below the rate per second of processor time, the server was waiting " +
+      "for the client.",
+    "envoyproxy/ratelimit keeps its counters in Redis, and so does Headgate in that comparison. The Redis shares the " +
+      "core of its server, and its processor time and memory are included. The other servers keep their counters in " +
+      "memory, with room for 2,000,000 keys where they have a bound. Against envoyproxy/ratelimit and Limitador, " +
+      "Headgate serves Envoy's rate limit protocol (v3) with the same limits; against throttlecrab, the same `THROTTLE` " +
+      "commands over RESP. gubernator has a gRPC protocol of its own, so one check over it is compared with one check " +
+      "over Headgate's gRPC API, which also authenticates every call.",
+    "For over-admission, 50 clients, each with a connection of its own, send 500 checks of one key at the same time. " +
+      "This is repeated with ten keys, and the figure is the highest number of checks that were allowed. Memory is the " +
+      "resident memory of the processes.",
     ...absent.map((sentence) => `${sentence}.`),
   ],
   absent,
