@@ -29,13 +29,20 @@ export function replaceLink(link: string): void {
 }
 
 export function useRoute(): Route {
-  const [route, setRoute] = useState(() => routeIn(location.hash));
+  const [{ route }, setPlace] = useState(placeNow);
   useEffect(() => {
-    const follow = (): void => setRoute(routeIn(location.hash));
+    const follow = (): void => setPlace(placeNow());
     addEventListener("hashchange", follow);
+    // Effects run after the page was painted: by then, the address may have changed.
+    setPlace((before) => (before.hash === location.hash ? before : placeNow()));
     return () => removeEventListener("hashchange", follow);
   }, []);
   return route;
+}
+
+function placeNow(): { readonly hash: string; readonly route: Route } {
+  const { hash } = location;
+  return { hash, route: routeIn(hash) };
 }
 
 function decoded(part: string): string {

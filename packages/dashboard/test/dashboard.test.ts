@@ -74,6 +74,22 @@ reservationScreens(setting);
 overviewScreens(setting);
 planningScreens(setting);
 
+describe("the address", () => {
+  it("is followed, even if it changes while the page appears", async () => {
+    const dashboard = await setting.window("playground");
+    await dashboard.heading("Playground");
+    await dashboard.page.addInitScript(`
+      new MutationObserver((_, observer) => {
+        if (document.querySelector("h1") === null) return;
+        observer.disconnect();
+        location.hash = "#/api";
+      }).observe(document, { childList: true, subtree: true });
+    `);
+    await dashboard.load("playground");
+    await dashboard.heading("API reference");
+  });
+});
+
 describe("every screen that needs a session", () => {
   it.each([
     "overview",
