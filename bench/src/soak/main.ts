@@ -22,6 +22,8 @@ const ANY_PORT = "127.0.0.1:0";
 const SETTLE_MS = 3_000;
 const RECOVERY_MS = 10_000;
 const LONGEST_CALL_MS = 5_000;
+/** How long calls may still fail after a fault that breaks them: a worker is being replaced. */
+const AFTERMATH_MS = 5_000;
 /** Times are allowed to be longer by this factor at most on a machine that is busy with other things. */
 const MOST_PATIENCE = 20;
 const STALL_AFTERMATH_MS = 10_000;
@@ -104,7 +106,7 @@ async function soak(options: SoakOptions): Promise<boolean> {
         broken("a check gets an answer", `${fault.name} could not be injected: ${error}`);
       }
       if (fault.loses) ledger.lost(Date.now());
-      if (fault.breaksCalls) mayFailUntil = Date.now() + 5_000;
+      if (fault.breaksCalls) mayFailUntil = Date.now() + patience() * AFTERMATH_MS;
       faultEndedAt = Date.now();
       isFaulty = false;
     }

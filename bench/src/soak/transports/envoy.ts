@@ -6,6 +6,7 @@ import { fixedWindow } from "headgate";
 import { sameBytes } from "../../service/grpc-requests.ts";
 import { soakRules, WINDOW_SECONDS } from "../rules.ts";
 import type { SoakCheck, SoakDecision, SoakTransport } from "../transports.ts";
+import { RECONNECTING } from "./grpc.ts";
 
 const METHOD = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
 const DOMAIN = "soak";
@@ -37,7 +38,7 @@ export const envoy: SoakTransport = {
   connect(node) {
     const { envoy: address } = node.log.find(({ msg }) => msg === "ready") ?? {};
     const [, hostAndPort = ""] = /([\d.]+:\d+)$/.exec(String(address)) ?? [];
-    const client = new Client(hostAndPort, credentials.createInsecure());
+    const client = new Client(hostAndPort, credentials.createInsecure(), RECONNECTING);
     const metadata = new Metadata();
     metadata.set("authorization", `Bearer ${node.key}`);
     return {

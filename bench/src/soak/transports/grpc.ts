@@ -10,6 +10,8 @@ import type { SoakCheck, SoakDecision, SoakTransport } from "../transports.ts";
 /** Longer than any call should take: how long they take is checked elsewhere. */
 const DEADLINE_MS = 120_000;
 const DIMENSION_USER = 1;
+/** By default, a client waits ever longer, and its calls fail meanwhile. */
+export const RECONNECTING = { "grpc.initial_reconnect_backoff_ms": 100, "grpc.max_reconnect_backoff_ms": 1_000 };
 
 const registry = createFileRegistry(
   fromBinary(FileDescriptorSetSchema, readFileSync(`${root}/packages/server/proto/headgate/v1/rate_limiter.binpb`)),
@@ -93,7 +95,7 @@ export const grpcStream: SoakTransport = {
 function connected(node: NodeProcess): { client: Client; metadata: Metadata } {
   const metadata = new Metadata();
   metadata.set("authorization", `Bearer ${node.key}`);
-  return { client: new Client(node.grpcAddress, credentials.createInsecure()), metadata };
+  return { client: new Client(node.grpcAddress, credentials.createInsecure(), RECONNECTING), metadata };
 }
 
 function fieldsOf({ identifier, endpoint, cost, idempotencyKey = "" }: SoakCheck): Record<string, unknown> {
