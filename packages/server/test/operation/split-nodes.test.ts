@@ -107,6 +107,7 @@ describe("rules with consistency split", () => {
     expect(node.log).toContainEqual(
       expect.objectContaining({ level: "warn", rule_id: "shared", msg: expect.stringContaining("requires Redis") }),
     );
-    expect(await node.check("u", "/other")).toBe(200);
+    // On a busy machine, the session with ZooKeeper may have to be renewed.
+    await eventually("a check is allowed", async () => (await node.check("u", "/other")) === 200);
   }, 60_000);
 });
