@@ -27,7 +27,7 @@ export class PendingTakes {
 
   /**
    * Announces a take for each group of operations. Returns undefined if the store has no journal, or if the journal does
-   * not answer within `waitMs`: then nobody gives back what was taken if this process dies, which is reported.
+   * not answer within `waitMs`. In that case, what was taken is not given back if this process dies, and a notice is given.
    */
   static async begin(
     store: Store,

@@ -273,7 +273,7 @@ export class Reservations {
       const verdict = await (kind.isDegraded ? this.#endDegraded(open) : this.#endInStore(open));
       const recorded = this.#keepAlive.ended(open);
       this.#wake(open, verdict);
-      // Whoever hears that it has ended may ask another process about it at once.
+      // A caller that gets this result may look the reservation up in another process right away.
       if (open.isFindable) await recorded;
       return verdict;
     } catch (error) {

@@ -28,7 +28,7 @@ export class Waiting {
     else this.line.wake(counter, key);
   }
 
-  /** Tells other processes that slots were released, if all of them were in use before: nobody waits otherwise. */
+  /** Tells other processes that slots were released, if all of them were in use: otherwise there are no waiters. */
   notify(counter: string, key: string, decision: Decision, released: number): void {
     if (decision.remaining <= released) this.store.notifications?.post(TOPIC, JSON.stringify([counter, key]));
   }

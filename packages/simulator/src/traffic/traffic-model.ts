@@ -20,7 +20,7 @@ export type Arrivals =
 
 /** What a client does when it is denied. */
 export interface Retries {
-  /** `at_once`: after `delayMs`; `retry_after`: as long as it is told to wait; `backoff`: after growing delays. */
+  /** `at_once`: after `delayMs`; `retry_after`: after the wait that the denial states; `backoff`: after growing delays. */
   readonly strategy: "at_once" | "retry_after" | "backoff";
   /** Attempts after the first one, at most. */
   readonly attempts: number;
