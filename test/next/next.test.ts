@@ -13,11 +13,13 @@ const INSTALL_TIMEOUT_MS = 600_000;
 
 // Next.js takes 340 MB and minutes to install and build, so this test runs only when asked for.
 describe.runIf(process.env["HEADGATE_NEXT"] !== undefined)("Next.js", () => {
-  const folder = mkdtempSync(join(tmpdir(), "headgate-next-"));
-  const next = join(folder, "node_modules/next/dist/bin/next");
+  let folder = "";
+  let next = "";
   const env = { ...process.env, NEXT_TELEMETRY_DISABLED: "1" };
 
   beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "headgate-next-"));
+    next = join(folder, "node_modules/next/dist/bin/next");
     cpSync(join(root, "test/next"), folder, { recursive: true });
     rmSync(join(folder, "next.test.ts"));
     await run("npm", ["install", "--no-audit", "--no-fund"], { cwd: folder });

@@ -12,7 +12,6 @@ import {
 } from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
 import { pino } from "pino";
-import { afterEach } from "vitest";
 import { ROLES } from "../../../src/access/api-key.ts";
 import type { Principal } from "../../../src/access/key-ring.ts";
 import { CallLimits } from "../../../src/checks/call-limits.ts";
@@ -23,11 +22,7 @@ import { startEnvoy } from "../../../src/transports/envoy/envoy-server.ts";
 import { SelfLimits } from "../../../src/transports/shared/own-limits.ts";
 import type { RunningTransport } from "../../../src/transports/shared/transport.ts";
 import { type World, world } from "../../checks/fixtures.ts";
-
-const endings: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const end of endings.splice(0).reverse()) await end();
-});
+import { finallyDo } from "../finally-do.ts";
 
 /** Has every role; `reader` cannot check. */
 export const KEY = "admin";
@@ -62,7 +57,7 @@ async function serve(
 ): Promise<ServedEnvoy> {
   const made = given ?? (await world([]));
   const config = mkdtempSync(join(tmpdir(), "headgate-envoy-"));
-  endings.push(() => rmSync(config, { recursive: true, force: true }));
+  finallyDo(() => rmSync(config, { recursive: true, force: true }));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(config, name), text);
   const { settings } = await readSettings({ flags: {}, env: {} });
   const logged: string[] = [];
@@ -78,7 +73,7 @@ async function serve(
     settings: { ...settings, envoyConfig: config, ...listener, ...own },
     onError: (error) => logged.push(String(error)),
   });
-  endings.push(() => server.stop(0));
+  finallyDo(() => server.stop(0));
   const { port, path } = server.address;
   return { ...made, server, config, logged, address: path === undefined ? `127.0.0.1:${port}` : `unix:${path}` };
 }
@@ -112,7 +107,7 @@ function caller(file: string, service: readonly string[], method: string) {
     } = {},
   ): Promise<Answer> => {
     const client = new Service(address, options.credentials ?? credentials.createInsecure());
-    endings.push(() => client.close());
+    finallyDo(() => client.close());
     const metadata = new Metadata();
     if (options.key !== undefined) metadata.set("authorization", `Bearer ${options.key}`);
     const deadline = options.deadlineMs === undefined ? {} : { deadline: Date.now() + options.deadlineMs };

@@ -4,7 +4,8 @@ import { connect } from "node:net";
 import { status } from "@grpc/grpc-js";
 import { eventually } from "headgate-testkit/eventually";
 import { describe, expect, it } from "vitest";
-import { by, call, check, clientOf, finallyDo, served } from "./fixtures.ts";
+import { finallyDo } from "../finally-do.ts";
+import { by, call, check, clientOf, served } from "./fixtures.ts";
 import { frame, hastySession, rawCall, rawSession } from "./http2-client.ts";
 
 const SERVICE = "/headgate.v1.RateLimiter";

@@ -1,7 +1,8 @@
 import { Client, credentials, Metadata } from "@grpc/grpc-js";
 import { service as healthService } from "grpc-health-check";
 import { describe, expect, it } from "vitest";
-import { finallyDo, served } from "./fixtures.ts";
+import { finallyDo } from "../finally-do.ts";
+import { served } from "./fixtures.ts";
 
 function clientOf(address: string): Client {
   const client = new Client(address, credentials.createInsecure());

@@ -1,5 +1,4 @@
 import { type ClientOptions, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
-import { afterEach } from "vitest";
 import { ROLES, type Role } from "../../../src/access/api-key.ts";
 import type { Principal } from "../../../src/access/key-ring.ts";
 import type { TlsFiles } from "../../../src/config/settings.ts";
@@ -7,6 +6,7 @@ import type { RateLimitRule } from "../../../src/rules/rule.ts";
 import { type GrpcOptions, startGrpc } from "../../../src/transports/grpc/grpc-server.ts";
 import type { RunningTransport } from "../../../src/transports/shared/transport.ts";
 import { type World, world } from "../../checks/fixtures.ts";
+import { finallyDo } from "../finally-do.ts";
 import { RateLimiterClient } from "./generated/headgate/v1/rate_limiter.ts";
 
 /** Keys by their secrets, as a key ring knows them. */
@@ -28,16 +28,6 @@ class Keys {
 }
 
 export { check, quota } from "./requests.ts";
-
-const endings: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const end of endings.splice(0).reverse()) await end();
-});
-
-/** Done when the test is over, in the reverse order. */
-export function finallyDo(end: () => unknown): void {
-  endings.push(end);
-}
 
 export interface Served extends World {
   readonly server: RunningTransport;

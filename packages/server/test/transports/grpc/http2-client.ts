@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type SessionOptions } from "node:http2";
-import { finallyDo } from "./fixtures.ts";
+import { finallyDo } from "../finally-do.ts";
 
 /** A connection as an attacker would use it: HTTP/2 without a gRPC library. */
 export async function rawSession(address: string, options: SessionOptions = {}): Promise<ClientHttp2Session> {

@@ -1,5 +1,5 @@
 import { Client, credentials, type Metadata, type ServiceError } from "@grpc/grpc-js";
-import { finallyDo } from "./fixtures.ts";
+import { finallyDo } from "../finally-do.ts";
 
 /** Sends any bytes, as no generated client would. */
 export function sendBytes(address: string, method: string, bytes: Buffer, metadata: Metadata): Promise<Buffer> {

@@ -2,7 +2,8 @@ import { copyFileSync, readFileSync } from "node:fs";
 import { type ChannelCredentials, credentials, status } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Certificates, makeCertificates } from "../certificates.ts";
-import { call, check, finallyDo, served } from "./fixtures.ts";
+import { finallyDo } from "../finally-do.ts";
+import { call, check, served } from "./fixtures.ts";
 import { RateLimiterClient } from "./generated/headgate/v1/rate_limiter.ts";
 
 let certificates: Certificates;

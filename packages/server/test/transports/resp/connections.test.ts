@@ -4,7 +4,8 @@ import { makeCertificate } from "headgate-testkit/certificate";
 import { Redis } from "ioredis";
 import { expect, it, vi } from "vitest";
 import { CallLimits } from "../../../src/checks/call-limits.ts";
-import { finallyDo, owner, RawClient, served } from "./fixtures.ts";
+import { finallyDo } from "../finally-do.ts";
+import { owner, RawClient, served } from "./fixtures.ts";
 
 const ANSWER: Answer = {
   time: 0,

@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { afterEach } from "vitest";
 import { ROLES, type Role } from "../../../src/access/api-key.ts";
 import type { Principal } from "../../../src/access/key-ring.ts";
 import { WrongKeys } from "../../../src/access/wrong-keys.ts";
@@ -11,16 +10,7 @@ import { type RespOptions, startResp } from "../../../src/transports/resp/resp-s
 import { SelfLimits } from "../../../src/transports/shared/own-limits.ts";
 import type { RunningTransport } from "../../../src/transports/shared/transport.ts";
 import { type World, type WorldOptions, world } from "../../checks/fixtures.ts";
-
-const endings: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const end of endings.splice(0).reverse()) await end();
-});
-
-/** Done when the test is over, in the reverse order. */
-export function finallyDo(end: () => unknown): void {
-  endings.push(end);
-}
+import { finallyDo } from "../finally-do.ts";
 
 export interface Served extends World {
   readonly server: RunningTransport;
