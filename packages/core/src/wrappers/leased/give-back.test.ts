@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { KEY, LeasedNode } from "../../../test/wrappers/leased/leased-node.ts";
 import { fixedWindow } from "../../algorithms/registry.ts";
+import { StoreError } from "../../errors.ts";
 import { limitText } from "../../limits/limit.ts";
 import type { Rule } from "../../stores/store.ts";
 
@@ -26,6 +27,27 @@ describe("a leased store, giving back", () => {
     await node.pool.clock.advance(1_000);
     expect(node.store.leaseOf("api", KEY)).toMatchObject({ held: 20 });
     expect(node.pool.left(rule, KEY)).toBe(47);
+  });
+
+  it("keeps trying to give back while the store is away for a few seconds", async () => {
+    const node = new LeasedNode({ base: 10, idleMs: 500 });
+    await node.take(rule);
+    node.pool.fails = () => new StoreError("HG_STORE_UNREACHABLE", "is gone");
+    await node.pool.clock.advance(3_000);
+    node.pool.fails = undefined;
+    await node.pool.clock.advance(5_000);
+    expect(node.store.stats).toMatchObject({ held: 0, returning: 0, returned: 10, burnt: 0 });
+    expect(node.pool.left(rule, KEY)).toBe(99);
+  });
+
+  it("does not wait long for a store that is gone when it is closed", async () => {
+    const node = new LeasedNode({ base: 10 });
+    await node.take(rule);
+    node.pool.fails = () => new StoreError("HG_STORE_UNREACHABLE", "is gone");
+    const closed = node.store.close();
+    await node.pool.clock.advance(400);
+    await closed;
+    expect(node.store.stats).toMatchObject({ held: 0, burnt: 10 });
   });
 
   it("gives back everything when it is closed", async () => {

@@ -133,14 +133,14 @@ export class Lease {
   }
 
   /** Gives back all units but `keep` of them, unless they have expired. */
-  async giveBack(keep: number, now: number): Promise<void> {
+  async giveBack(keep: number, now: number, isClosing = false): Promise<void> {
     const { units } = this;
     if (now >= units.deadline) units.expire();
     const amount = units.held - keep;
     if (amount <= 0) return;
     units.release(amount);
     this.host.counts.roundTrips += 1;
-    const isBack = await this.client.giveBack(amount, units.deadline).catch(() => false);
+    const isBack = await this.client.giveBack(amount, units.deadline, isClosing).catch(() => false);
     units.released(amount, isBack);
     if (!isBack) return;
     this.size.returned(amount);
@@ -154,9 +154,9 @@ export class Lease {
   async end(): Promise<void> {
     const { clock } = this.host.settings;
     // Units held now go first, before any later request to the pool.
-    const isBack = this.giveBack(0, clock.now());
+    const isBack = this.giveBack(0, clock.now(), true);
     await this.latestCall;
-    await Promise.all([isBack, this.giveBack(0, clock.now())]);
+    await Promise.all([isBack, this.giveBack(0, clock.now(), true)]);
   }
 
   /** Units beyond this are of no use here. */

@@ -28,7 +28,9 @@ export interface Granted {
  */
 const MOST_DOUBTS = 8;
 /** Delays before quota is given back again, in milliseconds: enough for a broken connection to recover. */
-const RETRY_MS = [100, 300];
+const RETRY_MS = [100, 300, 1_000, 3_000, 10_000];
+/** Retries while closing. More of them would delay the end of the process if the store is gone. */
+const CLOSING_RETRIES = 2;
 
 /** Takes quota from the pool of one key and gives it back, each exactly once even if replies are lost. */
 export class PoolClient {
@@ -86,7 +88,7 @@ export class PoolClient {
    * Gives back quota that is valid until `deadline`. Returns whether that is certain; otherwise it is lost with the
    * lease.
    */
-  async giveBack(amount: number, deadline: number): Promise<boolean> {
+  async giveBack(amount: number, deadline: number, isClosing: boolean): Promise<boolean> {
     const { clock } = this.store;
     // Without the store's clock, a late return could go to the next window.
     if (clock === undefined) return false;
@@ -101,7 +103,7 @@ export class PoolClient {
       } catch (error) {
         if (!(error instanceof StoreError)) throw error;
       }
-      if (attempt === RETRY_MS.length) return false;
+      if (attempt === (isClosing ? CLOSING_RETRIES : RETRY_MS.length)) return false;
       await this.clock.sleep(RETRY_MS[attempt]);
     }
     return false;

@@ -53,12 +53,28 @@ function windowOfDenial(at, { retryAfter }) {
   return Math.ceil((at + retryAfter - 50_000) / WINDOW) - 1;
 }
 
+/** When the present run of synchronous code began, if it has asked for anything. */
+let runBegan;
+
+/** Checks of one run share readings of the clock, so they may be decided as early as the first of them. */
+function earliest(sent) {
+  if (runBegan === undefined) {
+    runBegan = sent;
+    setImmediate(() => {
+      runBegan = undefined;
+    });
+  }
+  return runBegan;
+}
+
 /** In which window quota that was held was spent. */
 function windowOfSpending(sent, received, isWaited, { lease }) {
   const at = isWaited ? received : sent;
   const window = Math.floor(at / WINDOW);
   // Who was answered at the end of a window and heard of it only after: the window is the one that the lease ended with.
-  if (window > Math.floor(sent / WINDOW)) return Math.round((received + lease.deadlineMs * 1000) / WINDOW) - 1;
+  // So it is if the process was not run for a while around that end.
+  if (window > Math.floor(earliest(sent) / WINDOW))
+    return Math.round((received + lease.deadlineMs * 1000) / WINDOW) - 1;
   // A store whose clock is off by so much may begin its next window so much early.
   const left = WINDOW - (at % WINDOW);
   return left < slackMs * 1000 && lease.deadlineMs * 1000 > left + slackMs * 1000 ? window + 1 : window;

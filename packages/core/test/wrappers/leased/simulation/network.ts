@@ -1,11 +1,11 @@
 import {
   type Random,
+  SimulatedCalls,
   SimulatedNotifications,
   type SimulatedProcess,
   type VirtualTime,
 } from "headgate-simulator/virtual-time";
 import type { Clock } from "../../../../src/clock/clock.ts";
-import { StoreError } from "../../../../src/errors.ts";
 import { MemoryStore } from "../../../../src/stores/memory/memory-store.ts";
 import type { Action, Answer, ApplyOptions, Operation, Store } from "../../../../src/stores/store.ts";
 
@@ -34,12 +34,15 @@ export class Network {
   private readonly random: Random;
   private readonly faults: Faults;
   private readonly executed = new WeakMap<Answer, number>();
+  private readonly calls: SimulatedCalls;
   private readonly notifications: SimulatedNotifications;
 
   constructor(time: VirtualTime, random: Random, faults: Faults) {
     this.time = time;
     this.random = random;
     this.faults = faults;
+    const messages = { ...faults, delay: () => this.delay() };
+    this.calls = new SimulatedCalls(time, random, () => messages, TIMEOUT);
     this.notifications = new SimulatedNotifications((arrive) => {
       if (!random.chance(faults.loseNews)) time.after(this.delay(), arrive);
     });
@@ -69,20 +72,13 @@ export class Network {
     options: ApplyOptions,
     voidFrom: number,
   ): Promise<readonly Answer[]> {
-    const { time, random, faults } = this;
     const asked = { ...options, voidFrom: Math.min(voidFrom, options.voidFrom ?? voidFrom) };
-    return new Promise((resolve, reject) => {
-      node.after(TIMEOUT, () => reject(new StoreError("HG_STORE_TIMEOUT", "did not answer")));
+    return this.calls.call<readonly Answer[]>(node, (reply, resolve, reject) => {
       const execute = (): void => {
-        if (time.now < this.frozenUntil) {
-          time.at(this.frozenUntil, execute);
-          return;
-        }
-        const settle = this.execute(action, operations, asked, resolve, reject);
-        if (!random.chance(faults.loseReply)) time.after(this.delay(), () => node.run(settle));
+        if (this.time.now < this.frozenUntil) this.time.at(this.frozenUntil, execute);
+        else reply(this.execute(action, operations, asked, resolve, reject));
       };
-      if (!random.chance(faults.loseRequest)) time.after(this.delay(), execute);
-      if (random.chance(faults.duplicate)) time.after(this.delay(), execute);
+      execute();
     });
   }
 
