@@ -100,6 +100,10 @@ const cluster = z
     call_us: z.number().min(0).max(1_000_000).default(15),
     timeout_ms: milliseconds.gt(0).default(250),
     pauses: z.array(z.strictObject({ node: z.int().min(0), at_seconds: seconds, for_seconds: seconds })).default([]),
+    starts: z.array(z.strictObject({ at_seconds: seconds })).default([]),
+    ends: z
+      .array(z.strictObject({ node: z.int().min(0), at_seconds: seconds, killed: z.boolean().default(false) }))
+      .default([]),
     failovers: z
       .array(
         z.strictObject({
@@ -111,7 +115,7 @@ const cluster = z
       )
       .default([]),
   })
-  .transform(({ consistency, nodes, shards, loss, delay_ms, pauses, failovers, ...rest }) => ({
+  .transform(({ consistency, nodes, shards, loss, delay_ms, pauses, starts, ends, failovers, ...rest }) => ({
     consistency,
     nodes,
     shards,
@@ -124,6 +128,8 @@ const cluster = z
     pauses: pauses.map(({ node, at_seconds, for_seconds }) => {
       return { node, atMs: 1000 * at_seconds, forMs: 1000 * for_seconds };
     }),
+    starts: starts.map(({ at_seconds }) => ({ atMs: 1000 * at_seconds })),
+    ends: ends.map(({ node, at_seconds, killed: isKilled }) => ({ node, atMs: 1000 * at_seconds, isKilled })),
     failovers: failovers.map(({ shard, at_seconds, for_seconds, loses_data: losesData }) => {
       return { shard, atMs: 1000 * at_seconds, forMs: 1000 * for_seconds, losesData };
     }),

@@ -82,6 +82,29 @@ describe.concurrent("headgate simulate", () => {
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("--html: is not available") });
   });
 
+  it("simulates nodes that start, stop and are killed", async () => {
+    const changes =
+      "starts: [{ at_seconds: 2 }], ends: [{ node: 0, at_seconds: 4 }, { node: 1, at_seconds: 6, killed: true }]";
+    const cluster = `cluster: { nodes: 2, consistency: [strict, split], ${changes} }\n`;
+    const stdin = `${simulation("")}${cluster}`.replace("rate: 20", "rate: 200");
+    const { stdout, code } = await headgate(["simulate", "-", "--json"], { stdin });
+    expect(code).toBe(0);
+    const reports: readonly Record<string, number>[] = JSON.parse(stdout);
+    expect(reports).toMatchObject([
+      { consistency: "strict", checks: 2_000, most_of_limit: 1 },
+      { consistency: "split", checks: 2_000, failed: 0 },
+    ]);
+    // All in one window, starting with two nodes: see docs/stores/split.md.
+    expect(reports[1]["most_of_limit"]).toBeGreaterThan(1);
+    expect(reports[1]["most_of_limit"]).toBeLessThanOrEqual(1 + 1 / 3 + 1 / 3 + 1 / 2);
+    const all = stdin.replace(changes, "ends: [{ node: 0, at_seconds: 5 }, { node: 1, at_seconds: 5 }]");
+    const [{ failed }]: readonly Record<string, number>[] = JSON.parse(
+      (await headgate(["simulate", "-", "--json"], { stdin: all })).stdout,
+    );
+    expect(failed).toBeGreaterThan(900);
+    expect(failed).toBeLessThan(1_100);
+  });
+
   it("finds rules in a file next to the simulation", async () => {
     writeFileSync(join(folder, "rules.yaml"), `rules:${RULES}\n`);
     writeFileSync(join(folder, "simulation.yaml"), simulation("", "rules.yaml"));

@@ -6,7 +6,7 @@ export type ClusterConsistency = "strict" | "cached" | "leased" | "split";
 
 /** Processes that share limits through stores, and what goes wrong between them. */
 export interface ClusterModel {
-  /** Number of processes, up to 1,000. Requests are distributed over them at random. */
+  /** Number of processes at the start. Requests are distributed at random over those that run. */
   readonly nodes: number;
   readonly consistency: ClusterConsistency;
   /** Number of servers that the keys are distributed over. */
@@ -24,6 +24,10 @@ export interface ClusterModel {
   readonly timeoutMs: number;
   /** Nodes that stand still for a while. */
   readonly pauses: readonly { readonly node: number; readonly atMs: number; readonly forMs: number }[];
+  /** Nodes that start later, with the next numbers. With `split`, they accept requests as soon as they have a share. */
+  readonly starts: readonly { readonly atMs: number }[];
+  /** Nodes that end. A node that is killed gives nothing back, and its requests in progress fail. */
+  readonly ends: readonly { readonly node: number; readonly atMs: number; readonly isKilled: boolean }[];
   /** Shards that do not answer for a while. With `losesData`, a replica without the latest data takes over, here none. */
   readonly failovers: readonly {
     readonly shard: number;

@@ -15,6 +15,8 @@ const healthy: ClusterModel = {
   callUs: 20,
   timeoutMs: 250,
   pauses: [],
+  starts: [],
+  ends: [],
   failovers: [],
 };
 
@@ -119,6 +121,69 @@ describe("a simulated cluster", () => {
       const { shards, failed, checks } = await run({ ...split, nodes: 400 });
       expect(shards[0].busyShare).toBeGreaterThan(1);
       expect(failed / checks).toBeGreaterThan(0.5);
+    });
+  });
+
+  describe("with nodes that start and end", () => {
+    const four = { nodes: 4, shards: 1 } as const;
+    const both = [false, true].map((isKilled) => [0, 1].map((node) => ({ node, atMs: 1_000, isKilled })));
+
+    it.each(["strict", "leased", "split"] as const)(
+      "admits no more than the limit when nodes end: %s",
+      async (consistency) => {
+        const limit = tokenBucket("200/s", { burst: 20 });
+        for (const ends of both) {
+          const report = await run({ ...four, consistency, ends }, { limit, seconds: 3 });
+          expect(report.admitted + report.denied + report.failed).toBe(report.checks);
+          expect(report.mostOfLimit).toBeLessThanOrEqual(1);
+          expect(report.averageOfLimit).toBeGreaterThan(0.7);
+        }
+      },
+    );
+
+    it("gives the share of a node that ends to the others: at once if it stops, after a lease if it was killed", async () => {
+      const [stopped, killed] = await Promise.all(
+        both.map((ends) => run({ ...four, consistency: "split", ends }, { seconds: 4 })),
+      );
+      expect([stopped.failed, killed.failed]).toEqual([0, 0]);
+      expect(stopped.admitted).toBeGreaterThan(killed.admitted);
+      // With half of the limit for three of four seconds, it would be 0.6.
+      expect(killed.averageOfLimit).toBeGreaterThan(0.95);
+    });
+
+    it.each([
+      { change: "a start", starts: [{ atMs: 1_000 }], ends: [], most: 1 + 1 / 3 },
+      { change: "a stop", starts: [], ends: [{ node: 0, atMs: 1_000, isKilled: false }], most: 1 + 1 / 2 },
+      { change: "a kill", starts: [], ends: [{ node: 0, atMs: 1_000, isKilled: true }], most: 1 + 1 / 2 },
+    ])("admits as much more in the window of $change as docs/stores/split.md says", async ({ starts, ends, most }) => {
+      const limit = fixedWindow("300/10s");
+      const { mostOfLimit } = await run(
+        { nodes: 2, shards: 1, consistency: "split", starts, ends },
+        { limit, seconds: 4 },
+      );
+      expect(mostOfLimit).toBeCloseTo(most, 10);
+    });
+
+    it("lets nodes that start take part, without requests that fail", async () => {
+      const starts = [0, 1, 2].map((i) => ({ atMs: 500 + 100 * i }));
+      for (const consistency of consistencies) {
+        const report = await run({ ...four, consistency, starts }, { seconds: 2 });
+        expect(report.failed).toBe(0);
+        expect(await run({ ...four, consistency, starts }, { seconds: 2 })).toEqual(report);
+      }
+    });
+
+    it("fails requests in progress on a node that is killed, and all if no node is left", async () => {
+      const slow = { ...four, leastDelayMs: 20, mostDelayMs: 30 };
+      const one = await run({ ...slow, ends: [{ node: 2, atMs: 500, isKilled: true }] });
+      expect(one.failed).toBeGreaterThan(10);
+      expect(one.failed).toBeLessThan(100);
+      const ends = [0, 1, 2, 3].map((node) => ({ node, atMs: 500, isKilled: false }));
+      const none = await run({ ...slow, ends });
+      expect(none.failed / none.checks).toBeGreaterThan(0.4);
+      expect(none.failed / none.checks).toBeLessThan(0.6);
+      const again = await run({ ...slow, ends, starts: [{ atMs: 600 }] });
+      expect(again.failed / again.checks).toBeLessThan(0.2);
     });
   });
 

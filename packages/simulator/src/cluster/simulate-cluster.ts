@@ -4,13 +4,11 @@ import type { Random } from "../traffic/random.ts";
 import type { ClusterModel, ClusterReport, ClusterRun } from "./cluster-model.ts";
 import { LatencyCounts } from "./latency-counts.ts";
 import { SimulatedNetwork } from "./simulated-network.ts";
-import { SimulatedNode } from "./simulated-node.ts";
+import { SimulatedNode, START_UP } from "./simulated-node.ts";
 import { VirtualTime } from "./virtual-time.ts";
 import { WindowUsage } from "./window-usage.ts";
 
 const MOST_NODES = 1_000;
-/** How long nodes of the service wait for their share of a split limit before they accept requests, in microseconds. */
-const START_UP = 3_000_000;
 /** Nodes do not start at the same moment, or all their heartbeats would be sent at the same moments. */
 const START_SPREAD = 150_000;
 /** What is in flight at the end gets this much longer, in microseconds. */
@@ -19,8 +17,9 @@ const STEP = 100_000;
 
 /** Decides the traffic of a model on many nodes, with the wrappers of the library, on virtual time. */
 export async function simulateCluster({ traffic, rule, cluster }: ClusterRun): Promise<ClusterReport> {
-  if (cluster.nodes < 1 || cluster.nodes > MOST_NODES) {
-    throw new HeadgateError("HG_BAD_OPTION", "nodes", `must be from 1 to ${MOST_NODES}, got ${cluster.nodes}`);
+  const mostNodes = cluster.nodes + cluster.starts.length;
+  if (cluster.nodes < 1 || mostNodes > MOST_NODES) {
+    throw new HeadgateError("HG_BAD_OPTION", "nodes", `must be from 1 to ${MOST_NODES}, got ${mostNodes}`);
   }
   const time = new VirtualTime(traffic.start - START_UP);
   // Far from those of the sources.
@@ -28,6 +27,7 @@ export async function simulateCluster({ traffic, rule, cluster }: ClusterRun): P
   const network = new SimulatedNetwork(time, random, cluster);
   const nodes = await startedNodes(time, network, cluster, randomOf(traffic.seed, 1_000_033));
   await time.runUntil(traffic.start - 1);
+  for (const node of nodes) node.isAccepting = true;
   const earlier = {
     shards: network.shards.map(({ calls, busy }) => ({ calls, busy })),
     roundTrips: roundTripsOf(nodes),
@@ -37,18 +37,26 @@ export async function simulateCluster({ traffic, rule, cluster }: ClusterRun): P
   const counts = { checks: 0, admitted: 0, denied: 0, failed: 0 };
 
   const check = ({ key, cost }: ModelRequest): void => {
-    const node = nodes[random.whole(0, nodes.length - 1)];
+    const accepting = nodes.filter(({ isAccepting }) => isAccepting);
     const began = time.now;
     counts.checks += 1;
+    if (accepting.length === 0) {
+      counts.failed += 1;
+      return;
+    }
+    const node = accepting[random.whole(0, accepting.length - 1)];
     const answered = ([{ allowed }]: readonly Answer[]): void => {
+      ended();
       counts[allowed ? "admitted" : "denied"] += 1;
       usage.count(key, cost, allowed, time.now);
       waits.add(time.now - began);
     };
     const failed = (): void => {
+      ended();
       counts.failed += 1;
       waits.add(time.now - began);
     };
+    const ended = node.begin(failed);
     node.run(() => {
       const answers = answersOf(node, { rule, key, cost });
       if (answers !== undefined && "then" in answers) {
@@ -64,6 +72,20 @@ export async function simulateCluster({ traffic, rule, cluster }: ClusterRun): P
   for (const { node, atMs, forMs } of cluster.pauses) {
     time.at(traffic.start + atMs * 1000, () => {
       nodes[node % nodes.length].pausedUntil = time.now + forMs * 1000;
+    });
+  }
+  for (const { atMs } of cluster.starts) {
+    time.at(traffic.start + atMs * 1000, () => {
+      const node = new SimulatedNode(time, network, cluster);
+      nodes.push(node);
+      node.accept();
+    });
+  }
+  for (const { node, atMs, isKilled } of cluster.ends) {
+    time.at(traffic.start + atMs * 1000, () => {
+      const ending = nodes[node % nodes.length];
+      if (isKilled) ending.kill();
+      else ending.stop();
     });
   }
   for (const { shard, atMs, forMs, losesData } of cluster.failovers) {
@@ -102,7 +124,7 @@ async function startedNodes(
   network: SimulatedNetwork,
   cluster: ClusterModel,
   random: Random,
-): Promise<readonly SimulatedNode[]> {
+): Promise<SimulatedNode[]> {
   const starts = Array.from({ length: cluster.nodes }, () => time.now + random.whole(0, START_SPREAD));
   const nodes: SimulatedNode[] = [];
   for (const start of starts.sort((a, b) => a - b)) {

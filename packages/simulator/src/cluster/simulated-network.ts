@@ -1,7 +1,8 @@
-import { type Answer, type Clock, type Operation, type Store, StoreError } from "headgate";
+import type { Answer, Clock, Operation, Store } from "headgate";
 import type { RedisClient } from "headgate/redis";
 import type { Random } from "../traffic/random.ts";
 import type { ClusterModel } from "./cluster-model.ts";
+import { SimulatedCalls } from "./simulated-calls.ts";
 import type { SimulatedNode } from "./simulated-node.ts";
 import { SimulatedNotifications } from "./simulated-notifications.ts";
 import { SimulatedShard } from "./simulated-shard.ts";
@@ -15,12 +16,17 @@ export class SimulatedNetwork {
   readonly #time: VirtualTime;
   readonly #random: Random;
   readonly #model: ClusterModel;
-  readonly #notifications = new SimulatedNotifications((arrive) => this.#deliver(arrive));
+  readonly #calls: SimulatedCalls;
+  readonly #notifications = new SimulatedNotifications((arrive) => {
+    if (!this.#random.chance(this.#model.loss)) this.#time.after(this.#delay(), arrive);
+  });
 
   constructor(time: VirtualTime, random: Random, model: ClusterModel) {
     this.#time = time;
     this.#random = random;
     this.#model = model;
+    const faults = { loseRequest: model.loss, loseReply: model.loss, duplicate: 0, delay: () => this.#delay() };
+    this.#calls = new SimulatedCalls(time, random, () => faults, model.timeoutMs * 1000);
     this.shards = Array.from({ length: model.shards }, () => new SimulatedShard(time, model.callUs));
   }
 
@@ -61,24 +67,13 @@ export class SimulatedNetwork {
 
   /** Asks a shard: `enter` returns when it will have done the work that arrives now. */
   #call<Reply>(node: SimulatedNode, enter: () => number, work: () => Reply): Promise<Reply> {
-    const { timeoutMs } = this.#model;
     node.roundTrips += 1;
-    return new Promise((resolve, reject) => {
-      node.after(timeoutMs * 1000, () => reject(new StoreError("HG_STORE_TIMEOUT", "did not answer")));
-      this.#deliver(() => {
-        this.#time.at(enter(), () => {
-          const settle = settling(work, resolve, reject);
-          this.#deliver(() => node.run(settle));
-          this.#time.settled();
-        });
+    return this.#calls.call(node, (reply, resolve, reject) => {
+      this.#time.at(enter(), () => {
+        reply(settling(work, resolve, reject));
+        this.#time.settled();
       });
     });
-  }
-
-  /** Lets a message arrive, unless it is lost. */
-  #deliver(arrive: () => void): void {
-    if (this.#random.chance(this.#model.loss)) return;
-    this.#time.after(this.#delay(), arrive);
   }
 
   #delay(): number {
