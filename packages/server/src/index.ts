@@ -60,6 +60,15 @@ export async function welcome(node: ReadyNode, settings: Settings, firstKeyFile?
   return (await import("./runtime/startup-message.ts")).welcome(node, settings, firstKeyFile);
 }
 
+/** Takes a lock that this process holds until it ends. */
+export async function takeLock(path: string): Promise<void> {
+  await (await import("./runtime/process-lock.ts")).ProcessLock.take(path);
+}
+
+export async function lockState(path: string): Promise<"held" | "ended" | undefined> {
+  return (await import("./runtime/process-lock.ts")).lockState(path);
+}
+
 export async function doctor(settings: Settings): Promise<readonly Finding[]> {
   return (await import("./doctor/doctor.ts")).doctor(settings);
 }

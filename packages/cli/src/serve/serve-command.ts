@@ -2,6 +2,7 @@ import { keepFirstKey, openLog, type RunningNode, serve, welcome } from "headgat
 import { type ExitCode, exitCodes } from "../failure.ts";
 import { asMissingFile, type SettingOptions, settingsOf } from "../settings/settings-of-flags.ts";
 import { handleSignals } from "./signals.ts";
+import { removeWithoutSupervisor } from "./socket-folder.ts";
 import { drainedWithOthers, placeOfWorker, tellSupervisor } from "./worker-messages.ts";
 
 /** `headgate serve`: writes messages for people to standard output, and the log to standard error or a file. */
@@ -11,6 +12,7 @@ export async function serveNode(options: SettingOptions): Promise<ExitCode> {
   if (settings.workers > 1 && worker === undefined) {
     return (await import("./supervise-workers.ts")).superviseWorkers(settings);
   }
+  if (worker !== undefined) removeWithoutSupervisor(worker.folder);
   const signals = handleSignals();
   const { log, output } = await openLog(settings);
   // A closed pipe, as with `| head`, must not stop the service.

@@ -1,11 +1,9 @@
 import cluster, { type Worker } from "node:cluster";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { openLog, type Settings, welcome } from "headgate-server";
 import { type ExitCode, exitCodes } from "../failure.ts";
 import { handleSignals } from "./signals.ts";
+import { makeSocketFolder } from "./socket-folder.ts";
 import { environmentOf, type FromWorker, type ReadyWorker, type ToWorker } from "./worker-messages.ts";
 
 /** A worker that ends within this time of its start is restarted only after a pause. */
@@ -22,10 +20,7 @@ export async function superviseWorkers(settings: Settings): Promise<ExitCode> {
   const signals = handleSignals();
   const { log, output } = await openLog(settings);
   process.stdout.removeAllListeners("error").on("error", () => {});
-  // Only this user can open it.
-  const folder = mkdtempSync(join(tmpdir(), "headgate-workers-"));
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-  const workers = new Workers(settings.workers, folder, log);
+  const workers = new Workers(settings.workers, await makeSocketFolder(), log);
   const started = await Promise.race([workers.start(), signals.stop]);
   if (typeof started !== "object") {
     const isSignal = typeof started === "string";

@@ -347,7 +347,7 @@ export const fields = {
   }),
   recordMaxMb: field("record_max_mb", {
     takes: "<number>",
-    about: "maximum size of a recording in MB; the oldest eighth of it is deleted when it is full",
+    about: "maximum size of all recordings in the folder in MB; the oldest are deleted when it is full",
     initial: 100,
     parse: count,
   }),

@@ -17,8 +17,12 @@ export interface OpenRecorder {
 
 const SHORTEST_SECRET = 16;
 
-/** Starts to record, if the settings say so. Each process writes files of its own. */
-export async function openRecorder(settings: RecordingSettings, log: Log): Promise<OpenRecorder | undefined> {
+/** Starts to record, if the settings say so. Each process of a node writes files of its own. */
+export async function openRecorder(
+  settings: RecordingSettings,
+  log: Log,
+  processes: number,
+): Promise<OpenRecorder | undefined> {
   const { record: folder, recordOneIn: oneIn, recordMaxMb, recordSecret: secret } = settings;
   if (folder === undefined) return undefined;
   if (secret === undefined || secret.length < SHORTEST_SECRET) {
@@ -32,8 +36,11 @@ export async function openRecorder(settings: RecordingSettings, log: Log): Promi
   const onFailure = (err: Error): void => {
     log.warn({ err, folder, node }, "the recording cannot be written: it ends here");
   };
-  const file = await RecordingFile.create({ folder, node, maxBytes: recordMaxMb * 1024 * 1024, onFailure });
+  const maxBytes = recordMaxMb * 1024 * 1024;
+  const file = await RecordingFile.create({ folder, node, maxBytes, processes, onFailure });
   const recorder = new Recorder({ node, oneIn, secret, add: (entry) => file.add(entry), now: () => Date.now() * 1000 });
+  // From the start, the folder is not too large.
+  await file.written();
   log.info({ folder, node, one_in: oneIn }, "recording decisions");
   return { recorder, requests: new RecordedRequests(folder), close: () => file.close() };
 }

@@ -4,7 +4,8 @@ import { HeadgateError } from "headgate";
 import { z } from "zod";
 import type { RateLimitRule } from "../rules/rule.ts";
 import { RecordedLimits } from "./recorded-limits.ts";
-import { type RecordedCall, type RecordingEntry, readEntry } from "./recording-entry.ts";
+import { type RecordedCall, type RecordingEntry, type RecordingHeader, readEntry } from "./recording-entry.ts";
+import { readHeader } from "./recording-header.ts";
 import { nodeOf, type Segment, segmentsByNode } from "./recording-segments.ts";
 
 /** What changes the usage of a key. */
@@ -48,9 +49,6 @@ const BLOCK_BYTES = 32 * 1024;
 /** How much of the recordings is read for one page, however few requests it has. */
 const MOST_BYTES = 4 * 1024 * 1024;
 const NEWLINE = 0x0a;
-/** Longer than the first line of a segment. */
-const HEADER_BYTES = 512;
-const NOTHING = { buffer: Buffer.alloc(0), bytesRead: 0 };
 
 /** How far the recording of a process has been read, from its end. */
 interface Place {
@@ -147,18 +145,21 @@ class OpenSegments {
     await this.#open(place);
   }
 
-  /** The latest times in segments that were deleted, of each recording. */
+  /** The latest times in segments that were deleted, according to each recording. */
   async deletedUntil(nodes: readonly string[]): Promise<number[]> {
-    const times: number[] = [];
+    const times: (number | undefined)[] = [];
     for (const node of nodes) {
-      const first = this.#recordings.get(node)?.[0];
-      if (first === undefined || first.number === 0) continue;
-      const file = this.#files.get(first.name) ?? (await this.#openFile(first.name));
-      const { buffer, bytesRead } = (await file?.read(Buffer.alloc(HEADER_BYTES), 0, HEADER_BYTES, 0)) ?? NOTHING;
-      const entry = readEntry(buffer.toString("utf8", 0, bytesRead).split("\n", 1)[0]);
-      if (entry?.type === "header" && entry.continues !== undefined) times.push(entry.continues.after);
+      const segments = this.#recordings.get(node) ?? [];
+      if (segments[0]?.number !== 0) times.push((await this.#headerOf(segments[0]))?.continues?.after);
+      times.push((await this.#headerOf(segments.at(-1)))?.deletedUntil);
     }
-    return times;
+    return times.filter((time) => time !== undefined);
+  }
+
+  async #headerOf(segment: Segment | undefined): Promise<RecordingHeader | undefined> {
+    if (segment === undefined) return undefined;
+    const file = this.#files.get(segment.name) ?? (await this.#openFile(segment.name));
+    return file && readHeader(file);
   }
 
   limitsIn(name: string): RecordedLimits {

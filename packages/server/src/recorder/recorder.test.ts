@@ -198,6 +198,16 @@ describe("a recording", () => {
     const entries: readonly RecordingEntry[] = [
       { type: "header", version: 1, node: "n", oneIn: 7, time: 1 },
       { type: "header", version: 1, node: "n", oneIn: 7, time: 1, continues: { segment: 2, after: 3 } },
+      { type: "header", version: 1, node: "n", oneIn: 7, time: 1, deletedUntil: 4 },
+      {
+        type: "header",
+        version: 1,
+        node: "n",
+        oneIn: 7,
+        time: 1,
+        continues: { segment: 2, after: 3 },
+        deletedUntil: 4,
+      },
       { type: "limit", number: 0, rule: "r", counter: "c", limit: limits[0] },
       { type: "failure", time: 2, key: "k", code: "HG_STORE_TIMEOUT" },
       { type: "other", time: 3, key: "k", rule: "r", source: "cache", allowed: false, cost: 2 },
@@ -283,7 +293,7 @@ describe("the segments of a recording", () => {
     // One node keeps more than the other.
     const files = await Promise.all(
       [64_000, 24_000].map((maxBytes, i) =>
-        RecordingFile.create({ folder: path, node: `${i}`, maxBytes, onFailure: fail }),
+        RecordingFile.create({ folder: join(path, `${i}`), node: `${i}`, maxBytes, onFailure: fail }),
       ),
     );
     const stores = files.map((file, i) => {
@@ -298,7 +308,7 @@ describe("the segments of a recording", () => {
       all.push(clock.now());
     }
     for (const file of files) await file.close();
-    const segments = [...segmentsOf(path, "0").values(), ...segmentsOf(path, "1").values()];
+    const segments = [...segmentsOf(join(path, "0"), "0").values(), ...segmentsOf(join(path, "1"), "1").values()];
     const kept = segments.flat().filter((line) => line.startsWith('["c"')).length;
     const { completeFrom = 0, ...report } = await replayRecordings(segments);
     expect(report).toMatchObject({ nodes: ["0", "1"], differing: 0, badLines: 0, dropped: 0 });
@@ -310,9 +320,9 @@ describe("the segments of a recording", () => {
     const reversed = await replayRecordings([segments.toReversed().flat()]);
     expect(reversed).toMatchObject({ ...report, nodes: ["1", "0"], completeFrom });
     // Without one in the middle, only what follows on it is compared.
-    const [, , third, ...rest] = segmentsOf(path, "0").values();
+    const [, , third, ...rest] = segmentsOf(join(path, "0"), "0").values();
     const header = readEntry(third[0]);
-    const gap = await replayRecordings([[...segmentsOf(path, "0").values()][0], third, ...rest]);
+    const gap = await replayRecordings([[...segmentsOf(join(path, "0"), "0").values()][0], third, ...rest]);
     expect(gap.completeFrom).toBe(header?.type === "header" && header.continues?.after);
   });
 });

@@ -16,6 +16,8 @@ export interface RecordingHeader {
   readonly time: number;
   /** Set if there were earlier segments, which may have been deleted: their number, and the latest time in them. */
   readonly continues?: { readonly segment: number; readonly after: number };
+  /** Set if the process has deleted segments of processes that had ended: the latest time in them. */
+  readonly deletedUntil?: number;
 }
 
 /** A limit, under a number that later lines of the segment refer to. A changed rule is a new limit. */
@@ -99,15 +101,12 @@ export function entryLine(entry: RecordingEntry): string {
 
 function valuesOf(entry: RecordingEntry): readonly unknown[] {
   switch (entry.type) {
-    case "header":
-      return [
-        "h",
-        entry.version,
-        entry.node,
-        entry.oneIn,
-        entry.time,
-        ...(entry.continues ? [[entry.continues.segment, entry.continues.after]] : []),
-      ];
+    case "header": {
+      const { version, node, oneIn, time, continues, deletedUntil } = entry;
+      const before = continues === undefined ? null : [continues.segment, continues.after];
+      const more = deletedUntil !== undefined ? [before, deletedUntil] : before === null ? [] : [before];
+      return ["h", version, node, oneIn, time, ...more];
+    }
     case "limit":
       return ["l", entry.number, entry.rule, entry.counter, entry.limit];
     case "call": {
@@ -149,7 +148,15 @@ const limit = z.unknown().transform((value, { addIssue }): Limit => {
   return z.NEVER;
 });
 
-const header = z.tuple([z.literal("h"), number, text, number, number, z.tuple([number, number]).optional()]);
+const header = z.tuple([
+  z.literal("h"),
+  number,
+  text,
+  number,
+  number,
+  z.tuple([number, number]).nullable().optional(),
+  number.optional(),
+]);
 const limitLine = z.tuple([z.literal("l"), number, text, text, limit]);
 const call = z.tuple([
   z.literal("c"),
@@ -181,9 +188,17 @@ export function readEntry(text: string): RecordingEntry | undefined {
   // A union would try one form after the other, and there are many lines.
   switch (Array.isArray(value) ? value[0] : undefined) {
     case "h":
-      return read(header, value, ([, version, node, oneIn, time, before]) => {
+      return read(header, value, ([, version, node, oneIn, time, before, deletedUntil]) => {
         const continues = before && { continues: { segment: before[0], after: before[1] } };
-        return { type: "header", version, node, oneIn, time, ...continues };
+        return {
+          type: "header",
+          version,
+          node,
+          oneIn,
+          time,
+          ...continues,
+          ...(deletedUntil !== undefined && { deletedUntil }),
+        };
       });
     case "l":
       return read(limitLine, value, ([, number, rule, counter, limit]) => {

@@ -1,13 +1,17 @@
 import { type FileHandle, mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { ProcessLock } from "../runtime/process-lock.ts";
+import { deleteRecordings, excessRecordings } from "./ended-recordings.ts";
 import { entryLine, type RecordingEntry, type RecordingHeader } from "./recording-entry.ts";
-import { segmentName } from "./recording-segments.ts";
+import { lockName, segmentName } from "./recording-segments.ts";
 
 const FLUSH_MS = 200;
 /** How much may wait for a slow disk. */
 const MOST_WAITING = 8 * 1024 * 1024;
 /** Room for the last line of a segment. */
 const END_BYTES = 64;
+/** Room for what the header says of deleted recordings. */
+const DELETED_BYTES = 32;
 /** How many segments a recording has at most. When another one begins, the oldest is deleted. */
 const MOST_SEGMENTS = 8;
 
@@ -15,13 +19,18 @@ export interface RecordingFileOptions {
   readonly folder: string;
   /** The process that records, which the names of the files begin with. */
   readonly node: string;
-  /** Of all segments together. */
+  /** Of all recordings in the folder. */
   readonly maxBytes: number;
+  /** How many processes of this node record. Each has an equal part of `maxBytes`. */
+  readonly processes?: number;
   /** Called if the disk refuses a write. The recording ends then. */
   readonly onFailure: (error: Error) => void;
 }
 
-/** Appends entries to a recording and keeps the latest, in segments. Entries that a slow disk leaves no room for are counted. */
+/**
+ * Appends entries to a recording and keeps the latest, in segments. With each segment, deletes recordings of processes
+ * that have ended, if the folder would become too large. Entries that a slow disk leaves no room for are counted.
+ */
 export class RecordingFile {
   readonly #options: RecordingFileOptions;
   readonly #segmentBytes: number;
@@ -31,12 +40,15 @@ export class RecordingFile {
   #header: RecordingHeader | undefined;
   /** The latest time in the segments so far. */
   #latest = 0;
+  /** The latest time in recordings of other processes that were deleted. */
+  #deletedUntil: number | undefined;
   #segment = 0;
   /** Of the current segment. */
   #bytes = 0;
   #dropped = 0;
   #lines: string[] = [];
   #file: FileHandle;
+  readonly #lock: ProcessLock;
   /** What is written to the disk, one thing after the other, and how many bytes that are. */
   #writing: Promise<void> = Promise.resolve();
   #waiting = 0;
@@ -45,20 +57,29 @@ export class RecordingFile {
 
   /** Fails if the file exists or cannot be written. */
   static async create(options: RecordingFileOptions): Promise<RecordingFile> {
-    await mkdir(options.folder, { recursive: true });
-    return new RecordingFile(options, await create(options, 0));
+    const { folder, node } = options;
+    await mkdir(folder, { recursive: true });
+    const lock = await ProcessLock.take(join(folder, lockName(node)));
+    try {
+      return new RecordingFile(options, await create(options, 0), lock);
+    } catch (error) {
+      await lock.release();
+      throw error;
+    }
   }
 
-  private constructor(options: RecordingFileOptions, file: FileHandle) {
+  private constructor(options: RecordingFileOptions, file: FileHandle, lock: ProcessLock) {
+    const { maxBytes, processes = 1 } = options;
     this.#options = options;
-    this.#segmentBytes = Math.floor(options.maxBytes / MOST_SEGMENTS) - END_BYTES;
+    this.#segmentBytes = Math.floor(maxBytes / processes / MOST_SEGMENTS) - END_BYTES;
     this.#file = file;
+    this.#lock = lock;
   }
 
   add(entry: RecordingEntry): void {
     if (entry.type === "header") {
       this.#header = entry;
-      this.#append(entryLine(entry));
+      this.#begin(entry);
     } else if (entry.type === "limit") {
       // Written with the first call that uses it, in each segment.
       this.#limits.set(entry.number, entryLine(entry));
@@ -97,11 +118,17 @@ export class RecordingFile {
     this.#timer ??= setTimeout(() => this.#flush(), FLUSH_MS).unref();
   }
 
+  /** Resolves when the header is written and excess recordings are deleted. */
+  written(): Promise<void> {
+    return this.#writing;
+  }
+
   /** Writes what is waiting, and the last line. */
   async close(): Promise<void> {
     this.#end();
     this.#do(0, () => this.#file.close());
     await this.#writing;
+    await this.#lock.release();
   }
 
   /** Begins another segment. */
@@ -119,9 +146,22 @@ export class RecordingFile {
     this.#bytes = 0;
     this.#dropped = 0;
     this.#written = new Set();
-    if (this.#header !== undefined) {
-      this.#append(entryLine({ ...this.#header, continues: { segment, after: this.#latest } }));
-    }
+    if (this.#header !== undefined) this.#begin({ ...this.#header, continues: { segment, after: this.#latest } });
+  }
+
+  /** Writes the first line of a segment, and makes room for the others. */
+  #begin(header: RecordingHeader): void {
+    this.#bytes = Buffer.byteLength(entryLine(header)) + DELETED_BYTES;
+    this.#do(0, async () => {
+      // The empty segment exists by now, so of two processes that do this, the later one sees both.
+      const excess = await excessRecordings({ ...this.#options, segmentBytes: this.#segmentBytes + END_BYTES });
+      const { until = this.#deletedUntil } = excess;
+      if (until !== undefined) this.#deletedUntil = Math.max(until, this.#deletedUntil ?? until);
+      const deletedUntil = this.#deletedUntil;
+      await this.#file.appendFile(entryLine(deletedUntil === undefined ? header : { ...header, deletedUntil }));
+      // Only now, so that the folder says what is missing even if this process is killed.
+      await deleteRecordings(excess);
+    });
   }
 
   #end(): void {

@@ -1,6 +1,7 @@
 /** The name of a file of a recording: the process, and the number of the segment, from 0. */
 const NAME = /^([\w-]+)(?:\.(\d+))?\.jsonl$/;
 const DIGITS = 6;
+const LOCK = ".lock";
 
 /** A recording consists of segments, of which the oldest are deleted. Each can be read alone. */
 export interface Segment {
@@ -10,6 +11,16 @@ export interface Segment {
 
 export function segmentName(node: string, number: number): string {
   return `${node}.${String(number).padStart(DIGITS, "0")}.jsonl`;
+}
+
+/** The lock of a process that records. */
+export function lockName(node: string): string {
+  return `${node}${LOCK}`;
+}
+
+/** The processes whose locks are in a folder. Some of them may have been killed. */
+export function lockedNodes(names: readonly string[]): readonly string[] {
+  return names.filter((name) => name.endsWith(LOCK)).map((name) => name.slice(0, -LOCK.length));
 }
 
 /** The process that wrote a segment; undefined if the file is none. */

@@ -65,6 +65,8 @@ class RecordingReplay {
   readonly #store = new MemoryStore({ clock: this.#clock, maxKeys: Number.MAX_SAFE_INTEGER });
   /** The segments of each process, by number, with the latest time before each. */
   readonly #nodes = new Map<string, Map<number, number>>();
+  /** The latest time in recordings of ended processes that others have deleted. */
+  #deletedUntil: number | undefined;
   readonly #calls: PlacedCall[] = [];
   /** When a call of a key first went unanswered. */
   readonly #failedAt = new Map<string, number>();
@@ -111,7 +113,8 @@ class RecordingReplay {
   }
 
   /** Notes a segment. Returns the index of its recording, which is the same for all segments of a process. */
-  #begin({ node, continues = { segment: 0, after: 0 } }: RecordingHeader): number {
+  #begin({ node, continues = { segment: 0, after: 0 }, deletedUntil }: RecordingHeader): number {
+    if (deletedUntil !== undefined) this.#deletedUntil = Math.max(deletedUntil, this.#deletedUntil ?? deletedUntil);
     const segments = this.#nodes.get(node) ?? new Map<number, number>();
     this.#nodes.set(node, segments.set(continues.segment, continues.after));
     return [...this.#nodes.keys()].indexOf(node);
@@ -135,7 +138,7 @@ class RecordingReplay {
 
   /** The latest time in segments that are missing. Undefined if none is. */
   #completeFrom(): number | undefined {
-    const times: number[] = [];
+    const times: number[] = this.#deletedUntil === undefined ? [] : [this.#deletedUntil];
     for (const segments of this.#nodes.values()) {
       // The last one that does not follow on another.
       const first = [...segments.keys()].filter((number) => number > 0 && !segments.has(number - 1));

@@ -120,7 +120,7 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
   });
   closing.add(() => database.close());
   const health = new StoreHealth(log);
-  const recording = await openRecorder(settings, log);
+  const recording = await openRecorder(settings, log, worker?.count ?? 1);
   closing.add(() => recording?.close());
   const hooks: StoreHooks = {
     onFailure: (code, cause) => {

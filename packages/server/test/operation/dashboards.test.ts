@@ -14,7 +14,14 @@ const hasPromtool = spawnSync(PROMTOOL, ["--version"]).error === undefined;
 
 const deploy = new URL("../../../../deploy/", import.meta.url);
 const alerts = new URL("prometheus/alerts.yaml", deploy);
+const alertTests = new URL("prometheus/alerts.test.yaml", deploy);
 const dashboard = new URL("grafana/headgate.json", deploy);
+
+interface AlertTests {
+  readonly tests: readonly {
+    readonly alert_rule_test: readonly { readonly alertname: string; readonly exp_alerts?: readonly unknown[] }[];
+  }[];
+}
 
 /** The metrics of Headgate that an expression names, without the suffixes of histograms. */
 function metricsIn(expression: string): string[] {
@@ -70,6 +77,21 @@ it("headgate.json has panels that do not overlap, each with its data source", ()
 it.skipIf(!hasPromtool)("promtool accepts the alerts (skipped without promtool, of Debian's prometheus)", async () => {
   const { stdout } = await run(PROMTOOL, ["check", "rules", fileURLToPath(alerts)]);
   expect(stdout).toContain("SUCCESS: 10 rules found");
+});
+
+it("each alert has a case in which it fires, and one in which it does not", () => {
+  const names = [...readFileSync(alerts, "utf8").matchAll(/alert: (\w+)/g)].map(([, name]) => name).sort();
+  const { tests } = parse(readFileSync(alertTests, "utf8")) as AlertTests;
+  const cases = tests.flatMap(({ alert_rule_test }) => alert_rule_test);
+  const named = (fires: boolean) =>
+    new Set(cases.flatMap(({ alertname, exp_alerts }) => ((exp_alerts !== undefined) === fires ? alertname : [])));
+  expect([...named(true)].sort()).toEqual(names);
+  expect([...named(false)].sort()).toEqual(names);
+});
+
+it.skipIf(!hasPromtool)("promtool finds that the alerts fire when they should", async () => {
+  const { stdout } = await run(PROMTOOL, ["test", "rules", fileURLToPath(alertTests)]);
+  expect(stdout).toContain("SUCCESS");
 });
 
 it.skipIf(!hasPromtool)("promtool accepts the expressions of the dashboard", async () => {

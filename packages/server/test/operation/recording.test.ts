@@ -1,4 +1,13 @@
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually } from "headgate-testkit/eventually";
@@ -109,4 +118,68 @@ it("lets a replay reproduce every decision that the store made for two nodes", a
   } finally {
     await redis.stop();
   }
+});
+
+const MB = 1024 * 1024;
+
+/** A recording in three segments, as a process leaves it that ended a while ago. */
+function addEnded(path: string, node: string, agoSeconds: number): void {
+  for (let segment = 0; segment < 3; segment += 1) {
+    const time = (Date.now() - agoSeconds * 1_000) * 1_000;
+    const call = `["c",1,${time},"take","key",[[0,1]],[[1,1,0,1]]]\n`;
+    const lines = [`["h",1,"${node}",1,1,[${segment},1]]\n`, call.repeat(Math.floor(MB / 4 / call.length))];
+    const file = join(path, `${node}.00000${segment}.jsonl`);
+    writeFileSync(file, lines.join(""));
+    utimesSync(file, time / 1_000_000, time / 1_000_000);
+  }
+}
+
+it("bounds the folder over restarts of a node and its workers, and leaves other files alone", async () => {
+  const path = join(folder, "bounded");
+  mkdirSync(path);
+  const notes = `${"a".repeat(2 * MB)}\n`;
+  writeFileSync(join(path, "notes.jsonl"), notes);
+  for (let i = 1; i <= 3; i += 1) addEnded(path, `earlier-${i}`, 1_000 * i);
+  const recorded = (): string[] => readdirSync(path).filter((name) => /\.\d+\.jsonl$/.test(name));
+  const size = (): number => recorded().reduce((sum, name) => sum + statSync(join(path, name)).size, 0);
+  const processes = (): Set<string> => new Set(recorded().map((name) => name.split(".")[0]));
+  const env = {
+    HEADGATE_ADMIN_KEY: "hg_test_0123456789abcdef0123456789abcdef",
+    HEADGATE_RECORD_SECRET: "0123456789abcdef",
+  };
+  const flags = ["--record", path, "--record-one-in", "1", "--record-max-mb", "1"];
+  const [data, otherData] = [join(folder, "bounded-data"), join(folder, "other-data")];
+  const other = await startNode({ flags, env, data: otherData });
+  nodes.push(other);
+  // A segment was deleted for each start, oldest first, and then only as many as necessary.
+  expect(size()).toBeLessThanOrEqual(MB);
+  expect(size()).toBeGreaterThan(MB / 2);
+  expect([...processes()].filter((node) => node.startsWith("earlier"))).toEqual(["earlier-1"]);
+  const [live = ""] = [...processes()].filter((node) => !node.startsWith("earlier"));
+
+  const node = await startNode({ flags: [...flags, "--workers", "2"], env, data });
+  nodes.push(node);
+  await node.addRule("all", "/**", 1_000_000);
+  for (let round = 0; round < 20; round += 1) {
+    const checks = Array.from({ length: 50 }, (_, i) => ({
+      identifier: `u${i}`,
+      endpoint: `/${"long".repeat(9)}/${i}`,
+    }));
+    await Promise.all(checks.map((body) => node.request("POST", "/api/v1/check", body).then((r) => r.arrayBuffer())));
+  }
+  expect(size()).toBeLessThanOrEqual(MB);
+  await node.kill();
+  // Its workers end by themselves.
+  const workers = [...processes()].filter((each) => each !== live && !each.startsWith("earlier"));
+  expect(workers).toHaveLength(2);
+  for (let i = 0; i < 3; i += 1) addEnded(path, `later-${i}`, 60 - i);
+  expect(size()).toBeGreaterThan(2 * MB);
+  const again = await startNode({ flags: [...flags, "--workers", "2"], env, data });
+  nodes.push(again);
+  expect(size()).toBeLessThanOrEqual(MB);
+  expect(processes()).toContain(live);
+  expect(processes()).toContain("later-2");
+  expect(readFileSync(join(path, "notes.jsonl"), "utf8")).toBe(notes);
+  await Promise.all(nodes.splice(0).map((each) => each.stop()));
+  expect(readdirSync(path).filter((name) => name.endsWith(".lock"))).toEqual([]);
 });
