@@ -5,8 +5,9 @@ import { testLimiter } from "../testing/index.ts";
 
 describe("check", () => {
   it("answers a decision with everything in it", async () => {
-    const { limiter } = testLimiter({ api: gcra("10/s", { burst: 5 }) });
-    expect({ ...(await limiter.check("api", "k", { cost: 3 })) }).toEqual({
+    const { limiter, clock } = testLimiter({ api: gcra("10/s", { burst: 5 }) });
+    const timeMs = clock.now() / 1000;
+    expect(JSON.parse(JSON.stringify(await limiter.check("api", "k", { cost: 3 })))).toEqual({
       allowed: true,
       rule: "api",
       cost: 3,
@@ -17,8 +18,9 @@ describe("check", () => {
       source: "store",
       degraded: false,
       deniedBy: [],
+      timeMs,
     });
-    expect({ ...(await limiter.check("api", "k", { cost: 4 })) }).toEqual({
+    expect(JSON.parse(JSON.stringify(await limiter.check("api", "k", { cost: 4 })))).toEqual({
       allowed: false,
       rule: "api",
       cost: 4,
@@ -29,6 +31,7 @@ describe("check", () => {
       source: "store",
       degraded: false,
       deniedBy: ["api"],
+      timeMs,
     });
   });
 

@@ -7,12 +7,16 @@ import { type Explanation, explain, withLease, withSlots } from "./explain.ts";
 type Numbers = Pick<Answer, "allowed" | "remaining" | "retryAfter" | "resetAfter">;
 
 const NONE: readonly never[] = Object.freeze([]);
+/** Not a private field: with one, a check of one key in memory takes a third longer. */
+const LIMIT = Symbol("limit");
 
 /** How close a key is to its limit: below the warning threshold, above it, or at the limit. */
 export type UsageState = "normal" | "warning" | "throttled";
 
 /** Sets the state of a decision. Only `UsageStates` does. */
-export let setState: (decision: Decision, state: UsageState) => void;
+export function setState(decision: { -readonly [Field in "state"]: Decision[Field] }, state: UsageState): void {
+  decision.state = state;
+}
 
 /** The result of a check. */
 export class Decision<Name extends string = string> {
@@ -39,16 +43,11 @@ export class Decision<Name extends string = string> {
   readonly degraded: boolean;
   /** The rules that denied the request. Empty if it was allowed. */
   readonly deniedBy: readonly Name[];
-  readonly #limit: Limit;
-  /** In microseconds, so that values in milliseconds are rounded only once. */
-  readonly #time: number;
-  #state: UsageState = "normal";
-
-  static {
-    setState = (decision, state) => {
-      decision.#state = state;
-    };
-  }
+  /** How close the key is to its limit, if the middleware or the service made the decision. Otherwise `normal`. */
+  declare readonly state: UsageState;
+  /** The store's time of the decision, in milliseconds since the epoch. */
+  readonly timeMs: number;
+  readonly [LIMIT]: Limit;
 
   /** `time`: the store's clock at the decision, in microseconds since the epoch. */
   constructor(
@@ -58,7 +57,7 @@ export class Decision<Name extends string = string> {
     time: number,
     source: Source,
     degraded: boolean,
-    limit: Limit = rule.limit,
+    limit: Limit,
   ) {
     this.allowed = outcome.allowed;
     this.rule = rule.name;
@@ -70,28 +69,18 @@ export class Decision<Name extends string = string> {
     this.source = source;
     this.degraded = degraded;
     this.deniedBy = outcome.allowed ? NONE : alone(rule.name);
-    this.#limit = limit;
-    this.#time = time;
+    this.timeMs = time / 1000;
+    this[LIMIT] = limit;
   }
 
   /** Maximum number of units that can be available at once. */
   get burst(): number {
-    return this.#limit.burst;
+    return this[LIMIT].burst;
   }
 
   /** Length of the window in milliseconds. With a calendar, the length of the window at the time of the decision. */
   get windowMs(): number {
-    return windowLength(this.#limit, this.#time) / 1000;
-  }
-
-  /** How close the key is to its limit, if the middleware or the service made the decision. Otherwise `normal`. */
-  get state(): UsageState {
-    return this.#state;
-  }
-
-  /** The store's time of the decision, in milliseconds since the epoch. */
-  get timeMs(): number {
-    return this.#time / 1000;
+    return windowLength(this[LIMIT], microseconds(this.timeMs)) / 1000;
   }
 
   /**
@@ -99,22 +88,22 @@ export class Decision<Name extends string = string> {
    * never.
    */
   get retryAtMs(): number {
-    return wholeMs(this.#time, this.retryAfterMs);
+    return wholeMs(this.timeMs, this.retryAfterMs);
   }
 
   /** When the full quota is available again, on the store's clock: whole milliseconds since the epoch. */
   get resetAtMs(): number {
-    return wholeMs(this.#time, this.resetAfterMs);
+    return wholeMs(this.timeMs, this.resetAfterMs);
   }
 
   /** Leaky bucket: units in the queue, including this request. Otherwise 0. */
   get queuePosition(): number {
-    return this.allowed && traitsOf(this.#limit).queue ? this.#limit.burst - this.remaining : 0;
+    return this.allowed && traitsOf(this[LIMIT]).queue ? this[LIMIT].burst - this.remaining : 0;
   }
 
   /** Leaky bucket: milliseconds to delay this request so that traffic leaves at a constant rate. Otherwise 0. */
   get delayMs(): number {
-    const { drain, unit } = this.#limit;
+    const { drain, unit } = this[LIMIT];
     const ahead = this.queuePosition - this.cost;
     return ahead > 0 ? (ahead * unit) / drain / 1000 : 0;
   }
@@ -136,9 +125,11 @@ export class Decision<Name extends string = string> {
 
   /** Describes the limit, its state and when the request would be allowed. Converted to a string, it is a sentence. */
   explain(): Explanation {
-    return explain(this, this.#limit);
+    return explain(this, this[LIMIT]);
   }
 }
+
+Object.defineProperty(Decision.prototype, "state", { value: "normal" satisfies UsageState, writable: true });
 
 /** Places in line, of the few decisions that waited: a field would cost every decision. */
 const places = new WeakMap<Decision, number>();
@@ -184,9 +175,14 @@ export class LeasedDecision<Name extends string = string> extends Decision<Name>
   }
 }
 
-/** Rounded up once: waits are whole microseconds, which fractional milliseconds only approximate. */
-function wholeMs(time: number, waitMs: number): number {
-  return Math.ceil((time + Math.round(waitMs * 1000)) / 1000);
+/** Rounded up once, from whole microseconds. */
+function wholeMs(timeMs: number, waitMs: number): number {
+  return Math.ceil((microseconds(timeMs) + microseconds(waitMs)) / 1000);
+}
+
+/** Times are whole microseconds, which fractional milliseconds only approximate. */
+function microseconds(ms: number): number {
+  return Math.round(ms * 1000);
 }
 
 /** A function, because an array literal in the constructor makes checks in memory a quarter slower. */

@@ -48,7 +48,7 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
     const { selected, out } = this;
     const now = this.clock.now();
     this.rows.take(selected.limit, key, 1, now, out);
-    return new Decision(selected as Rule<Name>, 1, out, now, "store", false);
+    return new Decision(selected as Rule<Name>, 1, out, now, "store", false, selected.limit);
   }
 
   /** Like `checkAll`, without a promise. */
@@ -69,7 +69,7 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
     const decisions = new Array<Decision<Name>>(keys.length);
     for (let i = 0; i < keys.length; i += 1) {
       rows.take(selected.limit, keys[i], cost, now, out);
-      decisions[i] = new Decision(selected as Rule<Name>, cost, out, now, "store", false);
+      decisions[i] = new Decision(selected as Rule<Name>, cost, out, now, "store", false, selected.limit);
     }
     return decisions;
   }
@@ -122,7 +122,7 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
     const { selected, out } = this;
     const now = this.clock.now();
     this.rows.take(selected.limit, key, cost, now, out);
-    return new Decision(selected as Rule<Name>, cost, out, now, "store", false);
+    return new Decision(selected as Rule<Name>, cost, out, now, "store", false, selected.limit);
   }
 
   private takeEach<Name extends RuleName<R>>(operations: readonly Operation<Name>[]): Decision<Name>[] {

@@ -19,14 +19,26 @@ export interface Extension {
   readonly forMs: number;
   /** Replaces the text. */
   readonly text?: string | undefined;
+  /** The text as it is known to the caller: if another process has changed it, it is not replaced. Empty: not known. */
+  readonly known?: string | undefined;
 }
 
-/** What became of an entry: it was ended, or claimed to be ended, by another process, or the store has lost it. */
-export type EntryState = "open" | "ended" | "missing";
+/**
+ * What became of an entry: it was extended, and had another text than the caller knew; it was ended, or claimed to be
+ * ended, by another process; or the store has lost it.
+ */
+export type EntryState = "open" | "changed" | "ended" | "missing";
 
 /** What becomes of an entry together with a request. */
 export type EntryStep =
-  | { readonly step: "add"; readonly id: string; readonly text: string; readonly forMs: number }
+  | {
+      readonly step: "add";
+      readonly id: string;
+      readonly text: string;
+      readonly forMs: number;
+      /** Whether the request is also remembered under its idempotency key, so that it can be repeated. */
+      readonly isRemembered?: boolean;
+    }
   | { readonly step: "end"; readonly id: string };
 
 /**
@@ -44,7 +56,7 @@ export interface ReservationJournal {
   newId?(): string;
   /** Writes an entry. */
   add(entry: JournalEntry, forMs: number): Promise<void>;
-  /** Writes entries that the store has lost, unless they have ended. */
+  /** Writes an entry that the store has lost, unless it has ended, or another process has written it. */
   restore(entry: JournalEntry, forMs: number): Promise<void>;
   extend(extensions: readonly Extension[]): Promise<readonly EntryState[]>;
   /** Removes entries. Those with a text can be found for another `keepMs` milliseconds, as ended. */

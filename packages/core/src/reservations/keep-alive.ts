@@ -3,8 +3,10 @@ import type { Verdict } from "../limiter/verdict.ts";
 import type { Notices } from "../middleware/notices.ts";
 import type { Store } from "../stores/store.ts";
 import { AbandonedReservations } from "./abandoned-reservations.ts";
+import type { ReservationJournal } from "./journal.ts";
 import { Nap } from "./nap.ts";
 import { lostReservation, type OpenReservation } from "./open-reservation.ts";
+import { ReservationState } from "./reservation-state.ts";
 import { SlotWatch } from "./slot-watch.ts";
 import { type Finishing, UnfinishedEnds } from "./unfinished-ends.ts";
 
@@ -208,17 +210,25 @@ export class KeepAlive {
     if (journal === undefined || all.length === 0) return;
     const texts = all.map(({ state }) => state.write());
     const states = await journal.extend(
-      all.map(({ state, written }, i) => {
-        return { id: state.id, forMs: ms ?? state.forMs, text: texts[i] === written ? undefined : texts[i] };
+      all.map(({ state, written: known }, i) => {
+        return { id: state.id, forMs: ms ?? state.forMs, text: texts[i] === known ? undefined : texts[i], known };
       }),
     );
+    const changed: OpenReservation[] = [];
     for (const [i, open] of all.entries()) {
       const { id, forMs } = open.state;
+      if (states[i] === "changed") {
+        changed.push(open);
+        continue;
+      }
       open.written = texts[i];
       if (states[i] === "missing" && this.now() < open.voidFrom)
         await journal.restore({ id, text: texts[i] }, ms ?? forMs);
       else if (states[i] !== "open" && open.ended === undefined) this.lose(open);
     }
+    if (changed.length === 0) return;
+    await Promise.all(changed.map((open) => takeOver(journal, open)));
+    await this.extendEntries(changed, ms);
   }
 
   private lose(open: OpenReservation): void {
@@ -283,4 +293,18 @@ export class KeepAlive {
   private now(): number {
     return this.store.clock?.now() ?? this.clock.now();
   }
+}
+
+/** Learns what another process has written to the journal since. */
+async function takeOver(journal: ReservationJournal, open: OpenReservation): Promise<void> {
+  const { state, kind } = open;
+  const entry = await journal.find(state.id);
+  if (entry === undefined || entry.isEnded) return;
+  open.written = entry.text;
+  const latest = ReservationState.read(state.id, entry.text);
+  if (latest === undefined) return;
+  const longestMs = Math.max(state.longestMs, latest.longestMs);
+  // The process that made it knows best, except for how long others have extended it.
+  if (kind.isForeign && latest.isTaken) state.update(latest);
+  state.longestMs = longestMs;
 }

@@ -22,17 +22,21 @@ export interface TakeOptions {
   readonly entry?: EntryStep | undefined;
   readonly voidFrom?: number;
   readonly storeOnly?: boolean;
+  /** Whether others may ask for the same reservation, whether it is allowed or denied; see `ReserveOnce`. */
+  readonly isRepeatable?: boolean;
+  readonly forgetsDenial?: boolean;
 }
 
 /** Takes the quota of a reservation, once, whichever process sends it. */
 export async function take<Name extends string>(
   store: Store,
   state: ReservationState<Name>,
-  { entry, voidFrom, storeOnly = false }: TakeOptions = {},
+  { entry, voidFrom, storeOnly = false, isRepeatable = false, forgetsDenial = false }: TakeOptions = {},
 ): Promise<Verdict<Name>> {
   const operations = state.quotas.map((quota) => quota.taking(state.id, state.forMs));
-  // Slots are taken once anyway, because the store knows which reservation holds them.
-  const options: Writable<ApplyOptions> = state.hasRates ? once(store, state, "") : {};
+  // Slots are taken once anyway, because the store knows which reservation holds them. It does not know the answer.
+  const options: Writable<ApplyOptions> = state.hasRates || isRepeatable ? once(store, state, "") : {};
+  if (forgetsDenial) options.forgetsDenial = true;
   if (entry !== undefined) options.entry = entry;
   if (voidFrom !== undefined) options.voidFrom = voidFrom;
   if (storeOnly) options.storeOnly = true;

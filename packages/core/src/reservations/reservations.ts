@@ -14,7 +14,8 @@ import { Reservation } from "./reservation.ts";
 import { ReservationLookup, unknownReservation } from "./reservation-lookup.ts";
 import { ReservationState } from "./reservation-state.ts";
 import { adjust, chargeLate, end, releaseSlots, settledBefore, take } from "./reservation-steps.ts";
-import { DEFAULT_FOR_MS, type ReserveOptions, readReserveOptions, requireFitting } from "./reserve-options.ts";
+import { ReserveOnce } from "./reserve-once.ts";
+import { DEFAULT_FOR_MS, type InternalReserveOptions, readReserveOptions, requireFitting } from "./reserve-options.ts";
 import { ReservedQuota } from "./reserved-quota.ts";
 import { Waiting } from "./waiting.ts";
 
@@ -24,25 +25,6 @@ export interface ReservationsOptions {
   readonly clock?: Clock | undefined;
   readonly notices?: Notices | undefined;
 }
-
-/** What the middleware and `run` ask for in addition. */
-export interface InternalReserveOptions extends ReserveOptions {
-  /** The checks whose cost is no estimate. */
-  readonly final?: readonly boolean[] | undefined;
-  /**
-   * The id is not handed on, so no other process will ask for the reservation. If it was released because this process was
-   * frozen, settling it still charges the costs.
-   */
-  readonly isPrivate?: boolean | undefined;
-  /**
-   * This process does not extend it: it made the reservation for a client, which extends it by its id or lets it expire.
-   */
-  readonly isUnattended?: boolean | undefined;
-  /** On whose behalf it is made. It is recorded; the caller compares it before it uses a reservation that it looked up. */
-  readonly owner?: string | undefined;
-}
-
-const INTERNAL: ReadonlySet<string> = new Set(["final", "isPrivate", "isUnattended", "owner"]);
 
 /** What the middleware has reserved: costs that are settled, and slots that are returned at the end of the request. */
 export interface ReservedApart<Name extends string> {
@@ -62,6 +44,7 @@ export class Reservations {
   readonly #keepAlive: KeepAlive;
   readonly #waiting: Waiting;
   readonly #lookup: ReservationLookup;
+  readonly #once: ReserveOnce;
 
   constructor(store: Store, { clock = new SystemClock(), notices = processNotices }: ReservationsOptions = {}) {
     this.#store = store;
@@ -69,6 +52,7 @@ export class Reservations {
     this.#notices = notices;
     this.#waiting = new Waiting(store, clock);
     this.#lookup = new ReservationLookup(store, () => this.#now());
+    this.#once = new ReserveOnce(store, () => this.#now());
     this.#keepAlive = new KeepAlive(store, clock, notices, {
       finish: (open) => this.#finish(open),
       released: (open, verdict) => this.#slotsReleased(open, verdict),
@@ -88,14 +72,16 @@ export class Reservations {
     operations: readonly Operation<Name>[],
     options: InternalReserveOptions = {},
   ): Promise<Reservation<Name>> {
-    const { maxWaitMs = 0, signal } = readReserveOptions(options, INTERNAL);
+    const { signal } = readReserveOptions(options);
+    const { once } = options;
     requireFitting(operations);
     signal?.throwIfAborted();
-    const open = await (maxWaitMs > 0
-      ? this.#waiting.until(operations, () => this.#attempt(operations, options), maxWaitMs, signal)
-      : this.#attempt(operations, options));
+    const open = await (once === undefined
+      ? this.#inTime(operations, options)
+      : this.#once.reserve(operations, once, (id) => this.#inTime(operations, options, id)));
     const reservation = new Reservation(open, this);
-    if (signal?.aborted && open.verdict.allowed) await this.#giveBack(open);
+    // A client that has gone may ask again under its idempotency key, and expects what was reserved.
+    if (signal?.aborted && open.verdict.allowed && once === undefined) await this.#giveBack(open);
     signal?.throwIfAborted();
     return reservation;
   }
@@ -225,6 +211,25 @@ export class Reservations {
     if (!sameCosts(ended.costs, costs)) return Promise.reject(settledBefore(open.state.id));
     if (open.isUndone) ended.verdict = this.#finish(open);
     return ended.verdict;
+  }
+
+  /** Waits for quota if it is asked to. `sharedId`: others may ask for the same reservation, under this id. */
+  async #inTime<Name extends string>(
+    operations: readonly Operation<Name>[],
+    options: InternalReserveOptions,
+    sharedId?: string,
+  ): Promise<OpenReservation<Name>> {
+    const { maxWaitMs = 0, signal } = options;
+    const attempt = async (forgetsDenial: boolean): Promise<OpenReservation<Name>> => {
+      if (sharedId === undefined) return this.#attempt(operations, options);
+      const open = await this.#once.take(operations, sharedId, options, forgetsDenial);
+      if (open.verdict.allowed && !open.kind.isJournalled) this.#keepAlive.add(open);
+      return open;
+    };
+    if (!(maxWaitMs > 0)) return attempt(false);
+    const open = await this.#waiting.until(operations, () => attempt(true), maxWaitMs, signal);
+    // The last denial is remembered.
+    return sharedId === undefined || open.verdict.allowed ? open : attempt(false);
   }
 
   async #attempt<Name extends string>(

@@ -1,6 +1,7 @@
 import { HeadgateError, shown } from "../errors.ts";
 import { milliseconds, must, type Requirements, requireOptions } from "../options.ts";
 import { limitOf, type Operation } from "../stores/store.ts";
+import type { ReserveOnceKey } from "./reserve-once.ts";
 
 /** Options of `reserve`. */
 export interface ReserveOptions {
@@ -18,6 +19,27 @@ export interface ReserveOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** What the middleware and `run` ask for in addition. */
+export interface InternalReserveOptions extends ReserveOptions {
+  /** The checks whose cost is no estimate. */
+  readonly final?: readonly boolean[] | undefined;
+  /**
+   * The id is not handed on, so no other process will ask for the reservation. If it was released because this process was
+   * frozen, settling it still charges the costs.
+   */
+  readonly isPrivate?: boolean | undefined;
+  /**
+   * This process does not extend it: it made the reservation for a client, which extends it by its id or lets it expire.
+   */
+  readonly isUnattended?: boolean | undefined;
+  /** Makes it safe to ask for again. Only for reservations that are unattended. */
+  readonly once?: ReserveOnceKey | undefined;
+  /** On whose behalf it is made. It is recorded; the caller compares it before it uses a reservation that it looked up. */
+  readonly owner?: string | undefined;
+}
+
+const INTERNAL: ReadonlySet<string> = new Set(["final", "isPrivate", "isUnattended", "once", "owner"]);
+
 export const DEFAULT_FOR_MS = 60_000;
 
 /** Requires a duration of a reservation. */
@@ -31,10 +53,10 @@ const REQUIREMENTS: Requirements<ReserveOptions> = {
 
 const NAMES: ReadonlySet<string> = new Set(Object.keys(REQUIREMENTS));
 
-/** Validates options. `internal`: the names that callers in this library use in addition. */
-export function readReserveOptions(options: ReserveOptions, internal: ReadonlySet<string>): ReserveOptions {
+/** Validates options. */
+export function readReserveOptions(options: InternalReserveOptions): ReserveOptions {
   for (const name in options) {
-    if (!NAMES.has(name) && !internal.has(name)) requireOptions({ [name]: undefined }, NAMES);
+    if (!NAMES.has(name) && !INTERNAL.has(name)) requireOptions({ [name]: undefined }, NAMES);
   }
   const { forMs, maxWaitMs, signal } = options;
   if (forMs !== undefined) REQUIREMENTS.forMs(forMs, "forMs");

@@ -1,5 +1,5 @@
 import { HeadgateError } from "../errors.ts";
-import { type Action, counterOf, type Operation } from "./store.ts";
+import { type Action, type Answer, counterOf, type Operation } from "./store.ts";
 
 /** How long a request is remembered under its idempotency key, in microseconds. */
 export const IDEMPOTENCY_WINDOW = 300_000_000;
@@ -13,6 +13,11 @@ export function fingerprint(action: Action, operations: readonly Operation[], co
     slot === undefined ? [counterOf(rule), key, cost] : [counterOf(rule), key, cost, slot.id],
   );
   return JSON.stringify(context === undefined ? [action, ...asked] : [action, ...asked, context]);
+}
+
+/** Whether answers are remembered under an idempotency key. */
+export function isRemembered(answers: readonly Answer[], forgetsDenial = false): boolean {
+  return !forgetsDenial || answers.every(({ allowed }) => allowed);
 }
 
 /** For a request whose idempotency key another request has. */

@@ -139,6 +139,8 @@ export interface ApplyOptions {
   readonly context?: string;
   /** How long answers are remembered under the idempotency key, in microseconds. Default: five minutes. */
   readonly rememberFor?: number;
+  /** With `take`: a denial is not remembered under the idempotency key, so that the request can be sent until it is allowed. */
+  readonly forgetsDenial?: boolean;
   /**
    * From this time of the store's clock on, in microseconds, the request is void: it charges nothing and fails with
    * HG_STORE_TIMEOUT.
@@ -151,8 +153,9 @@ export interface ApplyOptions {
   readonly answerWithin?: number;
   /**
    * Records the request in the journal in the same atomic step, if the store's journal can do that (`isAtomic`). With
-   * `take`: adds an entry if the request is allowed; without effect if there is an entry with this id. With `settle`:
-   * removes the entry.
+   * `take`: adds an entry if the request is allowed. Such a request is not remembered under its idempotency key unless
+   * the entry says so; repeated, it has no effect while there is the entry or a record of its end. With `settle`: removes
+   * the entry.
    */
   readonly entry?: EntryStep;
   /** Only the store itself may answer. If it cannot, the call fails instead of using a fallback. */

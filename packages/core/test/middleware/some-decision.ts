@@ -14,5 +14,5 @@ interface Numbers {
 export function someDecision(numbers: Numbers): Decision {
   const { allowed = true, remaining, retryAfterMs = 0, resetAfterMs, timeMs = 0, limit = tokenBucket("1/s") } = numbers;
   const answer = { allowed, remaining, retryAfter: retryAfterMs * 1000, resetAfter: resetAfterMs * 1000 };
-  return new Decision({ name: "api", limit }, 1, answer, timeMs * 1000, "store", false);
+  return new Decision({ name: "api", limit }, 1, answer, timeMs * 1000, "store", false, limit);
 }

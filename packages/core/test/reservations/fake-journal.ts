@@ -48,16 +48,17 @@ export class Journal implements ReservationJournal {
   }
 
   async restore(entry: JournalEntry, forMs: number): Promise<void> {
-    if (!this.ended.has(entry.id)) await this.add(entry, forMs);
+    if (!this.ended.has(entry.id) && !this.entries.has(entry.id)) await this.add(entry, forMs);
   }
 
   async extend(extensions: readonly Extension[]): Promise<readonly EntryState[]> {
     this.called("extend");
-    return extensions.map(({ id, forMs, text }) => {
+    return extensions.map(({ id, forMs, text, known = "" }) => {
       const entry = this.entries.get(id);
       if (entry === undefined) return this.ended.has(id) ? "ended" : "missing";
       if (entry.claimedUntil !== undefined) return "ended";
       entry.deadline = Math.max(entry.deadline, this.clock.now() + forMs * 1000);
+      if (text !== undefined && known !== "" && known !== entry.text) return "changed";
       entry.text = text ?? entry.text;
       return "open";
     });

@@ -20,8 +20,11 @@ export function requireRequest({ endpoint, method, cost, timestamp, idempotencyK
   if (timestamp !== undefined && !Number.isFinite(timestamp)) {
     throw new RequestError("timestamp", "must be the client's time in milliseconds since 1970");
   }
-  if (idempotencyKey === undefined) return;
-  if (!isIdempotencyKey(idempotencyKey)) throw new RequestError("idempotency_key", `must be ${IDEMPOTENCY_KEY_FORM}`);
+  if (idempotencyKey !== undefined) requireIdempotencyKey(idempotencyKey);
+}
+
+export function requireIdempotencyKey(key: string): void {
+  if (!isIdempotencyKey(key)) throw new RequestError("idempotency_key", `must be ${IDEMPOTENCY_KEY_FORM}`);
 }
 
 export function requireEndpoint(endpoint: unknown): void {

@@ -1,6 +1,6 @@
 import { HeadgateError } from "headgate";
 import type { Identity } from "./check.ts";
-import { keyOf, requireRequest } from "./check-request.ts";
+import { keyOf, requireIdempotencyKey, requireRequest } from "./check-request.ts";
 import { weightOf } from "./check-weight.ts";
 import { RequestError } from "./request-error.ts";
 
@@ -26,9 +26,11 @@ export interface ReserveRequest {
   readonly maxWaitMs: number;
   /** Aborts the wait. */
   readonly signal?: AbortSignal | undefined;
+  /** The same request with it gets the first answer again, whatever has become of the reservation. */
+  readonly idempotencyKey?: string | undefined;
 }
 
-export function requireReserveRequest({ checks, forMs, maxWaitMs }: ReserveRequest): void {
+export function requireReserveRequest({ checks, forMs, maxWaitMs, idempotencyKey }: ReserveRequest): void {
   if (checks.length < 1 || checks.length > MOST_RESERVED_CHECKS) {
     throw new RequestError("checks", `must have 1 to ${MOST_RESERVED_CHECKS} checks, got ${checks.length}`);
   }
@@ -37,6 +39,13 @@ export function requireReserveRequest({ checks, forMs, maxWaitMs }: ReserveReque
   if (!Number.isSafeInteger(maxWaitMs) || maxWaitMs < 0 || maxWaitMs > LONGEST_WAIT_MS) {
     throw new RequestError("max_wait_ms", `must be 0 to ${LONGEST_WAIT_MS} milliseconds, got ${maxWaitMs}`);
   }
+  if (idempotencyKey !== undefined) requireIdempotencyKey(idempotencyKey);
+}
+
+/** What tells requests under the same idempotency key apart. Reservations of others are not found by their ids. */
+export function reserveContextOf({ checks, forMs, maxWaitMs }: ReserveRequest, owner: string): string {
+  const asked = checks.map((check) => [keyOf(check), check.method?.toUpperCase() ?? null, check.endpoint, check.cost]);
+  return JSON.stringify(["reserve", owner, forMs, maxWaitMs, asked]);
 }
 
 export function requireForMs(forMs: number): void {

@@ -14,6 +14,7 @@ import {
   requireCosts,
   requireForMs,
   requireReserveRequest,
+  reserveContextOf,
 } from "./reservation-request.ts";
 
 /** Whose reservations a call can use. */
@@ -66,7 +67,7 @@ export class ReservationService {
   }
 
   async reserve(request: ReserveRequest, { namespace }: ReservationClient): Promise<ReserveResult> {
-    const { checks, forMs, maxWaitMs, signal } = request;
+    const { checks, forMs, maxWaitMs, signal, idempotencyKey } = request;
     requireReserveRequest(request);
     if (!this.#canReserve) {
       const problem =
@@ -82,7 +83,15 @@ export class ReservationService {
       return { allowed, verdict, shadow: [], plan, skewMs: undefined, skewed: false };
     };
     if (operations.length === 0) return { result: outcome(undefined), reservation: undefined };
-    const options = { forMs, maxWaitMs, isUnattended: true, owner: namespace, ...(signal && { signal }) };
+    const once = idempotencyKey && { idempotencyKey, context: reserveContextOf(request, namespace) };
+    const options = {
+      forMs,
+      maxWaitMs,
+      isUnattended: true,
+      owner: namespace,
+      ...(signal && { signal }),
+      ...(once && { once }),
+    };
     const reservation = await this.#reservations.reserve(operations, options);
     return { result: outcome(reservation.verdict), reservation };
   }

@@ -2,7 +2,7 @@ import { type Clock, requireClock } from "../../clock/clock.ts";
 import { SystemClock } from "../../clock/system-clock.ts";
 import { HeadgateError, StoreError, shown } from "../../errors.ts";
 import { type Requirements, readOptions } from "../../options.ts";
-import { fingerprint, IDEMPOTENCY_WINDOW, idempotencyConflict } from "../idempotency-fingerprint.ts";
+import { fingerprint, IDEMPOTENCY_WINDOW, idempotencyConflict, isRemembered } from "../idempotency-fingerprint.ts";
 import { rejectSlots } from "../no-slots.ts";
 import {
   type Action,
@@ -26,6 +26,14 @@ export interface DurableObjectStoreOptions {
 }
 
 const REQUIREMENTS: Requirements<DurableObjectStoreOptions> = { clock: requireClock };
+
+/** Under what, and until when, answers are remembered. */
+interface Remembering {
+  readonly id: string;
+  readonly request: string;
+  readonly until: number;
+  readonly forgetsDenial: ApplyOptions["forgetsDenial"];
+}
 
 /** How often expired rows are deleted, in microseconds. */
 const PURGE_INTERVAL = 60_000_000;
@@ -82,7 +90,10 @@ export class DurableObjectStore implements Store {
     const id = JSON.stringify([operations[0]?.key, idempotencyKey]);
     const request = fingerprint(action, operations, context);
     const known = this.tables.answered(id, now);
-    if (known === undefined) return this.decide(action, operations, now, { id, request, until: now + rememberFor });
+    if (known === undefined) {
+      const { forgetsDenial } = options;
+      return this.decide(action, operations, now, { id, request, until: now + rememberFor, forgetsDenial });
+    }
     if (known.request !== request) throw idempotencyConflict();
     return known.answers;
   }
@@ -96,7 +107,7 @@ export class DurableObjectStore implements Store {
     action: Action,
     operations: readonly Operation[],
     now: number,
-    remembered?: { readonly id: string; readonly request: string; readonly until: number },
+    remembering?: Remembering,
   ): readonly Answer[] {
     const rows = new Map<string, StoredRow>();
     const locate = (operation: Operation): StoredRow => {
@@ -111,6 +122,7 @@ export class DurableObjectStore implements Store {
     };
     const answers = transact(action, operations, now, locate);
     const changed = [...rows.values()].filter(({ isChanged }) => isChanged);
+    const remembered = isRemembered(answers, remembering?.forgetsDenial) ? remembering : undefined;
     if (changed.length > 0 || remembered !== undefined)
       this.tables.write(changed, now, remembered && { ...remembered, answers });
     if (now >= this.purgeDue) {

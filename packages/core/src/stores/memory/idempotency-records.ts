@@ -1,9 +1,15 @@
 import { HeadgateError, shown } from "../../errors.ts";
-import type { Answer } from "../store.ts";
+import { isRemembered } from "../idempotency-fingerprint.ts";
+import type { Answer, ApplyOptions } from "../store.ts";
 import type { KeyHash } from "./key-hash.ts";
 
 /** How many expired records are removed per new one, so that memory shrinks and no request takes long. */
 const LET_GO_AT_ONCE = 4;
+
+interface Remembering {
+  readonly rememberFor: number;
+  readonly forgetsDenial: ApplyOptions["forgetsDenial"];
+}
 
 /** An answered request, linked to the next one. */
 interface Answered {
@@ -41,7 +47,7 @@ export class IdempotencyRecords {
     idempotencyKey: string,
     fingerprint: string,
     now: number,
-    rememberFor: number,
+    { rememberFor, forgetsDenial }: Remembering,
     decide: () => readonly Answer[],
   ): readonly Answer[] {
     const id = this.hashOf(JSON.stringify([identity, idempotencyKey]));
@@ -49,7 +55,9 @@ export class IdempotencyRecords {
     const known = this.byId.get(id);
     if (known === undefined || now >= known.until) {
       const answers = decide();
-      this.remember({ id, request, answers, until: now + rememberFor, next: undefined }, now);
+      if (isRemembered(answers, forgetsDenial)) {
+        this.remember({ id, request, answers, until: now + rememberFor, next: undefined }, now);
+      }
       return answers;
     }
     if (known.request !== request) {

@@ -68,7 +68,8 @@ export class MemoryStore implements Store {
   /** The limits of opened rules, by counter. */
   private readonly limits = new Map<string, Limit>();
   private readonly answered: IdempotencyRecords;
-  private readonly out = new Outcome();
+  /** The decision made last under a rate. */
+  readonly out = new Outcome();
   /** Incremented whenever a limit is set or rows are replaced. */
   version = 0;
 
@@ -186,10 +187,11 @@ export class MemoryStore implements Store {
     const { idempotencyKey, voidFrom = Number.POSITIVE_INFINITY } = options;
     if (now >= voidFrom) throw new StoreError("HG_STORE_TIMEOUT", "received the request after its deadline");
     if (idempotencyKey === undefined) return this.decide(action, operations, now);
-    const { rememberFor = IDEMPOTENCY_WINDOW, context } = options;
+    const { rememberFor = IDEMPOTENCY_WINDOW, forgetsDenial, context } = options;
     const request = fingerprint(action, operations, context);
     const decide = (): readonly Answer[] => this.decide(action, operations, now);
-    return this.answered.once(operations[0]?.key, idempotencyKey, request, now, rememberFor, decide);
+    const identity = operations[0]?.key;
+    return this.answered.once(identity, idempotencyKey, request, now, { rememberFor, forgetsDenial }, decide);
   }
 
   /** Equivalent to `transact`, but locates the row only once. */

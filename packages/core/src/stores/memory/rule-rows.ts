@@ -93,16 +93,27 @@ export class RuleRows implements Row {
     return this.table.size + (this.retiring?.size ?? 0);
   }
 
-  /** Decides one request into `out`. The fast path: allocates nothing and avoids lookups. */
+  /** Decides one request into `out`. Short enough for V8 to inline it, with all that is rare elsewhere. */
   take(limit: Limit, key: string, cost: number, now: number, out: Outcome): void {
-    if (limit !== this.limit) this.use(limit);
-    if (key !== this.runKey || now >= this.due) this.arrive(key, now);
+    if (key !== this.runKey || now >= this.due || limit !== this.limit) this.turnTo(limit, key, now);
+    if (!this.fixed) {
+      this.takeRare(limit, cost, now, out);
+      return;
+    }
     const { algorithm, cells, at } = this;
-    if (now < this.sweptUntil) evaluateRow(this, limit, cost, now, out);
-    else algorithm.evaluate(limit, cells, at, now, cost, out);
-    if (!out.allowed || cost === 0) return;
-    if (this.fixed) algorithm.charge(limit, cells, at, cost, out);
-    else this.charge(limit, cost, now, out);
+    algorithm.evaluate(limit, cells, at, now, cost, out);
+    if (out.allowed && cost !== 0) algorithm.charge(limit, cells, at, cost, out);
+  }
+
+  private turnTo(limit: Limit, key: string, now: number): void {
+    if (limit !== this.limit) this.use(limit);
+    this.arrive(key, now);
+  }
+
+  /** A key without a row of its own, or whose row may grow. */
+  private takeRare(limit: Limit, cost: number, now: number, out: Outcome): void {
+    evaluateRow(this, limit, cost, now, out);
+    if (out.allowed && cost !== 0) this.charge(limit, cost, now, out);
   }
 
   /** A key without a row may have been removed: a clock that is set back must not let it start again earlier. */

@@ -7,7 +7,8 @@
 --        them; each with its name, the number of the part's first key, and
 --        add: duration in milliseconds, id, text
 --        restore: the same, and the number of the id's key
---        extend: duration in milliseconds, id, text or "" if it stays, number of the id's key
+--        extend: duration in milliseconds, id, text or "" if it stays, the text that it replaces or "" for any, number of
+--        the id's key
 --        finish: id, text to keep or "", for how many milliseconds, number of the id's key
 --        find: id, number of the id's key
 --        claim: maximum number of all such commands together, for how many milliseconds
@@ -15,7 +16,8 @@
 --        read: id
 --        the time in microseconds; without it, or if it is empty, Redis's own counts
 -- Returns a value for each command:
---        extend: 1, or 0 if the reservation has ended or was claimed, or -1 if it is unknown
+--        extend: 1, or 2 if the text was another one and stays, or 0 if the reservation has ended or was claimed, or -1 if
+--        it is unknown
 --        find: {}, or {1 or 0 if it has ended, text, deadline}
 --        claim: ids, texts and deadlines in turn
 --        list: ids and when they, or claims on them, expire, in turn
@@ -77,22 +79,24 @@ end
 function act.restore(part)
   local ms, id, text, ended
   ms, id, text, ended, at_byte = unpack_from("<ddc0dc0d", packed, at_byte)
-  if redis.call("EXISTS", KEYS[ended]) == 1 then return 0 end
+  flush()
+  if redis.call("EXISTS", KEYS[ended]) == 1 or redis.call("ZSCORE", KEYS[part], id) then return 0 end
   return add(part, ms, id, text)
 end
 
 function act.extend(part)
-  local ms, id, text, ended
-  ms, id, text, ended, at_byte = unpack_from("<ddc0dc0d", packed, at_byte)
+  local ms, id, text, known, ended
+  ms, id, text, known, ended, at_byte = unpack_from("<ddc0dc0dc0d", packed, at_byte)
   flush()
   local deadline = redis.call("ZSCORE", KEYS[part], id)
   if not deadline then return redis.call("EXISTS", KEYS[ended]) - 1 end
   if redis.call("HEXISTS", KEYS[part + 2], id) == 1 then return 0 end
   if now + ms * 1000 > tonumber(deadline) then redis.call("ZADD", KEYS[part], deadline_of(ms), id) end
-  if text ~= "" then redis.call("HSET", KEYS[part + 1], id, text) end
+  local is_changed = text ~= "" and known ~= "" and redis.call("HGET", KEYS[part + 1], id) ~= known
+  if text ~= "" and not is_changed then redis.call("HSET", KEYS[part + 1], id, text) end
   redis.call("PEXPIRE", KEYS[part], KEPT)
   redis.call("PEXPIRE", KEYS[part + 1], KEPT)
-  return 1
+  return is_changed and 2 or 1
 end
 
 function act.finish(part)

@@ -28,6 +28,12 @@ const PARTS = 64;
 /** Commands in one call. */
 const MOST_AT_ONCE = 256;
 
+const EXTENDED: ReadonlyMap<unknown, EntryState> = new Map([
+  [1, "open"],
+  [2, "changed"],
+  [0, "ended"],
+]);
+
 interface Command {
   readonly name: string;
   readonly part: number;
@@ -96,9 +102,11 @@ export class RedisJournal implements ReservationJournal {
 
   async extend(extensions: readonly Extension[]): Promise<readonly EntryState[]> {
     const replies = await Promise.all(
-      extensions.map(({ id, forMs, text = "" }) => this.enqueue("extend", partOf(id), id, [forMs, id, text])),
+      extensions.map(({ id, forMs, text = "", known = "" }) => {
+        return this.enqueue("extend", partOf(id), id, [forMs, id, text, text === "" ? "" : known]);
+      }),
     );
-    return replies.map((reply) => (reply === 1 ? "open" : reply === 0 ? "ended" : "missing"));
+    return replies.map((reply) => EXTENDED.get(reply) ?? "missing");
   }
 
   async end(

@@ -1,9 +1,9 @@
 -- Decides a batch of any requests, each on its own and each all or nothing.
 --
 -- KEYS   the keys of the requests in order: for each, the rows of its operations, then the record of its idempotency
---        key if it has one, or if it adds an entry to the journal, the record of the request that ends it. After those of
---        all requests: the keys of each part of the journal that is used, which journal.lua explains. A batch for a cluster node declares none, because they belong to many slots; they are at
---        the end of ARGV.
+--        key if it has one, or else, if it adds an entry to the journal, the record of the request that ends it. After
+--        those of all requests: the keys of each part of the journal that is used, which journal.lua explains. A batch for a
+--        cluster node declares none, because they belong to many slots; they are at the end of ARGV.
 -- ARGV   packed, numbers as doubles and texts with a zero behind them:
 --          the time from which on nothing of this counts any more, or 0
 --          how many limits there are, and of each: its twin's name, and what that reads
@@ -11,8 +11,8 @@
 --          how many runs there are (requests of the same shape that follow each other), and of each: action, how
 --          many requests, the time from which on they are void or 0, how many operations, of each the number of its
 --          limit and its cost (to settle: what is charged in addition, or refunded if it is negative, and until when),
---          a fingerprint or "", for how many microseconds that is remembered, what becomes of the request's entry in the
---          journal ("add", "end" or ""), and for each request and each of its operations on slots: the reservation that
+--          a fingerprint or "", for how many microseconds that is remembered (negated if a denial is not), what becomes
+--          of the request's entry in the journal ("add", "end" or ""), and for each request and each of its operations on slots: the reservation that
 --          holds them or "", and the microseconds of its lease; then of the entry: how many parts of the
 --          journal come before its own, its id, and if it is added its duration in milliseconds and its text; id and text
 --          have their length before them
@@ -247,10 +247,65 @@ local function decide(action, keys, operations, once)
   return done
 end
 
+-- How long a part of the journal outlives the last addition to it, in milliseconds, as in journal.lua; and the parts of
+-- this call.
+local JOURNAL_KEPT = clock_is_given and 86400000 or 7200000
+local kept_parts, has_claims, deadlines = {}, {}, {}
+
+-- Adds an entry for the request whose answers start at a position. If that fails, or there is such an entry, undoes the
+-- request and returns false.
+local function add_entry(from, part, id, ms, text)
+  local ends, texts = KEYS[part], KEYS[part + 1]
+  local deadline = deadlines[ms] or string.format("%.17g", now + ms * 1000)
+  deadlines[ms] = deadline
+  local written = redis.pcall("ZADD", ends, "NX", deadline, id)
+  if written == 0 then
+    undo()
+    filled = from - 1
+    push(VOID)
+    return false
+  end
+  if written == 1 then
+    written = redis.pcall("HSET", texts, id, text)
+    if type(written) == "table" then redis.pcall("ZREM", ends, id) end
+  end
+  if type(written) == "table" then
+    fail(from, written)
+    return false
+  end
+  if not kept_parts[ends] then
+    kept_parts[ends] = true
+    redis.pcall("PEXPIRE", ends, JOURNAL_KEPT)
+    redis.pcall("PEXPIRE", texts, JOURNAL_KEPT)
+  end
+  return true
+end
+
+-- Takes, and adds an entry if that is allowed. A request that is repeated finds the entry, or the record of its end.
+local function decide_and_add(action, keys, operations, part, id, ms, text)
+  local from = filled + 1
+  if call("EXISTS", keys[#operations / 2 + 1]) == 1 then
+    push(VOID)
+  elseif decide(action, keys, operations, true) and admitted then
+    add_entry(from, part, id, ms, text)
+  end
+end
+
+-- An entry that could not be removed does no harm: a process that cleans up finds its record.
+local function remove_entry(part, id)
+  redis.pcall("ZREM", KEYS[part], id)
+  redis.pcall("HDEL", KEYS[part + 1], id)
+  local claims = KEYS[part + 2]
+  if has_claims[claims] == nil then has_claims[claims] = redis.pcall("EXISTS", claims) ~= 0 end
+  if has_claims[claims] then redis.pcall("HDEL", claims, id) end
+end
+
 -- A record is the fingerprint of the request, its expiry, the time of the decision, and the answers. Returns whether the
--- request has been decided, now or before.
-local function decide_once(action, keys, operations, fingerprint, remembered)
+-- request has been decided, now or before. With `text`, adds an entry to the journal if the request is allowed now.
+local function decide_once(action, keys, operations, fingerprint, remembered, part, id, ms, text)
   local record = keys[#operations / 2 + 1]
+  local forgets_denial = remembered < 0
+  remembered = math.abs(remembered)
   local known = redis.pcall("GET", record)
   local from, numbers = filled + 1, 2 * #operations
   for i = 1, #operations, 2 do
@@ -261,9 +316,15 @@ local function decide_once(action, keys, operations, fingerprint, remembered)
     return false
   elseif not known or unpack_from("<d", known, UNTIL) <= now then
     if not decide(action, keys, operations, true) then return false end
+    if forgets_denial and not admitted then return true end
+    local is_added = text and admitted
+    if is_added and not add_entry(from, part, id, ms, text) then return false end
     local record_of = pack("<" .. rep("d", numbers + 2), now + remembered, now, unpack(out, from + 1, filled))
     local written = redis.pcall("PSETEX", record, ttl_of(remembered), fingerprint .. record_of)
-    if written.err then fail(from, written) end
+    if written.err then
+      fail(from, written)
+      if is_added then remove_entry(part, id) end
+    end
     return not written.err
   elseif sub(known, 1, FINGERPRINT) ~= fingerprint then
     push(CONFLICT)
@@ -275,48 +336,6 @@ local function decide_once(action, keys, operations, fingerprint, remembered)
     for i = numbers, 1, -1 do push((unpack_from("<d", known, #known + 1 - 8 * i))) end
   end
   return true
-end
-
--- How long a part of the journal outlives the last addition to it, in milliseconds, as in journal.lua; and the parts of
--- this call.
-local JOURNAL_KEPT = clock_is_given and 86400000 or 7200000
-local kept_parts, has_claims, deadlines = {}, {}, {}
-
--- Takes, and adds an entry if that is allowed. A request that is repeated finds the entry, or the record of its end.
-local function decide_and_add(action, keys, operations, part, id, ms, text)
-  local ends, texts, from = KEYS[part], KEYS[part + 1], filled + 1
-  if call("EXISTS", keys[#operations / 2 + 1]) == 1 then
-    push(VOID)
-    return
-  end
-  if not decide(action, keys, operations, true) or not admitted then return end
-  local deadline = deadlines[ms] or string.format("%.17g", now + ms * 1000)
-  deadlines[ms] = deadline
-  local written = redis.pcall("ZADD", ends, "NX", deadline, id)
-  if written == 0 then
-    undo()
-    filled = from - 1
-    push(VOID)
-    return
-  end
-  if written == 1 then
-    written = redis.pcall("HSET", texts, id, text)
-    if type(written) == "table" then redis.pcall("ZREM", ends, id) end
-  end
-  if type(written) == "table" then return fail(from, written) end
-  if kept_parts[ends] then return end
-  kept_parts[ends] = true
-  redis.pcall("PEXPIRE", ends, JOURNAL_KEPT)
-  redis.pcall("PEXPIRE", texts, JOURNAL_KEPT)
-end
-
--- An entry that could not be removed does no harm: a process that cleans up finds its record.
-local function remove_entry(part, id)
-  redis.pcall("ZREM", KEYS[part], id)
-  redis.pcall("HDEL", KEYS[part + 1], id)
-  local claims = KEYS[part + 2]
-  if has_claims[claims] == nil then has_claims[claims] = redis.pcall("EXISTS", claims) ~= 0 end
-  if has_claims[claims] then redis.pcall("HDEL", claims, id) end
 end
 
 local end_of_all, count, at_byte = unpack_from("<dd", packed)
@@ -364,11 +383,11 @@ for _ = 1, runs do
     if entry == "add" then ms, text, at_byte = unpack_from("<ddc0", packed, at_byte) end
     if is_void then
       push(VOID)
+    elseif fingerprint ~= "" then
+      local is_decided = decide_once(action, keys, operations, fingerprint, remembered, part, id, ms, text)
+      if is_decided and entry == "end" then remove_entry(part, id) end
     elseif entry == "add" then
       decide_and_add(action, keys, operations, part, id, ms, text)
-    elseif fingerprint ~= "" then
-      local is_decided = decide_once(action, keys, operations, fingerprint, remembered)
-      if is_decided and entry == "end" then remove_entry(part, id) end
     else
       decide(action, keys, operations, false)
     end

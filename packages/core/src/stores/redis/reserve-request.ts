@@ -15,7 +15,7 @@ import {
 /** Whether a request adds a reservation to the journal, or ends one, under one limit that has a script for this. */
 export function isReservation({ action, limits, fingerprint, entry }: Request): boolean {
   if (entry === undefined || limits.length > 1 || limits[0].twin.take === undefined) return false;
-  return entry.step === "add" ? action === "take" : action === "settle" && fingerprint !== "";
+  return entry.step === "add" ? action === "take" && fingerprint === "" : action === "settle" && fingerprint !== "";
 }
 
 /**

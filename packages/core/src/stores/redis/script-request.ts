@@ -46,7 +46,7 @@ export interface Request {
   readonly voidFrom: number;
   /** The fingerprint of a request with an idempotency key; otherwise empty. */
   readonly fingerprint: string;
-  /** How long its idempotency record is kept. */
+  /** How long its idempotency record is kept: negated if there is none for a denial. */
   readonly rememberFor: number;
   /** What becomes of its entry in the journal, if it has one. */
   readonly entry: EntryStep | undefined;
@@ -79,8 +79,9 @@ export class Planner {
   ): Request {
     const entry = options?.entry;
     // An entry that is added tells a repeated request by itself; then this is the record of the request that ends it.
-    const idempotencyKey = entry?.step === "add" ? undefined : options?.idempotencyKey;
-    const record = entry?.step === "add" ? endKeyOf(entry.id) : idempotencyKey;
+    const isToldByEntry = entry?.step === "add" && entry.isRemembered !== true;
+    const idempotencyKey = isToldByEntry ? undefined : options?.idempotencyKey;
+    const record = isToldByEntry ? endKeyOf(entry.id) : idempotencyKey;
     const limits = new Array<PlannedLimit>(operations.length);
     const keys = new Array<string>(record === undefined ? operations.length : operations.length + 1);
     for (let i = 0; i < operations.length; i += 1) {
@@ -100,7 +101,7 @@ export class Planner {
       keys,
       voidFrom,
       fingerprint: idempotencyKey === undefined ? "" : digest(fingerprint(action, operations, options?.context)),
-      rememberFor: options?.rememberFor ?? IDEMPOTENCY_WINDOW,
+      rememberFor: (options?.rememberFor ?? IDEMPOTENCY_WINDOW) * (options?.forgetsDenial ? -1 : 1),
       entry,
       journalKeys: entry && this.journal[partOf(entry.id)],
       resolve,

@@ -1,6 +1,6 @@
 import { StoreError } from "../../errors.ts";
 import type { Timed } from "../deadlines.ts";
-import type { Action, Answer, Operation } from "../store.ts";
+import type { Action, Answer, ApplyOptions, Operation } from "../store.ts";
 
 export interface RequestSpec {
   readonly action: Action;
@@ -10,7 +10,14 @@ export interface RequestSpec {
   /** When the request becomes void, by the store's clock. */
   readonly voidFrom: number;
   /** Where its answers are remembered, under which fingerprint, and for how long. */
-  readonly memory: { readonly path: string; readonly request: string; readonly rememberFor: number } | undefined;
+  readonly memory: RequestMemory | undefined;
+}
+
+interface RequestMemory {
+  readonly path: string;
+  readonly request: string;
+  readonly rememberFor: number;
+  readonly forgetsDenial: ApplyOptions["forgetsDenial"];
 }
 
 /** A request in progress. */

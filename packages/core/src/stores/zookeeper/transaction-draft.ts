@@ -1,7 +1,7 @@
 import { Outcome } from "../../algorithms/algorithm.ts";
 import { algorithmOf, slotAlgorithmOf } from "../../algorithms/lookup.ts";
 import type { Limit } from "../../limits/limit.ts";
-import { idempotencyConflict } from "../idempotency-fingerprint.ts";
+import { idempotencyConflict, isRemembered } from "../idempotency-fingerprint.ts";
 import { type Answer, limitOf, type Operation } from "../store.ts";
 import { transact } from "../transact.ts";
 import { WrittenRow } from "../written-row.ts";
@@ -39,7 +39,7 @@ export class TransactionDraft {
       return known.request === memory?.request ? known.answers : idempotencyConflict();
     const places = new Map(operations.map((operation, i) => [operation, paths[i]]));
     const answers = transact(action, operations, this.now, (operation) => this.row(places, operation));
-    if (memory !== undefined) {
+    if (memory !== undefined && isRemembered(answers, memory.forgetsDenial)) {
       const { request, rememberFor } = memory;
       this.answered.set(memory.path, { request, answers, until: this.now + rememberFor });
     }

@@ -167,6 +167,7 @@ export class ZooKeeperStore implements Store {
               path: this.places.request(operations[0].key, idempotencyKey),
               request: digest(fingerprint(action, operations, options.context)),
               rememberFor,
+              forgetsDenial: options.forgetsDenial,
             },
     };
   }

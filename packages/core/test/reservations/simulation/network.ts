@@ -1,4 +1,4 @@
-import type { Random, VirtualTime } from "headgate-simulator/virtual-time";
+import { type Random, SimulatedCalls, type VirtualTime } from "headgate-simulator/virtual-time";
 import {
   type Action,
   type Answer,
@@ -37,6 +37,7 @@ export class ReservationNetwork {
   private readonly time: VirtualTime;
   private readonly random: Random;
   private faults: Faults;
+  private readonly calls: SimulatedCalls;
   /** Until then, the journal cannot be reached: in a cluster, it is on other servers. */
   private journalDownUntil = 0;
   /** Whether requests are recorded in the journal in the same step, as by a single Redis. */
@@ -46,6 +47,7 @@ export class ReservationNetwork {
     this.time = time;
     this.random = random;
     this.faults = faults;
+    this.calls = new SimulatedCalls(time, random, () => ({ ...this.faults, delay: () => this.delay() }), TIMEOUT);
     this.isAtomic = random.chance(0.5);
     this.server = new MemoryStore({ clock: this.serverClock, maxIdempotencyKeys: 1_000_000 });
     this.journal = new Journal(this.serverClock);
@@ -132,24 +134,15 @@ export class ReservationNetwork {
     task: () => Value | Promise<Value>,
     isUp = () => true,
   ): Promise<Value> {
-    const { time, random, faults } = this;
-    return new Promise((resolve, reject) => {
-      process.after(TIMEOUT, () => reject(new StoreError("HG_STORE_TIMEOUT", "did not answer")));
-      const execute = (): void => {
-        if (!isUp()) return;
-        this.serverClock.set(time.now / 1000);
-        const reply = (act: () => void): void => {
-          if (!random.chance(faults.loseReply)) time.after(this.delay(), () => process.run(act));
-        };
-        Promise.resolve()
-          .then(task)
-          .then(
-            (value) => reply(() => resolve(value)),
-            (error: unknown) => reply(() => reject(error)),
-          );
-      };
-      if (!random.chance(faults.loseRequest)) time.after(this.delay(), execute);
-      if (random.chance(faults.duplicate)) time.after(this.delay(), execute);
+    return this.calls.call<Value>(process, (reply, resolve, reject) => {
+      if (!isUp()) return;
+      this.serverClock.set(this.time.now / 1000);
+      Promise.resolve()
+        .then(task)
+        .then(
+          (value) => reply(() => resolve(value)),
+          (error: unknown) => reply(() => reject(error)),
+        );
     });
   }
 

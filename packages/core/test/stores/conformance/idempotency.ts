@@ -55,6 +55,18 @@ export function idempotency(makeStore: MakeStore): void {
       }),
     );
 
+    it("can be sent until it is allowed, if a denial is not remembered", () =>
+      withStore(makeStore, async ({ store }) => {
+        const patient = { ...once, forgetsDenial: true };
+        await ask(store, "take", ten, "k", 4);
+        expect(await ask(store, "take", ten, "k", 7, patient)).toMatchObject({ allowed: false });
+        await ask(store, "reset", ten, "k");
+        const allowed = await ask(store, "take", ten, "k", 7, patient);
+        expect(allowed.allowed).toBe(true);
+        for (const options of [patient, once]) expect(await ask(store, "take", ten, "k", 7, options)).toEqual(allowed);
+        expect(await remaining(store, ten, "k")).toBeCloseTo(3, DIGITS);
+      }));
+
     it.each([
       { denial: "for now", cost: 7 },
       { denial: "for ever", cost: 11 },

@@ -44,7 +44,12 @@ async function survives(fault: () => Promise<void>, mend: () => Promise<void>): 
   const calls = await traffic.stop();
   const { allowed, HG_STORE_TIMEOUT: late = 0, HG_STORE_UNREACHABLE: lost = 0, ...others } = counts(calls);
   expect(others).toEqual({});
-  const used = (await charged(store, "a")) + (await charged(store, "b"));
+  let used = 0;
+  // On a busy machine, the ensemble can still lose the store's session now.
+  await eventually("the counters can be read", async () => {
+    used = (await charged(store, "a")) + (await charged(store, "b"));
+    return true;
+  });
   expect(used).toBeGreaterThanOrEqual(allowed);
   // A call that ended at its deadline is void; the reply to one that was under way may have been lost.
   expect(used).toBeLessThanOrEqual(allowed + lost);

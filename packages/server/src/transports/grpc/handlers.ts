@@ -26,7 +26,7 @@ import {
 import { AnsweringStream } from "./check-stream.ts";
 import { type Access, type AccessOptions, Refused } from "./grpc-access.ts";
 import { CANCELLED, type Failure, failureOf, INTERNAL, STOPPING, serviceError } from "./grpc-status.ts";
-import { refuseKeyInMetadata, requireNoKeyInMetadata, useKeyOfMetadata } from "./idempotency-metadata.ts";
+import { requireNoKeyInMetadata, useKeyOfMetadata } from "./idempotency-metadata.ts";
 import { decode, MessageWriter } from "./message-codec.ts";
 import { METHOD_ROLES, type MethodName } from "./method-roles.ts";
 import { type ReservationCall, ReservationCalls, type Reserving } from "./reservation-calls.ts";
@@ -157,15 +157,14 @@ export class Handlers {
     });
   }
 
-  /** If the client no longer waits, nothing stays reserved. */
+  /** If the client no longer waits, nothing stays reserved, unless it can ask again under an idempotency key. */
   private reserving(answer: ReservationCall): Answering {
     return (message, principal, metadata, call) => {
-      refuseKeyInMetadata(metadata);
       const controller = new AbortController();
       const cancel = (): void => controller.abort(new Refused(CANCELLED));
       if (call.cancelled) cancel();
       else call.once("cancelled", cancel);
-      return answer(message, principal, controller.signal);
+      return answer(message, principal, metadata, controller.signal);
     };
   }
 

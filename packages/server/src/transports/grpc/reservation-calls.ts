@@ -1,4 +1,5 @@
 import type { BinaryReader } from "@bufbuild/protobuf/wire";
+import type { Metadata } from "@grpc/grpc-js";
 import type { Principal } from "../../access/key-ring.ts";
 import { RequestError } from "../../checks/request-error.ts";
 import { weightOfReservation } from "../../checks/reservation-request.ts";
@@ -7,6 +8,7 @@ import { inTurns, type Work } from "../../rules/cooperative-work.ts";
 import type { WireError } from "./check-codec.ts";
 import type { Access } from "./grpc-access.ts";
 import type { Failure } from "./grpc-status.ts";
+import { refuseKeyInMetadata, requireNoKeyInMetadata, useKeyOfMetadata } from "./idempotency-metadata.ts";
 import { decode, MessageWriter } from "./message-codec.ts";
 import {
   readBatchOf,
@@ -27,11 +29,20 @@ const MOST_RESERVATIONS = 1_000;
 export type Reserving = Pick<ReservationService, "reserve" | "extend" | "settle" | "release">;
 
 /** Makes a response from the bytes of a request. The signal aborts when the client no longer waits. */
-export type ReservationCall = (message: Buffer, principal: Principal, signal: AbortSignal) => Promise<Buffer>;
+export type ReservationCall = (
+  message: Buffer,
+  principal: Principal,
+  metadata: Metadata,
+  signal: AbortSignal,
+) => Promise<Buffer>;
 
 /** How a method reads a reservation, what it does with it, and how it writes the results of one and of many. */
 interface Method<Item, Answer> {
   readonly read: (reader: BinaryReader) => Item;
+  /** Uses or rejects an idempotency key in the metadata of a call with one item. */
+  readonly useMetadata: (item: Item, metadata: Metadata) => void;
+  /** Rejects one in the metadata of a call with many. */
+  readonly refuseMetadata: (metadata: Metadata) => void;
   /** How many ordinary checks it counts as in the limit on checks. */
   readonly weight: (item: Item) => number;
   readonly ask: (item: Item, principal: Principal, signal: AbortSignal) => Promise<Answer>;
@@ -62,6 +73,8 @@ export class ReservationCalls {
     this.#failureOf = failureOf;
     const reserve: Method<WireReserve, ReserveResult> = {
       read: readReserve,
+      useMetadata: useKeyOfMetadata,
+      refuseMetadata: requireNoKeyInMetadata,
       weight: ({ checks }) => weightOfReservation(checks),
       ask: async (wire, principal, signal) => reservations.reserve({ ...reserveRequestOf(wire), signal }, principal),
       write: writeReserved,
@@ -69,6 +82,7 @@ export class ReservationCalls {
     };
     const extend: Method<WireReservation, number> = {
       read: readExtend,
+      ...withoutKey,
       weight: one,
       ask: async ({ id, forMs }, principal) => {
         const { deadlineMs } = await reservations.extend(id, forMs, principal);
@@ -79,6 +93,7 @@ export class ReservationCalls {
     };
     const ending = (ask: (wire: WireReservation, principal: Principal) => Promise<unknown>) => ({
       read: readSettle,
+      ...withoutKey,
       weight: one,
       ask,
       write: () => {},
@@ -96,18 +111,20 @@ export class ReservationCalls {
     this.releaseBatch = this.#batch(release);
   }
 
-  #single<Item, Answer>({ read, weight, ask, write }: Method<Item, Answer>): ReservationCall {
-    return async (message, principal, signal) => {
+  #single<Item, Answer>({ read, useMetadata, weight, ask, write }: Method<Item, Answer>): ReservationCall {
+    return async (message, principal, metadata, signal) => {
       const item = decode(read, message);
       this.#access.requireRoom(weight(item));
+      useMetadata(item, metadata);
       const answer = await ask(item, principal, signal);
       return this.#writer.encode(() => write(answer, this.#writer));
     };
   }
 
-  #batch<Item, Answer>({ read, weight, ask, writeMany }: Method<Item, Answer>): ReservationCall {
+  #batch<Item, Answer>({ read, refuseMetadata, weight, ask, writeMany }: Method<Item, Answer>): ReservationCall {
     const readAll = readBatchOf(read);
-    return async (message, principal, signal) => {
+    return async (message, principal, metadata, signal) => {
+      refuseMetadata(metadata);
       const items = decode(readAll, message);
       if (items.length > MOST_RESERVATIONS) {
         const problem = `must have at most ${MOST_RESERVATIONS} items in a message, got ${items.length}`;
@@ -129,6 +146,12 @@ export class ReservationCalls {
     };
   }
 }
+
+/** Calls that can be repeated anyway. */
+const withoutKey = {
+  useMetadata: (_: unknown, metadata: Metadata) => refuseKeyInMetadata(metadata),
+  refuseMetadata: refuseKeyInMetadata,
+};
 
 function one(): number {
   return 1;

@@ -20,6 +20,7 @@ export interface WireReserve {
   readonly checks: readonly WireCheck[];
   readonly forMs: number;
   readonly maxWaitMs: number;
+  idempotencyKey: string | undefined;
 }
 
 /** What is done with a reservation, as asked for. Each method uses some of the fields. */
@@ -33,14 +34,16 @@ export function readReserve(reader: BinaryReader): WireReserve {
   const checks: WireCheck[] = [];
   let forMs = DEFAULT_RESERVATION_MS;
   let maxWaitMs = 0;
+  let idempotencyKey: string | undefined;
   for (let tag = nextTag(reader); tag !== 0; tag = nextTag(reader)) {
     // Its fields are some of those of a check.
     if (tag === 10) checks.push(readCheck(new BinaryReader(reader.bytes())));
     else if (tag === 16) forMs = readInt64(reader);
     else if (tag === 24) maxWaitMs = readInt64(reader);
+    else if (tag === 34) idempotencyKey = readString(reader) || undefined;
     else skip(reader, tag);
   }
-  return { checks, forMs, maxWaitMs };
+  return { checks, forMs, maxWaitMs, idempotencyKey };
 }
 
 export function readExtend(reader: BinaryReader): WireReservation {
@@ -91,7 +94,8 @@ export function readBatchOf<Item>(read: (reader: BinaryReader) => Item): (reader
 }
 
 /** Rejects checks with a missing or unknown dimension. */
-export function reserveRequestOf({ checks, forMs, maxWaitMs }: WireReserve): Omit<ReserveRequest, "signal"> {
+export function reserveRequestOf(wire: WireReserve): Omit<ReserveRequest, "signal"> {
+  const { checks, forMs, maxWaitMs, idempotencyKey } = wire;
   return {
     checks: checks.map((check, i) => {
       const { identifier, dimension, endpoint, method, cost } = check;
@@ -100,6 +104,7 @@ export function reserveRequestOf({ checks, forMs, maxWaitMs }: WireReserve): Omi
     }),
     forMs,
     maxWaitMs,
+    idempotencyKey,
   };
 }
 

@@ -76,10 +76,8 @@ export class DirectChecks {
     };
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("error", (error) => {
-      // Once the body has been read, the client's absence no longer matters.
-      if (!request.readableEnded) handOver({ error: Object.assign(error, { statusCode: 400 }) });
-    });
+    // Not after the end: Node destroys a request whose body has been read, so a client that goes then is no error.
+    request.on("error", (error) => handOver({ error: Object.assign(error, { statusCode: 400 }) }));
     request.on("end", () => {
       const body = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);
       const check = plainCheckIn(body.toString());

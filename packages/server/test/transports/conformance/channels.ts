@@ -3,9 +3,10 @@ import type { Transport } from "../../../src/metrics/telemetry.ts";
 import type { RateLimitRule } from "../../../src/rules/rule.ts";
 import { userData, world } from "../../checks/fixtures.ts";
 import { type RateLimitResponse, servedEnvoy, shouldRateLimit } from "../envoy/fixtures.ts";
+import { finallyDo } from "../finally-do.ts";
 import { call, check as grpcCheck, served as grpcServed } from "../grpc/fixtures.ts";
 import { Source, UsageState } from "../grpc/generated/headgate/v1/rate_limiter.ts";
-import { finallyDo, served as respServed } from "../resp/fixtures.ts";
+import { served as respServed } from "../resp/fixtures.ts";
 import { startService } from "../rest/service.ts";
 
 /** A check under one rule: transports that name an endpoint use the rule's pattern. */

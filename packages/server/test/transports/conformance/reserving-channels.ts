@@ -1,8 +1,8 @@
 import { status } from "@grpc/grpc-js";
 import type { RateLimitRule } from "../../../src/rules/rule.ts";
+import { finallyDo } from "../finally-do.ts";
 import { by, call, served as grpcServed } from "../grpc/fixtures.ts";
 import { Dimension } from "../grpc/generated/headgate/v1/rate_limiter.ts";
-import { finallyDo } from "../resp/fixtures.ts";
 import { startService } from "../rest/service.ts";
 
 export interface ReservedCheck {
@@ -93,7 +93,8 @@ export const reservingChannels: Readonly<Record<"rest" | "grpc", StartChannel>> 
           const isUser = dimension === "user";
           return { ...check, dimension: isUser ? Dimension.DIMENSION_USER : Dimension.DIMENSION_IP, method: "" };
         });
-        const answering = call(client, client.reserve, { checks: asked, forMs, maxWaitMs: 0 }, by("check"));
+        const request = { checks: asked, forMs, maxWaitMs: 0, idempotencyKey: "" };
+        const answering = call(client, client.reserve, request, by("check"));
         const word = await wordOf(answering);
         if (word !== "done") return { ...NOTHING, word };
         const { allowed, reservationId, expiresAtMs, reserved, decision } = await answering;

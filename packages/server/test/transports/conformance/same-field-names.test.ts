@@ -22,9 +22,8 @@ it("a field in a list has the same name in REST, gRPC and rules files", async ()
   expect(await restField("POST", "/api/v1/reservations", { checks })).toBe("checks[1].cost");
   const { client } = await grpcServed([]);
   const asked = checks.map((each) => ({ ...each, dimension: Dimension.DIMENSION_USER, method: "" }));
-  await expect(
-    call(client, client.reserve, { checks: asked, forMs: 1_000, maxWaitMs: 0 }, by("check")),
-  ).rejects.toThrow("checks[1].cost: ");
+  const request = { checks: asked, forMs: 1_000, maxWaitMs: 0, idempotencyKey: "" };
+  await expect(call(client, client.reserve, request, by("check"))).rejects.toThrow("checks[1].cost: ");
 
   const rules = [{ name: "a", dimension: "user", endpoint_pattern: "/", limit: 0, window_seconds: 60 }];
   expect(await restField("PUT", "/api/v1/rules", { rules })).toBe("rules[0].limit");

@@ -180,6 +180,7 @@ const reservations = fc.record({
       ),
       forMs: fc.option(signed, { nil: undefined }),
       maxWaitMs: signed,
+      idempotencyKey: text,
     }),
     { maxLength: 3 },
   ),
@@ -221,7 +222,7 @@ describe("our own codec", () => {
       fc.property(reservations, ({ reserve, extend, settle }) => {
         const reserving = ReserveBatchRequest.encode({ reservations: reserve }).finish();
         expect(decode(readBatchOf(readReserve), reserving)).toEqual(
-          reserve.map(({ checks, forMs = 60_000, maxWaitMs }) => ({
+          reserve.map(({ checks, forMs = 60_000, maxWaitMs, idempotencyKey }) => ({
             checks: checks.map(({ identifier, dimension, endpoint, cost = 1, method }) =>
               expect.objectContaining({
                 identifier,
@@ -233,6 +234,7 @@ describe("our own codec", () => {
             ),
             forMs,
             maxWaitMs,
+            idempotencyKey: idempotencyKey === "" ? undefined : idempotencyKey,
           })),
         );
         const extending = ExtendBatchRequest.encode({ reservations: extend }).finish();

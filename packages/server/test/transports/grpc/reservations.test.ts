@@ -36,7 +36,7 @@ beforeEach(async () => {
 });
 
 function asked(...checks: ReserveCheck[]): ReserveRequest {
-  return { checks, forMs: undefined, maxWaitMs: 0 };
+  return { checks, forMs: undefined, maxWaitMs: 0, idempotencyKey: "" };
 }
 
 /** With the key of a program that only checks. */
@@ -144,16 +144,6 @@ describe("Reserve", () => {
     expect(errors).toMatchObject([{ index: 0, code: status.INVALID_ARGUMENT, field }]);
     expect(await left()).toBe(1_000);
   });
-
-  it("refuses an idempotency key, which it could not honour", async () => {
-    const metadata = by("check");
-    metadata.set("x-idempotency-key", "1");
-    await expect(call(client, client.reserve, asked(TOKENS), metadata)).rejects.toMatchObject({
-      code: status.INVALID_ARGUMENT,
-      details: expect.stringContaining("x-idempotency-key"),
-    });
-    expect(await left()).toBe(1_000);
-  });
 });
 
 describe("Settle, Extend and Release", () => {
@@ -198,6 +188,18 @@ describe("Settle, Extend and Release", () => {
     const reservationId = await reserved(TOKENS);
     const extending = call(client, client.extend, { reservationId, forMs }, by("check"));
     await expect(extending).rejects.toMatchObject({ code: status.INVALID_ARGUMENT });
+  });
+
+  it("refuse an idempotency key, which they do not need", async () => {
+    const metadata = by("check");
+    metadata.set("x-idempotency-key", "1");
+    const refused = { code: status.INVALID_ARGUMENT, details: expect.stringContaining("x-idempotency-key") };
+    const reservationId = await reserved(TOKENS);
+    await expect(call(client, client.release, { reservationId }, metadata)).rejects.toMatchObject(refused);
+    await expect(call(client, client.settle, { reservationId, costs: {} }, metadata)).rejects.toMatchObject(refused);
+    const extending = call(client, client.extend, { reservationId, forMs: 90_000 }, metadata);
+    await expect(extending).rejects.toMatchObject(refused);
+    expect(await left()).toBe(600);
   });
 
   it("release everything", async () => {

@@ -88,12 +88,6 @@ describe("POST /api/v1/reservations", () => {
     expect(await left()).toBe(500);
   });
 
-  it("refuses an idempotency key, which it could not honour", async () => {
-    const refused = await ask("POST", "reservations", { checks: [TOKENS] }, { headers: { "x-idempotency-key": "1" } });
-    expect(refused).toMatchObject({ status: 400, body: { code: "idempotency_not_possible" } });
-    expect(await left()).toBe(1_000);
-  });
-
   it("reserves nothing for a client that stops waiting", async () => {
     const { body } = await reserve(STREAM);
     const gone = new AbortController();

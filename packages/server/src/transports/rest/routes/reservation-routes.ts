@@ -40,16 +40,16 @@ export function reservationRoutes(app: App, { reservations, selfLimits }: WholeP
         body: reserveBody,
         response: {
           201: reserved,
-          ...problems(...BODY, "idempotency_not_possible", "store_unavailable"),
+          ...problems(...BODY, "idempotency_conflict", "store_unavailable"),
           ...denials(),
         },
       },
     },
     async (request, reply) => {
       const { checks, for_ms: forMs, max_wait_ms: maxWaitMs } = request.body;
-      if (idempotencyKeyOf(request) !== undefined) throw new Problem("idempotency_not_possible");
       requireRoom(selfLimits, weightOfReservation(checks), reply);
-      const asked = { checks, forMs, maxWaitMs, signal: closed(reply) };
+      const idempotencyKey = idempotencyKeyOf(request);
+      const asked = { checks, forMs, maxWaitMs, signal: closed(reply), idempotencyKey };
       const { result, reservation } = await reservations.reserve(asked, principalOf(request));
       const fields = headers.write(result);
       if (!result.allowed) {
@@ -151,7 +151,7 @@ export function reservationRoutes(app: App, { reservations, selfLimits }: WholeP
   );
 }
 
-/** Aborts when the client has gone: nothing stays reserved for it. */
+/** Aborts when the client has gone: nothing stays reserved for it, unless it can ask again under an idempotency key. */
 function closed(reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
   reply.raw.once("close", () => {

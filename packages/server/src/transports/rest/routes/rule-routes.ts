@@ -13,8 +13,8 @@ import { pageQuery } from "../schemas/page-schemas.ts";
 import { problems } from "../schemas/problem-schemas.ts";
 import { replaced, rule, rulePage, ruleParams } from "../schemas/rule-schemas.ts";
 
-/** Enough for a hundred thousand rules. */
-const LARGEST_REPLACEMENT = 32 * 1024 * 1024;
+/** Enough for a hundred thousand rules with every field. */
+const LARGEST_REPLACEMENT = 48 * 1024 * 1024;
 
 /** Fields that responses have and requests do not. */
 const KEPT_BY_US = ["created_at", "updated_at", "version"];

@@ -306,9 +306,16 @@ export interface ReserveRequest {
     | undefined;
   /**
    * How long to wait for quota, in milliseconds: at most 60,000. Default: 0. If the call is cancelled or its deadline
-   * passes, nothing stays reserved.
+   * passes, nothing stays reserved, unless there is an idempotency key.
    */
   maxWaitMs: number;
+  /**
+   * Makes the reservation safe to retry: within five minutes, the same request with the same key reserves once and
+   * returns the first response, even if the reservation has ended since. A different request with the key fails. 1 to 255
+   * printable ASCII characters without spaces. In Reserve, the metadata x-idempotency-key can be used instead. Never
+   * forward a key chosen by your own client.
+   */
+  idempotencyKey: string;
 }
 
 export interface ReserveCheck {
@@ -2039,7 +2046,7 @@ export const PenalizeResponse: MessageFns<PenalizeResponse> = {
 };
 
 function createBaseReserveRequest(): ReserveRequest {
-  return { checks: [], forMs: undefined, maxWaitMs: 0 };
+  return { checks: [], forMs: undefined, maxWaitMs: 0, idempotencyKey: "" };
 }
 
 export const ReserveRequest: MessageFns<ReserveRequest> = {
@@ -2052,6 +2059,9 @@ export const ReserveRequest: MessageFns<ReserveRequest> = {
     }
     if (message.maxWaitMs !== 0) {
       writer.uint32(24).int64(message.maxWaitMs);
+    }
+    if (message.idempotencyKey !== "") {
+      writer.uint32(34).string(message.idempotencyKey);
     }
     return writer;
   },
@@ -2091,6 +2101,14 @@ export const ReserveRequest: MessageFns<ReserveRequest> = {
             }
 
             message.maxWaitMs = longToNumber(reader.int64());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.idempotencyKey = reader.string();
             continue;
           }
         }
