@@ -1,4 +1,4 @@
-import { type Answer, type Limit, type Rule, StoreError, tokenBucket } from "headgate";
+import { type Answer, type Limit, MemoryStore, type Rule, StoreError, tokenBucket } from "headgate";
 import { after, type MaybePromise } from "headgate/http";
 import type { Consistency } from "../rules/rule.ts";
 import type { Stores } from "./counter-stores.ts";
@@ -19,9 +19,13 @@ const NONE = tokenBucket("1/s");
 export class CallLimits {
   readonly #options: CallLimitsOptions;
   readonly #rules = new Map<string, Rule>();
+  /** The store, if it is the memory of this process and no wrapper is around it. */
+  readonly memory: MemoryStore | undefined;
 
   constructor(options: CallLimitsOptions) {
     this.#options = options;
+    const store = options.stores[options.consistency];
+    this.memory = store instanceof MemoryStore ? store : undefined;
   }
 
   /** What the counters of a namespace are counted under. The name is not the id of any rule. */

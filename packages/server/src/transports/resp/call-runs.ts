@@ -14,7 +14,7 @@ export class CallRuns {
     this.telemetry = telemetry;
   }
 
-  add(name: string, reply: Reply): void {
+  add(name: string, reply: Reply, count = 1): void {
     const status = reply instanceof ErrorReply ? reply.word : "OK";
     if (name !== this.name || status !== this.status) {
       if (this.count > 0) this.finished.push({ name: this.name, status: this.status, count: this.count });
@@ -22,8 +22,8 @@ export class CallRuns {
       this.status = status;
       this.count = 0;
     }
-    this.count += 1;
-    this.total += 1;
+    this.count += count;
+    this.total += count;
   }
 
   /** Reports the commands since the last time; each took an equal part of the time since `started`. */

@@ -6,10 +6,14 @@ function parserOf(...chunks: readonly string[]) {
   parser.bounds = BOUNDS;
   const commands: string[][] = [];
   for (const chunk of chunks) {
-    parser.push(chunk);
+    parser.push(bytesOf(chunk));
     while (parser.next()) commands.push(Array.from({ length: parser.count }, (_, i) => parser.argument(i)));
   }
   return { parser, commands };
+}
+
+function bytesOf(text: string): Buffer {
+  return Buffer.from(text, "latin1");
 }
 
 function encoded(...args: readonly string[]): string {
@@ -72,16 +76,16 @@ describe("commands", () => {
 
   it("without a key are short", () => {
     const parser = new CommandParser();
-    parser.push(`*2\r\n$4\r\nAUTH\r\n$${UNAUTHENTICATED_BOUNDS.argument + 1}\r\n`);
+    parser.push(bytesOf(`*2\r\n$4\r\nAUTH\r\n$${UNAUTHENTICATED_BOUNDS.argument + 1}\r\n`));
     expect(() => parser.next()).toThrow("invalid bulk length");
   });
 
   it("can be put back and read again, with what has arrived since", () => {
     const { parser } = parserOf();
-    parser.push(encoded("DEL", "a"));
+    parser.push(bytesOf(encoded("DEL", "a")));
     expect(parser.next()).toBe(true);
     parser.back();
-    parser.push(encoded("PING"));
+    parser.push(bytesOf(encoded("PING")));
     expect(parser.next()).toBe(true);
     expect([parser.argument(0), parser.argument(1)]).toEqual(["DEL", "a"]);
     expect(parser.next()).toBe(true);
@@ -91,14 +95,14 @@ describe("commands", () => {
   it("tell apart UTF-8 and other bytes", () => {
     const { parser } = parserOf();
     const utf8 = (text: string) => Buffer.from(text, "utf8").toString("latin1");
-    parser.push(encoded("A", utf8("größe 🦊"), "\xff", utf8("\ufffd")));
+    parser.push(bytesOf(encoded("A", utf8("größe 🦊"), "\xff", utf8("\ufffd"))));
     parser.next();
     expect([1, 2, 3].map((i) => parser.utf8(i))).toEqual(["größe 🦊", undefined, "\ufffd"]);
   });
 
   it("are compared without being read", () => {
     const { parser } = parserOf();
-    parser.push(encoded("A", "15", "30", "60") + encoded("A", "15", "30", "6"));
+    parser.push(bytesOf(encoded("A", "15", "30", "60") + encoded("A", "15", "30", "6")));
     parser.next();
     const span = parser.span(1, 3);
     expect([parser.is(0, "A"), parser.is(0, "AB"), parser.spans(1, span, 3), parser.alike]).toEqual([
@@ -109,5 +113,64 @@ describe("commands", () => {
     ]);
     parser.next();
     expect(parser.spans(1, span, 3)).toBe(false);
+  });
+
+  it("are compared with the one before, of which one argument may differ", () => {
+    const throttle = (key: string, period = "60") => encoded("CL.THROTTLE", key, "15", "30", period);
+    const { parser } = parserOf();
+    const alike = ["user:1", "user:20", "", "x".repeat(99), "user:3"];
+    parser.push(bytesOf(alike.map((key) => throttle(key)).join("")));
+    parser.next();
+    const read = [parser.argument(1)];
+    while (parser.nextAlike(1)) {
+      read.push(parser.argument(1));
+      expect([parser.argument(0), parser.span(2, 4)]).toEqual(["CL.THROTTLE", "15\r\n$2\r\n30\r\n$2\r\n60"]);
+    }
+    expect(read).toEqual(alike);
+    expect([parser.unread, parser.next()]).toEqual([0, false]);
+  });
+
+  it.each([
+    ["another limit", encoded("CL.THROTTLE", "b", "15", "30", "61")],
+    ["another name", encoded("THROTTLE", "b", "15", "30", "60")],
+    ["a name as long", encoded("CL.THROTTLF", "b", "15", "30", "60")],
+    ["more arguments", encoded("CL.THROTTLE", "b", "15", "30", "60", "2")],
+    ["a long argument", encoded("CL.THROTTLE", "x".repeat(100), "15", "30", "60")],
+    ["words", "CL.THROTTLE b 15 30 60\r\n"],
+  ])("are not alike with %s", (_, other) => {
+    const { parser } = parserOf();
+    parser.push(bytesOf(encoded("CL.THROTTLE", "a", "15", "30", "60") + other));
+    parser.next();
+    expect(parser.nextAlike(1)).toBe(false);
+    expect(parser.next()).toBe(true);
+    expect(parser.unread).toBe(0);
+    expect(parser.nextAlike(1)).toBe(false);
+  });
+
+  it.each(Array.from({ length: 54 }, (_, i) => i))("are alike only when they have arrived: %i bytes", (size) => {
+    const { parser } = parserOf();
+    const [first, second] = [
+      encoded("CL.THROTTLE", "a", "15", "30", "60"),
+      encoded("CL.THROTTLE", "bc", "15", "30", "60"),
+    ];
+    parser.push(bytesOf(first + second.slice(0, size)));
+    parser.next();
+    expect([parser.nextAlike(1), parser.next()]).toEqual([false, false]);
+    parser.push(bytesOf(second.slice(size) + first));
+    // The current command is not in this packet.
+    expect(parser.nextAlike(1)).toBe(false);
+    expect([parser.next(), parser.argument(1)]).toEqual([true, "bc"]);
+    if (!parser.nextAlike(1)) parser.next();
+    expect([parser.argument(1), parser.unread]).toEqual(["a", 0]);
+  });
+
+  it("that are too long are not alike", () => {
+    const { parser } = parserOf();
+    const [short, long] = ["x", "x".repeat(99)].map((key) => encoded("ECHO", key));
+    parser.bounds = { ...BOUNDS, command: short.length };
+    parser.push(bytesOf(short + long));
+    parser.next();
+    expect(parser.nextAlike(1)).toBe(false);
+    expect(() => parser.next()).toThrow("too big multibulk request");
   });
 });

@@ -2,7 +2,7 @@ import type { Answer, Rule } from "headgate";
 import type { Telemetry } from "../../metrics/telemetry.ts";
 
 /** Called for each decision under a limit that was sent with the call. */
-export type Decided = (rule: Rule, answer: Answer) => void;
+export type Decided = (rule: Rule, allowed: boolean, source: Answer["source"]) => void;
 
 /** Counts decisions that are alike together: pipelines have many of them. */
 export class DecisionRuns {
@@ -16,7 +16,7 @@ export class DecisionRuns {
     this.telemetry = telemetry;
   }
 
-  readonly add: Decided = (rule, { allowed, source }) => {
+  readonly add: Decided = (rule, allowed, source) => {
     if (rule !== this.rule || allowed !== this.allowed || source !== this.source) {
       this.flush();
       this.rule = rule;

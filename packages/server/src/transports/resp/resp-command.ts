@@ -27,6 +27,12 @@ export interface Session {
 /** The arguments of a command, with its name. */
 export type Arguments = Pick<CommandParser, "count" | "argument" | "utf8" | "span" | "spans">;
 
+/** The replies to several commands, none of them an error. */
+interface Replies {
+  readonly count: number;
+  readonly text: string;
+}
+
 export interface RespCommand {
   readonly name: string;
   /** Number of arguments with the name; negative: at least so many. As `COMMAND` reports it. */
@@ -40,4 +46,9 @@ export interface RespCommand {
   /** Whether its first argument is a key. */
   readonly hasKey?: boolean;
   run(session: Session, args: Arguments): MaybePromise<Reply>;
+  /**
+   * Runs this command and those after it that are alike, at most so many. Undefined if it has to be run by itself. Absent
+   * if the store does not answer at once.
+   */
+  runAlike?(session: Session, args: Arguments & Pick<CommandParser, "nextAlike">, most: number): Replies | undefined;
 }

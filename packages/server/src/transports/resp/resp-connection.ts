@@ -86,8 +86,7 @@ export class RespConnection implements Session {
     this.deadline = setTimeout(() => socket.destroy(), KEY_DEADLINE_MS).unref();
     socket.setNoDelay(true);
     socket.on("data", (chunk: Buffer) => {
-      // Not with `setEncoding`, which takes longer than the rest of a packet with one command.
-      this.parser.push(chunk.toString("latin1"));
+      this.parser.push(chunk);
       this.work();
     });
     socket.on("drain", () => {
@@ -162,7 +161,14 @@ export class RespConnection implements Session {
     }
     let result: MaybePromise<Reply>;
     try {
-      result = this.refusal(command) ?? command?.run(this, parser) ?? unknownCommand(parser.argument(0));
+      const refusal = this.refusal(command);
+      const replies = refusal === undefined ? command?.runAlike?.(this, parser, 1 + this.admitted) : undefined;
+      if (replies !== undefined) {
+        this.admitted -= replies.count - 1;
+        this.reply(name, replies.text, replies.count);
+        return;
+      }
+      result = refusal ?? command?.run(this, parser) ?? unknownCommand(parser.argument(0));
     } catch (error) {
       result = this.failure(error);
     }
@@ -171,8 +177,12 @@ export class RespConnection implements Session {
       this.wait(name, result);
       return;
     }
-    this.calls.add(name, result);
-    const text = result instanceof ErrorReply ? result.text : result;
+    this.reply(name, result, 1);
+  }
+
+  private reply(name: string, reply: Reply, count: number): void {
+    this.calls.add(name, reply, count);
+    const text = reply instanceof ErrorReply ? reply.text : reply;
     if (this.waitingCount === 0) this.out += text;
     else this.waiting.push({ text });
   }

@@ -1,6 +1,7 @@
 import { HeadgateError } from "headgate";
 import { after, isPromise } from "headgate/http";
 import type { CallLimits } from "../../checks/call-limits.ts";
+import type { CommandParser } from "./command-parser.ts";
 import type { Decided } from "./decision-runs.ts";
 import type { Arguments, RespCommand, Session } from "./resp-command.ts";
 import { badArgument, NO_AUTH } from "./resp-errors.ts";
@@ -39,6 +40,7 @@ export function throttleCommands(limits: CallLimits, decided: Decided): readonly
 
 /** `key max_burst count period [quantity]`. */
 function throttle(name: string, dialect: ThrottleDialect, limits: CallLimits, decided: Decided): RespCommand {
+  const { memory } = limits;
   const known = new Map<string, ThrottleLimit>();
   // Most calls have the same limit as the one before.
   let lastSpan = "";
@@ -73,14 +75,37 @@ function throttle(name: string, dialect: ThrottleDialect, limits: CallLimits, de
       const answer = limits.take(owner.rule, args.argument(KEY), limit.limit, quantity);
       // Without `after`, to save a closure.
       if (!isPromise(answer)) {
-        decided(owner.rule, answer);
+        decided(owner.rule, answer.allowed, answer.source);
         return dialect.reply(limit, answer, quantity);
       }
       return after(answer, (answer) => {
-        decided(owner.rule, answer);
+        decided(owner.rule, answer.allowed, answer.source);
         return dialect.reply(limit, answer, quantity);
       });
     },
+    ...(memory && {
+      runAlike({ owner }: Session, args: Arguments & Pick<CommandParser, "nextAlike">, most: number) {
+        if (owner === undefined || args.count > QUANTITY + 1) return undefined;
+        const limit = limitIn(args);
+        const quantity = args.count > QUANTITY ? wholeNumber(args.argument(QUANTITY)) : 1;
+        // What it says about wrong arguments, and looking without taking, is not worth a second implementation.
+        if (limit instanceof ErrorReply || quantity === undefined || quantity === 0) return undefined;
+        const { rule } = owner;
+        const { out } = memory;
+        const rows = memory.rowsOf(rule, limit.limit);
+        // Commands that arrived together are decided at one time.
+        const now = memory.clock.now();
+        let text = "";
+        let count = 0;
+        do {
+          rows.take(limit.limit, args.argument(KEY), quantity, now, out);
+          decided(rule, out.allowed, "store");
+          text += dialect.reply(limit, out, quantity);
+          count += 1;
+        } while (count < most && args.nextAlike(KEY));
+        return { text, count };
+      },
+    }),
   };
 }
 

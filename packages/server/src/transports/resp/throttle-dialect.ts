@@ -1,13 +1,12 @@
-import type { Answer } from "headgate";
 import { smallIntegerReply } from "./resp-reply.ts";
-import { ThrottleLimit } from "./throttle-limit.ts";
+import { type Figures, ThrottleLimit } from "./throttle-limit.ts";
 
 /** A command that takes a limit, as another program defines it: what its arguments mean, and what it replies. */
 export interface ThrottleDialect {
   /** The smallest `max_burst`. */
   readonly smallestBurst: number;
   limit(maxBurst: number, count: number, period: number): ThrottleLimit;
-  reply(limit: ThrottleLimit, answer: Answer, quantity: number): string;
+  reply(limit: ThrottleLimit, figures: Figures & { readonly allowed: boolean }, quantity: number): string;
 }
 
 const NS_PER_SECOND = 1e9;
@@ -25,16 +24,11 @@ export const redisCell: ThrottleDialect = {
   },
 
   reply(limit, answer, quantity) {
-    const { interval, tolerance, heads, replies } = limit;
+    if (answer.allowed) return limit.allowedReply(answer, cellAllowed);
+    const { interval, tolerance, heads } = limit;
     const toFull = limit.timeToFull(answer);
     const remaining = cellRemaining(limit, answer, toFull);
     const reset = cellSeconds(toFull);
-    if (answer.allowed) {
-      return (
-        replies.find(remaining, reset) ??
-        replies.keep(remaining, reset, `${heads.allowed}:${remaining}\r\n:-1\r\n:${reset}\r\n`)
-      );
-    }
     const increment = interval * quantity;
     // A quantity above the capacity never fits.
     const retry = increment <= tolerance ? cellSeconds(toFull + increment - tolerance) : -1;
@@ -42,8 +36,19 @@ export const redisCell: ThrottleDialect = {
   },
 };
 
+function cellAllowed(limit: ThrottleLimit, figures: Figures): string {
+  const { heads, replies } = limit;
+  const toFull = limit.timeToFull(figures);
+  const remaining = cellRemaining(limit, figures, toFull);
+  const reset = cellSeconds(toFull);
+  return (
+    replies.find(remaining, reset) ??
+    replies.keep(remaining, reset, `${heads.allowed}:${remaining}\r\n:-1\r\n:${reset}\r\n`)
+  );
+}
+
 /** redis-cell divides whole microseconds. Intervals below one are divided exactly instead of by zero. */
-function cellRemaining({ interval, tolerance }: ThrottleLimit, { remaining }: Answer, toFull: number): number {
+function cellRemaining({ interval, tolerance }: ThrottleLimit, { remaining }: Figures, toFull: number): number {
   const left = tolerance - toFull;
   if (left <= 0) return 0;
   const each = Math.trunc(interval / NS_PER_US);
@@ -66,21 +71,35 @@ export const throttlecrab: ThrottleDialect = {
   },
 
   reply(limit, answer, quantity) {
-    const { interval, capacity, tolerance, heads, replies } = limit;
+    if (answer.allowed) return limit.allowedReply(answer, crabAllowed);
+    const { interval, tolerance, heads } = limit;
     const toFull = limit.timeToFull(answer);
-    const remaining = Math.max(0, Math.floor((tolerance - toFull) / interval));
-    // Its buckets count as full only when they could hold nearly twice their capacity.
-    const reset = crabSeconds(toFull + (capacity - 2) * interval);
-    if (answer.allowed) {
-      return (
-        replies.find(remaining, reset) ??
-        replies.keep(remaining, reset, `${heads.allowed}:${remaining}\r\n:${reset}\r\n:0\r\n`)
-      );
-    }
+    const remaining = crabRemaining(limit, toFull);
+    const reset = crabReset(limit, toFull);
     const retry = crabSeconds(toFull + interval * quantity - tolerance);
     return `${heads.denied}${smallIntegerReply(remaining)}${smallIntegerReply(reset)}${smallIntegerReply(retry)}`;
   },
 };
+
+function crabAllowed(limit: ThrottleLimit, figures: Figures): string {
+  const { heads, replies } = limit;
+  const toFull = limit.timeToFull(figures);
+  const remaining = crabRemaining(limit, toFull);
+  const reset = crabReset(limit, toFull);
+  return (
+    replies.find(remaining, reset) ??
+    replies.keep(remaining, reset, `${heads.allowed}:${remaining}\r\n:${reset}\r\n:0\r\n`)
+  );
+}
+
+function crabRemaining({ interval, tolerance }: ThrottleLimit, toFull: number): number {
+  return Math.max(0, Math.floor((tolerance - toFull) / interval));
+}
+
+/** Its buckets count as full only when they could hold nearly twice their capacity. */
+function crabReset({ interval, capacity }: ThrottleLimit, toFull: number): number {
+  return crabSeconds(toFull + (capacity - 2) * interval);
+}
 
 /** Whole seconds, rounded down. */
 function crabSeconds(nanoseconds: number): number {

@@ -8,6 +8,9 @@ export interface StatedLimit {
   readonly period: number;
 }
 
+/** What is available after a decision, and the time until everything is. */
+export type Figures = Pick<Answer, "remaining" | "resetAfter">;
+
 const NS_PER_SECOND = 1e9;
 const NS_PER_US = 1_000;
 /** The longest window of the core, in microseconds. */
@@ -28,6 +31,10 @@ export class ThrottleLimit {
   readonly heads: { readonly allowed: string; readonly denied: string };
   /** Replies to requests that were allowed. */
   readonly replies = new RecentReplies();
+  /** The last of them, and its figures: those of keys that had used nothing are all alike. */
+  private lastRemaining = -1;
+  private lastReset = 0;
+  private lastReply = "";
 
   constructor({ capacity, count, period }: StatedLimit, heads: ThrottleLimit["heads"]) {
     this.capacity = capacity;
@@ -37,8 +44,19 @@ export class ThrottleLimit {
     this.limit = limitOf(this.interval, capacity);
   }
 
+  /** The reply to a request that was allowed; it depends on the figures alone. */
+  allowedReply(figures: Figures, make: (limit: ThrottleLimit, figures: Figures) => string): string {
+    const { remaining, resetAfter } = figures;
+    if (remaining !== this.lastRemaining || resetAfter !== this.lastReset) {
+      this.lastReply = make(this, figures);
+      this.lastRemaining = remaining;
+      this.lastReset = resetAfter;
+    }
+    return this.lastReply;
+  }
+
   /** How long until all units are available again, in nanoseconds. */
-  timeToFull({ remaining, resetAfter }: Answer): number {
+  timeToFull({ remaining, resetAfter }: Figures): number {
     const { capacity, unit, drain } = this.limit;
     // More may be in use than the capacity, if that was lowered: then `remaining` does not tell how much.
     if (remaining === 0 && resetAfter > Math.ceil(capacity / drain)) return resetAfter * NS_PER_US;

@@ -4,7 +4,8 @@ import { expect, it, vi } from "vitest";
 import { CallLimits } from "../../../src/checks/call-limits.ts";
 import { SelfLimits } from "../../../src/transports/shared/own-limits.ts";
 import { rule, userData } from "../../checks/fixtures.ts";
-import { finallyDo, owner, RawClient, type Served, served } from "./fixtures.ts";
+import { finallyDo } from "../finally-do.ts";
+import { owner, RawClient, type Served, served } from "./fixtures.ts";
 
 async function clientOf({ port }: Served, password = "check-key", options: object = {}): Promise<Redis> {
   const client = new Redis({ port, host: "127.0.0.1", password, lazyConnect: true, retryStrategy: null, ...options });
@@ -157,6 +158,36 @@ it("refuses a rule that limits concurrent tasks", async () => {
   const slots = rule({ rule_id: "slots", algorithm: "concurrency", window_seconds: null });
   const client = await clientOf(await served({ rules: [slots] }));
   await expect(client.call("HG.CHECK", "slots", "42")).rejects.toThrow("reserve a slot with POST /api/v1/reservations");
+});
+
+it("answers a pipeline as it answers one command at a time", async () => {
+  const commands = [
+    ...["a", "b", "user:1", "user:22", "a", "a"].map((key) => ["CL.THROTTLE", key, "1", "1", "60"]),
+    ...["a", "b", "c"].map((key) => ["CL.THROTTLE", key, "2", "1", "60"]),
+    ["CL.THROTTLE", "a", "2", "1", "60", "0"],
+    ["CL.THROTTLE", "b", "2", "1", "60", "x"],
+    ["CL.THROTTLE", "b", "2", "1", "60", "9"],
+    ["CL.THROTTLE", "b", "x", "1", "60"],
+    ["CL.THROTTLE", "b", "2", "1", "60", "1", "1"],
+    ["PING"],
+    ...["b", "c", "c", "d"].map((key) => ["CL.THROTTLE", key, "2", "1", "60", "2"]),
+    ["DEL", "c"],
+    ...["c", "c"].map((key) => ["THROTTLE", key, "2", "1", "60"]),
+    ["cl.throttle", "c", "2", "1", "60"],
+  ].map((args) => `*${args.length}\r\n${args.map((arg) => `$${arg.length}\r\n${arg}\r\n`).join("")}`);
+  const single = await served();
+  const one = new RawClient(single.port);
+  // Each command leaves some until it ends.
+  one.socket.setMaxListeners(100);
+  await one.ask("AUTH check-key\r\n", 5);
+  let answers = "";
+  for (const command of commands) answers += await one.ask(command, 4);
+  const together = await served();
+  const all = new RawClient(together.port);
+  await all.ask("AUTH check-key\r\n", 5);
+  expect(await all.ask(commands.join(""), answers.length)).toBe(answers);
+  expect(together.told.calls).toEqual(single.told.calls);
+  expect(together.told.counts.join().match(/denied/g)?.length).toBeGreaterThan(1);
 });
 
 it("counts commands and decisions in the metrics", async () => {
