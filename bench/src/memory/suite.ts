@@ -27,10 +27,10 @@ export const memory: Suite = {
     `\`${MAP_GET}\` decides nothing: it shows what finding a key in a \`Map\` costs. \`${BARE_GCRA}\` adds the ` +
       "arithmetic, reads the clock once in 64 checks, and returns a boolean: no expiry, no validation, no " +
       "decision.",
-    "Headgate finds a key by a keyed hash of 64 bits, which takes 51 bytes per key and cannot be attacked with keys " +
-      "that collide, but hashes a string anew at each check, where V8 caches the hash for a `Map`. The same rows found " +
-      "through 64 `Map`s were tried, and took 108 bytes per key, 1.4 to 1.7 times the CPU time in `100k` and 1.2 to 1.7 " +
-      "times in `1m-zipf`.",
+    "Headgate looks up a key by a 64-bit hash with a secret. This takes 51 bytes per key, and attackers cannot " +
+      "construct keys that collide, but the string is hashed at each check, while V8 caches the hash that a `Map` uses. " +
+      "Keeping the rows in 64 `Map`s instead took 108 bytes per key, and 1.4 to 1.7 times the CPU time in `100k` and " +
+      "1.2 to 1.7 times in `1m-zipf`.",
     "@nestjs/throttler stores the time of every hit and scans all of them at each check, so its result for " +
       "one hot key gets worse the longer it runs.",
   ],

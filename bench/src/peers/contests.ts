@@ -1,8 +1,8 @@
 import { KEY } from "../service/rest-requests.ts";
 import { envoyProtocol } from "./envoy-protocol.ts";
 import type { ProgramName } from "./find-program.ts";
-import { gubernatorProtocol } from "./gubernator-protocol.ts";
-import { headgateProtocol } from "./headgate-protocol.ts";
+import { gubernatorBatches, gubernatorProtocol } from "./gubernator-protocol.ts";
+import { headgateBatches, headgateProtocol } from "./headgate-protocol.ts";
 import { startForEnvoy, startForEnvoyWithRedis, startForGrpc, startForResp } from "./headgate-servers.ts";
 import type { Protocol } from "./line.ts";
 import { startGubernator, startLimitador, startRatelimit, startThrottlecrab } from "./peer-servers.ts";
@@ -28,6 +28,8 @@ export interface Contest {
 
 /** Descriptors in a request that makes many checks: their data has to fit the window of HTTP/2. */
 const MANY = 50;
+/** Checks in a request of gubernator's clients, which collect them. */
+const BATCH = 100;
 
 export const contests: Readonly<Record<string, Contest>> = {
   "envoyproxy/ratelimit": {
@@ -58,5 +60,12 @@ export const contests: Readonly<Record<string, Contest>> = {
     versionOf: startedVersion,
     peer: { start: startGubernator, protocol: gubernatorProtocol },
     headgate: { start: startForGrpc, protocol: headgateProtocol },
+  },
+  "gubernator-batch": {
+    program: { name: "gubernator", variable: "GUBERNATOR_BINARY" },
+    about: `${BATCH} checks per request over the gRPC protocol of each`,
+    versionOf: startedVersion,
+    peer: { start: startGubernator, protocol: gubernatorBatches(BATCH) },
+    headgate: { start: startForGrpc, protocol: headgateBatches(BATCH) },
   },
 };

@@ -1,6 +1,6 @@
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { GrpcLine, grpcRequest } from "./grpc-line.ts";
-import { AMPLE_LIMIT, DAY_SECONDS, type Protocol, SCARCE_LIMIT } from "./line.ts";
+import { AMPLE_LIMIT, DAY_SECONDS, type Protocol, SCARCE_LIMIT, usersOf } from "./line.ts";
 import { slices } from "./slices.ts";
 
 const METHOD = "/pb.gubernator.V1/GetRateLimits";
@@ -16,6 +16,11 @@ export const gubernatorProtocol: Protocol = {
   scarce: (user) => requestOf("scarce", [user]),
   scarceOfAll: (users) => slices(users, MOST_CHECKS).map((some) => requestOf("scarce", some)),
 };
+
+/** The same, with many checks in each request, as its clients send them. */
+export function gubernatorBatches(batch: number): Protocol {
+  return { ...gubernatorProtocol, batch, ample: (user) => requestOf("ample", usersOf(user, batch)) };
+}
 
 /** A GetRateLimitsReq: token buckets, one hit each. */
 function requestOf(name: keyof typeof LIMITS, users: readonly string[]): Buffer {

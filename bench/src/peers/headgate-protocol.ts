@@ -1,7 +1,7 @@
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { KEY } from "../service/rest-requests.ts";
 import { GrpcLine, grpcRequest } from "./grpc-line.ts";
-import { AMPLE_LIMIT, DAY_SECONDS, type Protocol, SCARCE_LIMIT } from "./line.ts";
+import { AMPLE_LIMIT, DAY_SECONDS, type Protocol, SCARCE_LIMIT, usersOf } from "./line.ts";
 import { slices } from "./slices.ts";
 
 const CHECK = "/headgate.v1.RateLimiter/CheckRateLimit";
@@ -24,8 +24,13 @@ export const headgateProtocol: Protocol = {
   connect: (port, failed) => GrpcLine.connect(port, isAllowed, failed),
   ample: (user) => grpcRequest(CHECK, checkOf("/ample", user), AUTHORIZATION),
   scarce: (user) => grpcRequest(CHECK, checkOf("/scarce", user), AUTHORIZATION),
-  scarceOfAll: (users) => slices(users, MOST_CHECKS).map(batchOf),
+  scarceOfAll: (users) => slices(users, MOST_CHECKS).map((some) => batchOf("/scarce", some)),
 };
+
+/** The same, with many checks in each request. */
+export function headgateBatches(batch: number): Protocol {
+  return { ...headgateProtocol, batch, ample: (user) => batchOf("/ample", usersOf(user, batch)) };
+}
 
 /** A CheckRateLimitRequest. */
 function checkOf(endpoint: string, user: string): Uint8Array {
@@ -36,9 +41,9 @@ function checkOf(endpoint: string, user: string): Uint8Array {
   return writer.finish();
 }
 
-function batchOf(users: readonly string[]): Buffer {
+function batchOf(endpoint: string, users: readonly string[]): Buffer {
   const writer = new BinaryWriter();
-  for (const user of users) writer.uint32(10).bytes(checkOf("/scarce", user));
+  for (const user of users) writer.uint32(10).bytes(checkOf(endpoint, user));
   return grpcRequest(CHECK_BATCH, writer.finish(), AUTHORIZATION);
 }
 

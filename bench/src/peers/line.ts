@@ -13,12 +13,19 @@ export type Failed = (error: Error) => void;
 /** How checks are sent to a server. The requests of each method need lines of their own. */
 export interface Protocol {
   connect(port: number, failed: Failed): Promise<Line>;
-  /** A check of a user whose limit is never reached. */
+  /** A check of a user whose limit is never reached; with `batch`, so many checks of users whose names begin so. */
   ample(user: string): Buffer;
+  /** Default: requests of one check. */
+  readonly batch?: number;
   /** A check of a user who has {@link SCARCE_LIMIT} a day. */
   scarce(user: string): Buffer;
   /** The same for many users, in as few requests as the protocol has. */
   scarceOfAll(users: readonly string[]): readonly Buffer[];
+}
+
+/** Names of so many users that begin alike. */
+export function usersOf(beginning: string, count: number): readonly string[] {
+  return Array.from({ length: count }, (_, i) => `${beginning}-${i}`);
 }
 
 export const AMPLE_LIMIT = 1_000_000_000;

@@ -55,7 +55,9 @@ export const peers: Suite = {
       "memory, with room for 2,000,000 keys where they have a bound. Against envoyproxy/ratelimit and Limitador, " +
       "Headgate serves Envoy's rate limit protocol (v3) with the same limits; against throttlecrab, the same `THROTTLE` " +
       "commands over RESP. gubernator has a gRPC protocol of its own, so one check over it is compared with one check " +
-      "over Headgate's gRPC API, which also authenticates every call.",
+      "over Headgate's gRPC API, which also authenticates every call. Its clients collect checks, so " +
+      "`gubernator-batch` compares requests with 100 checks each, 16 requests in flight; of their responses, the first " +
+      "check is verified.",
     "For over-admission, 50 clients, each with a connection of its own, send 500 checks of one key at the same time. " +
       "This is repeated with ten keys, and the figure is the highest number of checks that were allowed. Memory is the " +
       "resident memory of the processes.",

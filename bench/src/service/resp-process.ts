@@ -16,15 +16,18 @@ async function node(): Promise<number> {
   return Number(addresses.resp?.split(":").at(-1));
 }
 
-/** As little as a server can do: it reads the arguments of each command as strings, and answers the same every time. */
+/**
+ * As little as a server can do: it reads the arguments of each command as strings, in the way of the service, and
+ * answers the same every time.
+ */
 function constant(): Promise<number> {
   const server = createServer({ noDelay: true }, (socket) => {
-    let rest: Buffer | undefined;
+    let rest = "";
     socket.on("error", () => {});
     socket.on("data", (bytes) => {
-      const chunk = rest === undefined ? bytes : Buffer.concat([rest, bytes]);
-      const { commands, end } = countCommands(chunk);
-      rest = end < chunk.length ? chunk.subarray(end) : undefined;
+      const text = rest + bytes.toString("latin1");
+      const { commands, end } = readCommands(text);
+      rest = text.slice(end);
       let out = "";
       for (let i = 0; i < commands; i += 1) out += REPLY;
       if (out !== "") socket.write(out, "latin1");
@@ -38,26 +41,34 @@ function constant(): Promise<number> {
   });
 }
 
+const CR = 13;
+const ZERO = 48;
+
 /** The commands that have arrived, and where the next one begins. */
-function countCommands(chunk: Buffer): { readonly commands: number; readonly end: number } {
+function readCommands(text: string): { readonly commands: number; readonly end: number } {
+  const args: string[] = [];
   let commands = 0;
   let end = 0;
-  for (;;) {
-    let at = end;
-    const number = (): number => {
-      let value = 0;
-      for (at += 1; at < chunk.length && chunk[at] !== 13; at += 1) value = value * 10 + chunk[at] - 48;
-      at += 2;
-      return value;
-    };
-    const args: string[] = [];
-    for (let left = number(); left > 0 && at < chunk.length; left -= 1) {
-      const length = number();
-      args.push(chunk.toString("latin1", at, at + length));
-      at += length + 2;
-      if (left === 1 && at <= chunk.length) commands += 1;
+  let at = 0;
+  const number = (): number => {
+    let value = 0;
+    for (at += 1; at < text.length && text.charCodeAt(at) !== CR; at += 1) {
+      value = value * 10 + text.charCodeAt(at) - ZERO;
     }
-    if (at > chunk.length || args.length === 0) return { commands, end };
-    end = at;
+    at += 2;
+    return value;
+  };
+  while (at < text.length) {
+    const count = number();
+    for (let i = 0; i < count && at < text.length; i += 1) {
+      const length = number();
+      args[i] = text.slice(at, at + length);
+      at += length + 2;
+      if (i === count - 1 && at <= text.length) {
+        commands += 1;
+        end = at;
+      }
+    }
   }
+  return { commands, end };
 }

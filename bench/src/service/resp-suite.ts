@@ -29,7 +29,7 @@ export const resp: Suite = {
     "The node is started like `headgate serve --resp`, with counters in memory. Another process sends checks for " +
       "a thousand users over 64 loopback connections, one or 16 at a time on each. Every check is authenticated, " +
       "counted in the metrics, and passes.",
-    `\`${RESP_CONSTANT}\` reads the arguments of the same commands and answers each with the same five integers. ` +
+    `\`${RESP_CONSTANT}\` reads the arguments of the same commands in the same way and answers each with the same five integers. ` +
       `\`${RESP_LUA}\` is the same limit as a script of a Redis, called by EVALSHA. All are warmed up with 300,000 ` +
       "commands, then loaded in turns.",
   ],

@@ -7,6 +7,7 @@ import { freePort } from "headgate-testkit/free-port";
 import { headgate } from "headgate-testkit/headgate-command";
 import { startRedis } from "headgate-testkit/redis-server";
 import { startNode } from "headgate-testkit/service-process";
+import { collectTemporaryFiles } from "headgate-testkit/temporary-files";
 import { seededRandom } from "../traffic/random.ts";
 import { soakFaults } from "./faults.ts";
 import { INVARIANTS, Invariants } from "./invariants.ts";
@@ -30,6 +31,7 @@ const STALL_AFTERMATH_MS = 10_000;
 const REPORT_EVERY_MS = 30_000;
 
 async function soak(options: SoakOptions): Promise<boolean> {
+  collectTemporaryFiles();
   const { minutes, seed, workers, rate } = options;
   const random = seededRandom(seed);
   const invariants = new Invariants(INVARIANTS);
