@@ -79,7 +79,10 @@ export class RedisCluster {
   private async isSettledFor(node: RedisServer): Promise<boolean> {
     if (!/^cluster_state:ok/m.test(await node.ask("CLUSTER", "INFO"))) return false;
     const members = await this.members(node);
-    const leaders = new Set(members.filter(({ slots }) => slots.length > 0).map(({ id }) => id));
+    const masters = members.filter(({ slots }) => slots.length > 0);
+    // A node that has not heard of a failover still names the master that is gone.
+    if (!masters.every((member) => member.node.isUp)) return false;
+    const leaders = new Set(masters.map(({ id }) => id));
     const placed = members.filter(({ id, masterId }) => leaders.has(id) || leaders.has(masterId));
     if (
       leaders.size !== 3 ||
