@@ -76,7 +76,8 @@ describe("a cluster under load that loses a master", () => {
       // does not, and uses that answer until its next refresh, which waits up to a second for a frozen node.
       await cluster.settled();
       await delay(1_000);
-      for (const key of its) await until(`${key} is answered, too`, () => ended(() => ask(store, "peek", limited, key)));
+      for (const key of its)
+        await until(`${key} is answered, too`, () => ended(() => ask(store, "peek", limited, key)));
       const recovered = performance.now();
       await delay(300);
       const [calls, otherCalls] = await Promise.all([traffic.stop(), otherTraffic.stop()]);
