@@ -24,9 +24,9 @@ Exit codes:
 `;
 
 const PRECEDENCE = `
-Each setting can also come from the environment (HEADGATE_HTTP and so on; HEADGATE_ADMIN_KEY has no flag),
-or from the file given with --config (http: 127.0.0.1:8080). Flags take precedence over the environment, and the
-environment over the file.
+Each setting can also come from the environment (HEADGATE_HTTP and so on; HEADGATE_ADMIN_KEY and
+HEADGATE_RECORD_SECRET have no flag), or from the file given with --config (http: 127.0.0.1:8080). Flags take precedence
+over the environment, and the environment over the file.
 `;
 
 const NAMES = Object.values(algorithms).flatMap(({ name, traits }) => ("releasable" in traits ? [] : name));

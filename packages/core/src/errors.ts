@@ -78,7 +78,7 @@ export class HeadgateError extends Error {
 /** The code of a `StoreError`. */
 export type StoreErrorCode = Extract<ErrorCode, `HG_STORE_${string}`>;
 
-/** Thrown when a store fails. `resilient` handles these errors and no others. */
+/** Thrown when a store fails. Of all Headgate errors, `resilient` handles only these. */
 export class StoreError extends HeadgateError {
   override readonly name: string = "StoreError";
   override readonly code: StoreErrorCode;

@@ -25,7 +25,7 @@ export function addKeys(program: Command, requireValue: RequireValue, finish: (c
     .option("--roles <roles>", "check, read and write, separated by commas (required)", requireValue("--roles"))
     .option(
       "--namespace <name>",
-      "counters of limits sent with a call; keys with the same namespace share them (default: the id of the key)",
+      "keys with the same namespace share reservations, and counters of limits sent with a call (default: the id of the key)",
       requireValue("--namespace"),
     )
     .option("--expires-at <time>", "when the key expires, as in 2027-01-31T12:00:00Z", requireValue("--expires-at"))

@@ -32,7 +32,7 @@ export const PROBLEMS = {
     status: 400,
     title: "This route does not accept an idempotency key",
     advice:
-      "Remove X-Idempotency-Key. If a response was lost: revoke the API key that it created, or let the reservation expire.",
+      "Remove X-Idempotency-Key. If a response was lost, revoke the API key that it created and create another.",
   },
   unauthenticated: {
     status: 401,
@@ -137,7 +137,7 @@ export const PROBLEMS = {
   client_closed_request: {
     status: 499,
     title: "The client closed the connection",
-    advice: "Nothing is reserved. Only metrics show this status.",
+    advice: "Nothing stays reserved, unless the request had an idempotency key. Only metrics show this status.",
   },
   internal_error: {
     status: 500,

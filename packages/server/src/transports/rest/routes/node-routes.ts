@@ -38,7 +38,10 @@ export function nodeRoutes(app: App, { ready, store = () => undefined, metricsTe
       schema: {
         tags: ["node"],
         summary: "Check that the node can answer requests",
-        response: { 200: readiness, ...openProblems("headers_too_large", "not_ready") },
+        response: {
+          200: readiness.describe("The node can answer requests"),
+          ...openProblems("headers_too_large", "not_ready"),
+        },
       },
     },
     async (_request, reply) => {

@@ -13,7 +13,7 @@ const query = z.strictObject({
 
 const request = z.object({
   time_ms: z.number().describe("By the store's clock, in milliseconds since 1970, with a fraction"),
-  key: z.string().describe("Whose request it was, hashed with record_secret"),
+  key: z.string().describe("The identifier that made the request, hashed with record_secret"),
   action: z.enum(["take", "penalize", "refund", "reset"]).describe("take: a request; the others correct the usage"),
   cost: z.number(),
   allowed: z.boolean().describe("What was decided then"),
