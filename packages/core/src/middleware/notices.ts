@@ -4,7 +4,7 @@ import { warn } from "../warning.ts";
 /** Warnings of the middleware, each with what follows from it and what to do. */
 export const noticeCodes = {
   HG_PROXY_NOT_TRUSTED:
-    "but its sender is not a trusted proxy and counts as the client. If it is a proxy, all of its clients share one quota. " +
+    "its sender is not a trusted proxy and counts as the client. If it is a proxy, all of its clients share one quota. " +
     "Set proxies to the number of proxies or to their addresses, or to 0 if there is none. See docs/guide/proxies.md#warnings",
   HG_ALL_PROXIES_TRUSTED:
     "clients can choose their own address, and with it their quota. Set the number of proxies or their addresses. " +

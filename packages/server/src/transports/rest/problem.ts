@@ -31,8 +31,7 @@ export const PROBLEMS = {
   idempotency_not_possible: {
     status: 400,
     title: "This route does not accept an idempotency key",
-    advice:
-      "Remove X-Idempotency-Key. If a response was lost, revoke the API key that it created and create another.",
+    advice: "Remove X-Idempotency-Key. If a response was lost, revoke the API key that it created and create another.",
   },
   unauthenticated: {
     status: 401,
