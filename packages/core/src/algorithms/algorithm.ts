@@ -67,7 +67,7 @@ export interface SlotAlgorithm {
   readonly luaFields: readonly (keyof Limit)[];
 
   /**
-   * Decides whether a reservation could take slots besides those that it holds already, or anyone if there is no holder.
+   * Decides whether a reservation could take more slots than it holds; without a holder, whether any reservation could.
    * Leases that have ended are removed.
    */
   evaluateSlots(

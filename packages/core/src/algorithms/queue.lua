@@ -78,7 +78,7 @@ local function start_totals_over(cells)
   cells[BASE] = 0
 end
 
--- rows.lua keeps such a row by this: cells before the ring, cells of a pair, and where the ring is described.
+-- How rows.lua stores such a row: cells before the ring, cells of a pair, and where the ring is described.
 local GROWTH = { header = RING, width = 2, capacity = CAPACITY, head = HEAD }
 
 local function blank(cells)

@@ -8,7 +8,7 @@ import type { AlgorithmName } from "./registry.ts";
 
 /** A field of a specification. */
 export interface Field {
-  /** What its value is: one of some words, or of a type. Seconds are milliseconds as an option, whose name ends in `Ms`. */
+  /** A list of words, or a type. Options have milliseconds instead of seconds, and a name that ends in `Ms`. */
   readonly type: "units" | "number" | "seconds" | "boolean" | "text" | "day" | readonly string[];
   readonly about: string;
   /** Whether it is stated instead of `limit` and `window`. Builders, which take a rate, do not have it as an option. */

@@ -44,7 +44,7 @@ export type Anchor = (typeof ANCHORS)[number];
 /** With windows up to this, no time that Headgate computes (two windows from now) leaves the exact integers. */
 export const LONGEST_WINDOW = 2 ** 51;
 
-/** Up to so many parts survive being stored as units: three roundings, together less than half a part. */
+/** Up to this many parts can be stored as units without loss: three roundings, together less than half a part. */
 const MOST_PARTS = 2 ** 50;
 
 /** By more than the roundings of a rate and of what it drains together: nothing may pass that the true rate holds back. */

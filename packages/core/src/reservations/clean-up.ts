@@ -7,7 +7,7 @@ import { adjust, REMEMBERED, releaseSlots, settleRates, take } from "./reservati
 
 /**
  * Ends a reservation of a process that died or was unresponsive for too long: with what the process had settled or
- * spent, or else by giving everything back. Steps of which it is unknown whether they happened are repeated under their
+ * spent, or else by giving everything back. Steps that may or may not have happened are repeated under their
  * idempotency keys: if they had not happened, they happen now and are undone with the rest. Slots are free when their
  * lease ends: the process may still use them if it could extend them, but not its entry in the journal.
  *

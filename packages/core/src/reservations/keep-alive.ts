@@ -12,7 +12,7 @@ import { type Finishing, UnfinishedEnds } from "./unfinished-ends.ts";
 
 /** Maximum interval between searches for abandoned reservations, in milliseconds. */
 const LOOK_EVERY_MS = 2_000;
-/** Maximum interval between attempts to tell the store what it has not heard of, because it failed. */
+/** Maximum interval between attempts to repeat calls that did not reach the store because it failed. */
 const RETRY_EVERY_MS = 500;
 /** Maximum interval between extensions in milliseconds, and how many of them fit into the time of a reservation. */
 const EXTEND_EVERY_MS = 10_000;

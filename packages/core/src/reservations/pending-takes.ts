@@ -89,7 +89,7 @@ export class PendingTakes {
   }
 }
 
-/** Whether a promise is fulfilled within so many milliseconds. */
+/** Whether a promise is fulfilled within this many milliseconds. */
 async function isDoneWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<boolean>((resolve) => {

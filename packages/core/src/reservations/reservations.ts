@@ -88,7 +88,7 @@ export class Reservations {
 
   /**
    * Reserves all or nothing, like `reserve`, for requests that settle their costs before they return their slots. Costs
-   * that are no estimates are not part of either reservation.
+   * that are not estimates are not part of either reservation.
    */
   async reserveApart<Name extends string>(
     operations: readonly Operation<Name>[],
@@ -331,7 +331,7 @@ export class Reservations {
 
   /**
    * The entry is written before the quota is taken. The store remembers for a limited time whether it was taken, so a
-   * reservation that is extended has to be told while the store still knows.
+   * reservation that is extended has to find out while the store still knows.
    */
   async #learnWhatWasTaken({ state, kind, voidFrom, madeAt }: OpenReservation): Promise<void> {
     if (kind.isDegraded || state.isTaken) return;

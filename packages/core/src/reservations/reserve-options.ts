@@ -21,7 +21,7 @@ export interface ReserveOptions {
 
 /** What the middleware and `run` ask for in addition. */
 export interface InternalReserveOptions extends ReserveOptions {
-  /** The checks whose cost is no estimate. */
+  /** The checks whose cost is not an estimate. */
   readonly final?: readonly boolean[] | undefined;
   /**
    * The id is not handed on, so no other process will ask for the reservation. If it was released because this process was

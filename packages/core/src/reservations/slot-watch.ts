@@ -8,8 +8,8 @@ const MARGIN = 20_000;
 const LONGEST_MS = 3_600_000;
 
 /**
- * Tells tasks to stop whose slots could not be extended in time, because others may use them: also while a call to the
- * store is under way, and first of all when the process has been frozen.
+ * Aborts tasks whose slots could not be extended in time, because others may use the slots: even while a call to the
+ * store is pending, and before anything else after the process has been frozen.
  */
 export class SlotWatch {
   private readonly open: ReadonlyMap<string, OpenReservation>;

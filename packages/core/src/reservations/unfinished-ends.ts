@@ -8,7 +8,7 @@ import { releaseSlots } from "./reservation-steps.ts";
 /** Reservations whose slots are released when the store is back. The slots of others are free when their lease ends. */
 const MOST_SLOTS = 100_000;
 
-/** What this process can do for a reservation whose end the store has not heard of. */
+/** What this process can do for a reservation whose end has not reached the store. */
 export interface Finishing {
   /** Ends it in the store. */
   finish(open: OpenReservation): Promise<Verdict>;
@@ -17,7 +17,7 @@ export interface Finishing {
   now(): number;
 }
 
-/** Ends of reservations, and releases of slots, that the store has not heard of because it failed. They are repeated. */
+/** Ends of reservations, and releases of slots, that did not reach the store because it failed. They are repeated. */
 export class UnfinishedEnds {
   private readonly store: Store;
   private readonly finishing: Finishing;
@@ -78,7 +78,7 @@ export class UnfinishedEnds {
     }
   }
 
-  /** Forgets a reservation whose end the store has heard of, or lets others be tried before it. */
+  /** Forgets a reservation whose end has reached the store, or moves it behind the others. */
   private heard(all: Map<string, OpenReservation>, open: OpenReservation, error: unknown): boolean {
     all.delete(open.name);
     const isHeard = error === undefined || failureOf(error) === undefined;

@@ -10,8 +10,8 @@ export interface ApiKeyRecord {
   readonly name: string;
   readonly roles: readonly Role[];
   /**
-   * What the counters are kept under that are not of a rule, but of a limit sent with the call. Keys with the same
-   * namespace share them. By default, the id of the key.
+   * Counters of limits that are sent with a call instead of coming from a rule, and reservations, belong to this
+   * namespace. Keys with the same namespace share them. By default, the id of the key.
    */
   readonly namespace: string;
   /** SHA-256 of the secret, in hex. */

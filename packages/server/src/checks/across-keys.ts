@@ -103,7 +103,7 @@ interface Turns {
   confirm(): Promise<boolean>;
 }
 
-/** Each key remembers by itself what was taken, so that a retry finds out. */
+/** What was taken is remembered under each key separately, so that a retry finds out. */
 class RememberedTurns implements Turns {
   readonly #store: Store;
   readonly #groups: readonly Operation[][];

@@ -137,7 +137,7 @@ class Clients {
   ): number {
     const random = jitter === 0 ? 1 : 1 - jitter * this.#random.next();
     if (strategy === "retry_after") {
-      // The client is told the longest wait of the limits that deny it. Jitter comes on top: earlier would be useless.
+      // A denial reports the longest wait of the limits that deny. Jitter is added: an earlier retry would be useless.
       const told = answers.reduce((longest, { retryAfter }) => Math.max(longest, retryAfter), 0);
       return told + delayMs * 1000 * (jitter === 0 ? 1 : 2 - random);
     }

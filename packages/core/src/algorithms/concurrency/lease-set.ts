@@ -30,7 +30,7 @@ export class LeaseSet {
   /** In the order in which they end. */
   private readonly inOrder: SlotLease[] = [];
   private readonly byId = new Map<string, SlotLease>();
-  /** Until when each reservation that has released its slots cannot take any. Those in the past are removed some time. */
+  /** Until when each reservation that has released its slots cannot take any. Expired ones are removed later. */
   private readonly tombstones = new Map<string, number>();
   private unseen = this.tombstones.entries();
   private lastTombstone = Number.NEGATIVE_INFINITY;
@@ -116,7 +116,7 @@ export class LeaseSet {
     this.removeTombstones(time);
   }
 
-  /** When so many slots will have come back at the latest, not counting those of one reservation. */
+  /** The time by which this many slots will be free at the latest, not counting those of one reservation. */
   whenFree(slots: number, except: string | undefined): number {
     let free = 0;
     for (const lease of this.inOrder) {

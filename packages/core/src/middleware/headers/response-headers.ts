@@ -144,7 +144,7 @@ function quotaItems(
 
 function quotaItem({ remainingStart, isSlots }: Policy, decision: Decision, retryAfter: number | undefined): string {
   const remaining = `${remainingStart}${units(decision.remaining)}`;
-  // Nobody knows when slots will be released.
+  // It is unknown when slots will be released.
   return isSlots && decision.allowed ? remaining : `${remaining};t=${resetSeconds(decision, retryAfter)}`;
 }
 

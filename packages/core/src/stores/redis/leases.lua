@@ -2,8 +2,8 @@
 --   a reservation        when its lease ends; if it has released its slots, until when it cannot take any, negated
 --   "*" .. reservation   if it holds more than one slot: -2^52 - slots
 --   ""                   the latest time at which the row was changed
--- Times are below 2^52, so these kinds are apart. Nothing is decided before leases that have ended are removed, and the
--- latest change is not in the future: all scores above the time of a decision are leases.
+-- Times are below 2^52, so these kinds cannot be confused. Nothing is decided before leases that have ended are removed,
+-- and the latest change is not in the future: all scores above the time of a decision are leases.
 local LARGEST = 4503599627370496
 local function number(value) return string.format("%.17g", value) end
 
@@ -34,7 +34,7 @@ function leases.none(name)
   return setmetatable({ name = name, id = "", for_us = 0, latest = -math.huge, own = false }, leases)
 end
 
--- From now on, as somebody else sees them.
+-- From now on, the row is read as any other reservation sees it.
 function leases:forget_holder()
   self.id, self.own = "", false
 end

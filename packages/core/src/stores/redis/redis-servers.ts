@@ -114,9 +114,9 @@ export class RedisServers {
   }
 
   /**
-   * In a cluster requests go to their node directly, so that its time is known; a batch declares no keys, for to
-   * follow a redirection would be right for the key that it is about, and wrong for the others. What has moved comes
-   * back, and is sent alone by the client, which follows it.
+   * In a cluster, requests go to their node directly, so that its time is known. A batch declares no keys, because a
+   * redirection would be right for the key that it names and wrong for the others. Requests whose slot has moved are
+   * rejected, and then sent alone through the client, which follows redirections.
    */
   route(node: string, keys: readonly string[], requests: number, hasMoved: boolean): Route {
     const { cluster } = this.#client;

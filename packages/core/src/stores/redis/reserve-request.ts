@@ -19,7 +19,7 @@ export function isReservation({ action, limits, fingerprint, entry }: Request): 
 }
 
 /**
- * How to ask for reservations of one algorithm: those to settle come first. reserve.lua says what the arguments are.
+ * How to ask for reservations of one algorithm: those to settle come first. reserve.lua describes the arguments.
  */
 export function reservePlanOf(requests: readonly Request[], script: Script, times: Times): Plan {
   const parts = journalPartsOf(requests);

@@ -18,7 +18,7 @@ export const OUTSIDE_WINDOWS = Symbol("outside windows");
 /** A script for the common case leaves the request to the one for all. Nothing was charged. */
 export const UNDECIDED = Symbol("undecided");
 
-/** The reply of a script, read from front to back. answers.lua says what it is. */
+/** The reply of a script, read from front to back. answers.lua describes its format. */
 export class ScriptReply {
   /** The server's clock when it decided the batch, in microseconds. */
   readonly time: number;

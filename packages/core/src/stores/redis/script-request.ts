@@ -78,7 +78,7 @@ export class Planner {
     voidFrom = options?.voidFrom ?? 0,
   ): Request {
     const entry = options?.entry;
-    // An entry that is added tells a repeated request by itself; then this is the record of the request that ends it.
+    // An entry that is added is enough to recognize a repeated request; the record is that of the request which ends it.
     const isToldByEntry = entry?.step === "add" && entry.isRemembered !== true;
     const idempotencyKey = isToldByEntry ? undefined : options?.idempotencyKey;
     const record = isToldByEntry ? endKeyOf(entry.id) : idempotencyKey;
@@ -190,7 +190,7 @@ function isTake({ action, limits, fingerprint, entry }: Request): boolean {
   return action === "take" && limits.length === 1 && fingerprint === "" && entry === undefined;
 }
 
-/** take.lua says what it is. */
+/** The arguments of take.lua, which describes them. */
 function packedTake(requests: readonly Request[], times: Times): Buffer {
   const [request] = requests;
   const [one, other] = [times.voidFrom, voidFromOf(request, times)];
@@ -211,7 +211,7 @@ export function hasRepeatedKeys(requests: readonly Request[]): boolean {
 /** Reused: with texts of the journal, a batch has some 30 kB, and growing to that each time would keep the collector busy. */
 export const scratch = new PackedWriter();
 
-/** requests.lua says what it is. */
+/** The arguments of requests.lua, which describes them. */
 function packedRequests(requests: readonly Request[], times: Times): Buffer {
   const limits: PlannedLimit[] = [];
   const runs = scratch.reset();
@@ -253,7 +253,7 @@ function packedRequests(requests: readonly Request[], times: Times): Buffer {
   return all.packed;
 }
 
-/** Who holds the slots of a request. */
+/** The reservations that hold the slots of a request. */
 function writeHolders({ operations, limits }: Request, writer: PackedWriter): void {
   for (let i = 0; i < operations.length; i += 1) {
     if (!limits[i].isReleasable) continue;

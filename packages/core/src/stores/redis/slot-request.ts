@@ -8,7 +8,7 @@ export function isSlotRequest({ action, limits, operations, fingerprint, entry }
   return action === "release" || (action === "take" && operations[0].cost === 1);
 }
 
-/** How to ask for slots. slot.lua says what the arguments are. */
+/** How to ask for slots. slot.lua describes the arguments. */
 export function slotPlanOf(requests: readonly Request[], times: Times): Plan {
   const writer = scratch.reset();
   const keys: string[] = [];
@@ -18,7 +18,7 @@ export function slotPlanOf(requests: readonly Request[], times: Times): Plan {
     const { slot } = operations[0];
     keys.push(request.keys[0]);
     writer.number(action === "release" ? 1 : 0);
-    // Of such a limit, the number of slots is all that a script reads.
+    // The number of slots is all that a script reads of such a limit.
     writer.bytes(limits[0].packed);
     writer.number(voidFromOf(request, times));
     writer.number(slot?.forUs ?? 0);

@@ -42,7 +42,7 @@ export class LeaderClock {
     this.leader.learn(timeOf(stat), sent, this.learned, RESOLUTION);
   }
 
-  /** When a write becomes void whose caller waits until `due`, a local time. Never with a test's own clock. */
+  /** When a write becomes void if its caller waits until `due`, a local time. Never with a test's own clock. */
   voidFrom(due: number): number {
     return this.own === undefined ? Math.ceil(due) + this.leader.mostAhead : Number.POSITIVE_INFINITY;
   }

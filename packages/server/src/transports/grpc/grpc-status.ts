@@ -69,7 +69,7 @@ export const TOO_MANY_OPEN_CALLS: Failure = {
   reason: "OPEN_CALLS",
 };
 
-/** Nobody reads it; calls are counted with it. */
+/** The client does not receive it; it is used to count calls. */
 export const CANCELLED: Failure = {
   code: status.CANCELLED,
   message: "the client has cancelled the call; nothing is reserved",

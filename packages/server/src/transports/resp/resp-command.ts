@@ -47,8 +47,8 @@ export interface RespCommand {
   readonly hasKey?: boolean;
   run(session: Session, args: Arguments): MaybePromise<Reply>;
   /**
-   * Runs this command and those after it that are alike, at most so many. Undefined if it has to be run by itself. Absent
-   * if the store does not answer at once.
+   * Runs this command and up to `most` similar ones that follow it. Undefined if it has to be run separately. Absent if
+   * the store does not answer at once.
    */
   runAlike?(session: Session, args: Arguments & Pick<CommandParser, "nextAlike">, most: number): Replies | undefined;
 }

@@ -76,7 +76,7 @@ export class DirectChecks {
     };
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    // Not after the end: Node destroys a request whose body has been read, so a client that goes then is no error.
+    // Not after the end: Node destroys a request whose body has been read, so a disconnect then is not an error.
     request.on("error", (error) => handOver({ error: Object.assign(error, { statusCode: 400 }) }));
     request.on("end", () => {
       const body = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);

@@ -7,7 +7,7 @@ import type { RedisArgument, RedisClient, RedisClusterNodes, RedisConnection } f
 /** A client of ioredis, or of iovalkey, which is derived from it. */
 type Ioredis = Redis | Cluster;
 
-/** What tells such a client from others. */
+/** Properties by which such a client is recognized. */
 export interface IoredisLike {
   readonly isCluster: boolean;
   readonly status: string;
@@ -47,7 +47,7 @@ class IoredisClient implements RedisClient {
     this.cluster = isCluster(client) ? new ClusterNodes(client) : undefined;
     this.#connection = connectionOf(client);
     watchHandshakes(client);
-    // With a listener ioredis no longer prints every failed attempt to connect: each call tells its own.
+    // With a listener, ioredis does not print every failed attempt to connect: each call reports its own error.
     client.on("error", (error: Error & { readonly lastNodeError?: Error }) => {
       // Behind "all sentinels are unreachable" may be sentinels that have answered.
       if (!(this.#trouble instanceof StoreError)) this.#trouble = error.lastNodeError ?? error;
@@ -140,7 +140,7 @@ class IoredisListener {
   #connection(): Ioredis {
     if (this.#listening !== undefined) return this.#listening;
     const client = this.#client;
-    // What to listen to it may be told before it is connected, and again after each time that it was not.
+    // Can subscribe before it is connected, and subscribes again whenever it reconnects.
     const listening = isCluster(client)
       ? client.duplicate([], { enableOfflineQueue: true })
       : client.duplicate({ enableOfflineQueue: true, autoResubscribe: true, maxRetriesPerRequest: null });
@@ -230,7 +230,7 @@ class IoredisConnection implements RedisConnection {
   }
 }
 
-/** ioredis says only that it is something: it is the command's promise. */
+/** ioredis declares the type `unknown`; the value is the command's promise. */
 function replyTo(sent: unknown): Promise<unknown> {
   return Promise.resolve(sent);
 }
@@ -271,7 +271,7 @@ function encodedCommandOf(client: Ioredis): EncodedCommandClass {
 /** Replies as bytes. */
 const BYTES = { replyEncoding: null };
 
-/** The class is not told by a client, but by a command that it sends; this one goes nowhere. */
+/** A client does not expose the class, but the commands that it sends do. This command is not sent to a server. */
 function commandClassOf(client: Ioredis): typeof Command {
   let sent: unknown;
   const sendCommand = (command: Command): Promise<void> => {
