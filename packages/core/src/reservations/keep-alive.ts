@@ -131,7 +131,7 @@ export class KeepAlive {
     this.slotWatch.close();
   }
 
-  /** Extends reservations to `ms` milliseconds from now, or to their own time. Those that are lost learn it. */
+  /** Extends reservations to `ms` milliseconds from now, or to their own time. Marks those that are lost. */
   async extend(all: readonly OpenReservation[], ms?: number): Promise<void> {
     const sureAt = this.now();
     const failed = new Set<OpenReservation>();

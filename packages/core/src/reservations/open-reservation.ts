@@ -43,12 +43,12 @@ export class OpenReservation<Name extends string = string> {
     this.madeAt = sureAt;
   }
 
-  /** Until when others leave it alone, as far as is known. */
+  /** Until when no other process ends it, as far as is known. */
   get deadline(): number {
     return Math.max(this.sureAt + this.state.forMs * 1000, this.extendedTo);
   }
 
-  /** Until when others leave its slots alone, as far as is known. */
+  /** Until when no other reservation can take its slots, as far as is known. */
   get slotsDeadline(): number {
     return Math.max(this.slotsSureAt + this.state.forMs * 1000, this.extendedTo);
   }
@@ -58,7 +58,7 @@ export class OpenReservation<Name extends string = string> {
     return this.deadline + REMEMBERED;
   }
 
-  /** Tells it from others of this process. */
+  /** Distinguishes it from others of this process. */
   get name(): string {
     return this.kind.isApart ? `${this.state.id} slots` : this.state.id;
   }

@@ -18,7 +18,7 @@ import { RECORDING_VERSION, type RecordingEntry } from "./recording-entry.ts";
 export interface RecorderOptions {
   /** The process that records. */
   readonly node: string;
-  /** Records one in so many identities, and all that they do. */
+  /** Records one in this many identities, with all of their requests. */
   readonly oneIn: number;
   /** Identifiers are hashed with it. Nodes with the same secret record the same identities, under the same names. */
   readonly secret: string;

@@ -65,7 +65,7 @@ interface RecordedFailure {
 
 /**
  * A decision that was not made by the store, but from a lease, a cache or a fallback. Under rules that are not strict,
- * also those of the store: its calls do not tell them from those that obtain a lease.
+ * also those of the store: its calls cannot be told apart from those that obtain a lease.
  */
 interface RecordedOther {
   readonly type: "other";

@@ -49,7 +49,7 @@ export class RecordingFile {
   #lines: string[] = [];
   #file: FileHandle;
   readonly #lock: ProcessLock;
-  /** What is written to the disk, one thing after the other, and how many bytes that are. */
+  /** Pending writes, in order, and their size in bytes. */
   #writing: Promise<void> = Promise.resolve();
   #waiting = 0;
   #hasFailed = false;
@@ -192,7 +192,7 @@ export class RecordingFile {
   }
 }
 
-/** Hashed identifiers still tell who made many requests, so only the owner can read the file. */
+/** Even with hashed identifiers, it shows how often each identity made requests, so only the owner can read the file. */
 function create({ folder, node }: RecordingFileOptions, segment: number): Promise<FileHandle> {
   return open(join(folder, segmentName(node, segment)), "ax", 0o600);
 }

@@ -52,7 +52,7 @@ export interface RecordingReport {
 
 type Lines = Iterable<string> | AsyncIterable<string>;
 
-/** Does again what the store did, in the order of its clock, and compares. Takes the recordings of all nodes, in segments. */
+/** Repeats what the store did, in the order of its clock, and compares. Takes the recordings of all nodes, in segments. */
 export async function replayRecordings(recordings: readonly Lines[]): Promise<RecordingReport> {
   const replay = new RecordingReplay();
   for (const lines of recordings) await replay.read(lines);

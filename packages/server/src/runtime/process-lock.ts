@@ -12,7 +12,7 @@ const form = z.object({
   /** Where process IDs mean the same: processes of other machines and containers cannot be looked up. */
   processes: z.string(),
   pid: z.int(),
-  /** When the process started, since IDs are used again. Null if the system does not tell. */
+  /** When the process started, since IDs are reused. Null if the system does not report it. */
   started: z.string().nullable(),
 });
 

@@ -5,7 +5,7 @@ interface Tray {
   readonly node: string;
   requests: Request[];
   underWay: number;
-  /** Says that a call is over. */
+  /** Called when a call has ended. */
   readonly ended: () => void;
 }
 
