@@ -34,7 +34,7 @@ export function accuracyPage({ measured, machine, versions }: Page): string {
         .map(({ name, configured }) => [name, configured]),
     ),
     "## Over-admission",
-    `One key. All processes together send ${REQUESTS.toLocaleString("en")} requests as fast as they can, each with 64 in flight, beginning early in a window. A cell shows the requests admitted, and behind the slash what the limit allows in the windows that the burst touched: ${LIMIT} for each. More is over-admission.`,
+    `One key. All processes together send ${REQUESTS.toLocaleString("en")} requests as fast as they can, each with 64 in flight, beginning early in a window. A cell shows the requests admitted, and after the slash what the limit allows in the windows that the burst touched: ${LIMIT} for each. More is over-admission.`,
     table(
       ["limiter", ...first.bursts.map(({ processes }) => (processes === 1 ? "1 process" : `${processes} processes`))],
       measured.map(({ name, bursts }) => [name, ...bursts.map(burstCell)]),

@@ -16,7 +16,7 @@ export function workloadsOf(framework: string, title: string): Workload[] {
       name: costName(framework),
       unit: "% of bare",
       better: "less",
-      about: `What of that ${title} loses to the limiter.`,
+      about: `How many fewer requests ${title} answers with the limiter.`,
     },
   ];
 }
