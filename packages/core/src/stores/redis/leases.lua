@@ -80,8 +80,8 @@ end
 
 function leases:when_free(slots, time)
   local several, from, free, count = self:several(), 0, 0, SLICE
-  if not next(several) then
-    -- Each lease is one slot. The reservation itself has none, or it would be here with several.
+  if not next(several) and self:held(time) == 0 then
+    -- Each lease is one slot of another reservation.
     from, free, count = slots - 1, slots - 1, 1
   end
   while true do

@@ -47,4 +47,21 @@ describe("slots of RedisStore against MemoryStore", patience, () => {
       }),
       runs(300),
     ));
+
+  it("are answered the same to a reservation that holds one slot and asks for more", async () => {
+    const clock = new ManualClock();
+    const memory = new MemoryStore({ clock, sweep: false });
+    const store = redis.store({ clock, prefix: redis.newPrefix() });
+    const rule = { name: "slots", limit: concurrency(3) };
+    const take = (id: string, cost: number, forUs: number): Operation[] => [
+      { rule, key: "k", cost, slot: { id, forUs } },
+    ];
+    for (const operations of [take("a", 1, 1_000_000), take("b", 1, 2_000_000), take("c", 1, 3_000_000)]) {
+      expect(await store.apply("take", operations)).toStrictEqual(memory.apply("take", operations));
+    }
+    // Its own slot does not become free for it: the slots of both others have to.
+    const [denied] = await store.apply("take", take("a", 3, 1_000_000));
+    expect(denied).toMatchObject({ allowed: false, retryAfter: 3_000_000, retryIsUpperBound: true });
+    expect([denied]).toStrictEqual(memory.apply("take", take("a", 3, 1_000_000)));
+  });
 });
