@@ -140,7 +140,7 @@ export function serviceScreens(setting: Setting): void {
       await dashboard.looksRight();
       await page.getByRole("button", { name: "Reset usage" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Reset" }).click();
-      await page.getByText("The next request passes").waitFor();
+      await page.getByText("The next request passes", { exact: true }).waitFor();
       await page.getByRole("button", { name: "Override the limit" }).click();
       const dialog = page.getByRole("dialog");
       await dialog.getByLabel("Limit").fill("50");
