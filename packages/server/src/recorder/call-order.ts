@@ -24,6 +24,25 @@ export function inOrder(calls: readonly PlacedCall[]): readonly PlacedCall[] {
   );
 }
 
+/** Calls that have an idempotency key and a time in common: the first, and those that were told its answer. */
+export function sameRequests(calls: readonly PlacedCall[]): ReadonlyMap<PlacedCall, readonly PlacedCall[]> {
+  const requests = new Map<string, PlacedCall[]>();
+  const found = new Map<PlacedCall, readonly PlacedCall[]>();
+  for (const call of calls) {
+    if (call.idempotency === undefined) continue;
+    const name = requestOf(call, call.idempotency.key);
+    const same = requests.get(name) ?? [];
+    same.push(call);
+    requests.set(name, same);
+    found.set(call, same);
+  }
+  return found;
+}
+
+function requestOf({ key, time }: PlacedCall, idempotencyKey: string): string {
+  return JSON.stringify([key, idempotencyKey, time]);
+}
+
 function repeatedCalls(calls: readonly PlacedCall[]): ReadonlySet<PlacedCall> {
   const repeated = outOfOrder(calls);
   // How many calls a process had decided in a moment: the process of the first call sent it with others.
@@ -35,7 +54,7 @@ function repeatedCalls(calls: readonly PlacedCall[]): ReadonlySet<PlacedCall> {
   const first = new Map<string, PlacedCall>();
   for (const call of calls) {
     if (call.idempotency === undefined || repeated.has(call)) continue;
-    const name = JSON.stringify([call.key, call.idempotency.key, call.time]);
+    const name = requestOf(call, call.idempotency.key);
     const other = first.get(name);
     const isFirst = other === undefined || (together.get(momentOf(call)) ?? 0) > (together.get(momentOf(other)) ?? 0);
     if (isFirst) first.set(name, call);

@@ -54,6 +54,25 @@ const steps = fc.array(
 );
 
 describe("a recording", () => {
+  it("finds out which of two nodes was first, if only one of them knew a changed limit", async () => {
+    const changed = [slidingWindowLog("30/3s"), slidingWindowLog("50/3s")];
+    for (const order of [
+      [0, 1],
+      [1, 0],
+    ]) {
+      const clock = new ManualClock(1_767_225_600_000);
+      const store = new MemoryStore({ clock });
+      const nodes = [recorder(clock, 1, "a"), recorder(clock, 1, "b")];
+      for (const [i, node] of order.entries()) {
+        const operation = { rule: { name: "r", counter: "c", limit: changed[i] }, key: "user:a", cost: 2 };
+        await nodes[node].recorder.recorded(store).apply("take", [operation], { idempotencyKey: "x" });
+        await clock.advance(1);
+      }
+      const report = await replayRecordings(nodes.map(({ lines }) => lines));
+      expect(report).toMatchObject({ decisions: 2, reproduced: 2, differing: 0 });
+    }
+  });
+
   it("reproduces everything that two nodes did on one store", async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (steps) => {
