@@ -15,7 +15,7 @@ export interface CostOptions {
   readonly limit?: Limit | undefined;
 }
 
-/** Options of `checkAll`. */
+/** Options of `checkAll` and `firstOf`. */
 export interface CheckAllOptions {
   /**
    * Makes the request safe to retry: for five minutes, the same request with the same idempotency key receives the same
@@ -30,8 +30,8 @@ export interface CheckOptions extends CostOptions, CheckAllOptions {}
 /** No options. Unknown options are rejected rather than ignored. */
 export type NoOptions = Readonly<Record<string, never>>;
 
-/** What a limiter does with checks. The other actions are those of reservations. */
-export type CheckAction = Exclude<Action, "charge" | "settle" | "extend" | "release">;
+/** What a limiter does with single checks. */
+export type CheckAction = Exclude<Action, "takeFirst" | "charge" | "settle" | "extend" | "release">;
 
 /** The kinds of calls: actions on one key, several rules together, many keys or independent checks, waiting. */
 type Asking = CheckAction | "together" | "keys" | "checks" | "wait" | "schedule";

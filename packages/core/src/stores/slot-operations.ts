@@ -8,6 +8,7 @@ const NEEDED: Readonly<Record<Action, "slot" | "rate" | "any">> = {
   take: "any",
   peek: "any",
   reset: "any",
+  takeFirst: "rate",
   charge: "rate",
   penalize: "rate",
   refund: "rate",

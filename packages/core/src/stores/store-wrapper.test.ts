@@ -28,6 +28,7 @@ class WholeStore implements Store {
     claimOverdue: async () => [],
     list: async () => [],
   };
+  readonly takesFirst = true;
   readonly nodes = { of: () => "a", all: () => ["a"] };
   readonly calls: string[] = [];
 
@@ -52,8 +53,8 @@ describe.each(Object.entries(wrappers))("%s", (_, wrap) => {
   it("forwards what the inner store offers, and its lifecycle", async () => {
     const store = new WholeStore();
     const wrapper = wrap(store);
-    const { clock, notifications, journal, nodes, calls } = store;
-    expect(wrapper).toMatchObject({ clock, notifications, journal, nodes });
+    const { clock, notifications, journal, takesFirst, nodes, calls } = store;
+    expect(wrapper).toMatchObject({ clock, notifications, journal, takesFirst, nodes });
     wrapper.open({ name: "api", limit: tokenBucket("100/m") });
     await wrapper.ready();
     await wrapper.close();

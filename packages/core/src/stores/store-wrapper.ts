@@ -11,6 +11,7 @@ export class StoreWrapper implements Store {
   readonly clock?: Clock;
   readonly notifications?: Notifications;
   readonly journal?: ReservationJournal;
+  readonly takesFirst?: boolean;
   readonly nodes?: StoreNodes;
   protected readonly store: Store;
 
@@ -18,11 +19,12 @@ export class StoreWrapper implements Store {
     if (typeof store?.apply !== "function") {
       throw new HeadgateError("HG_BAD_OPTION", "store", `must be a store such as a RedisStore, got ${shown(store)}`);
     }
-    const { clock, notifications, journal, nodes } = store;
+    const { clock, notifications, journal, takesFirst, nodes } = store;
     this.store = store;
     if (clock !== undefined) this.clock = clock;
     if (notifications !== undefined) this.notifications = notifications;
     if (journal !== undefined) this.journal = journal;
+    if (takesFirst !== undefined) this.takesFirst = takesFirst;
     if (nodes !== undefined) this.nodes = nodes;
   }
 

@@ -58,6 +58,9 @@ export function limitOf({ limit, rule }: Operation): Limit {
 /**
  * What a store does with operations:
  * - `take`: charges all of them or, if one is denied, none.
+ * - `takeFirst`: charges the first of them that is not denied, and none of the others. Those before it are denied, and
+ *   those after it are answered as by `peek`, so the first answer that is allowed is that of the charged operation. No
+ *   two of them have the same counter and key. Only for stores that declare it (`Store.takesFirst`).
  * - `charge`: decides each operation as `take` would if it were alone, and charges it even if it is denied.
  * - `peek`: decides without charging.
  * - `penalize`: charges even if the units are not available.
@@ -66,19 +69,31 @@ export function limitOf({ limit, rule }: Operation): Limit {
  * - `settle`: replaces the units in `reserved` with `cost`: refunds the difference while they count, or charges it even
  *   if it is not available.
  *
- * Under a concurrency limit, `charge`, `penalize`, `refund` and `settle` fail with HG_NEEDS_SLOT, `take` of slots that the
- * reservation already holds is allowed and changes nothing, and there are two more actions:
+ * Under a concurrency limit, `takeFirst`, `charge`, `penalize`, `refund` and `settle` fail with HG_NEEDS_SLOT, `take` of
+ * slots that the reservation already holds is allowed and changes nothing, and there are two more actions:
  * - `extend`: lets the lease of each operation's slots end later, never earlier. Slots that the store has lost, or whose
  *   lease has ended, are taken again if there is room; otherwise the answer is a denial, and the slots are lost. The
  *   operations are independent of each other.
  * - `release`: frees the slots. Until their lease would have ended, and for `forUs` from now on, the same reservation
  *   cannot take or extend them again, so that a late or repeated message has no effect.
  */
-export type Action = "take" | "charge" | "peek" | "penalize" | "refund" | "reset" | "settle" | "extend" | "release";
+export type Action =
+  | "take"
+  | "takeFirst"
+  | "charge"
+  | "peek"
+  | "penalize"
+  | "refund"
+  | "reset"
+  | "settle"
+  | "extend"
+  | "release";
+
+const ASKED: ReadonlySet<Action> = new Set(["take", "takeFirst", "charge", "peek", "extend"]);
 
 /** The cost that the answer to an operation refers to: corrections are answered as a peek of cost 1 is. */
 export function askedCost(action: Action, { cost }: Operation): number {
-  return action === "take" || action === "charge" || action === "peek" || action === "extend" ? cost : 1;
+  return ASKED.has(action) ? cost : 1;
 }
 
 /** What decided: the store, quota leased from it, a local cache, or the fallback while the store fails. */
@@ -91,7 +106,10 @@ export interface Answer {
    * from it. An answer repeated under an idempotency key has the time of the first decision.
    */
   readonly time: number;
-  /** Whether this limit has room. With `take`, the request is charged only if all of its answers say so. */
+  /**
+   * Whether this limit has room. With `take`, the request is charged only if all of its answers say so; with
+   * `takeFirst`, to the first operation whose answer does.
+   */
   readonly allowed: boolean;
   /** Units left after the operation. */
   readonly remaining: number;
@@ -184,6 +202,11 @@ export interface Store {
    * the process.
    */
   readonly journal?: ReservationJournal;
+  /**
+   * Set if `apply` knows the action `takeFirst`. `firstOf` of a limiter fails without it: a store might charge all of the
+   * alternatives, or none of them.
+   */
+  readonly takesFirst?: boolean;
   /** The servers that hold the keys, if there are several. */
   readonly nodes?: StoreNodes;
   /**

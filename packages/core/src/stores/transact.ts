@@ -38,7 +38,7 @@ export interface Row {
 export type Locate = (operation: Operation) => Row;
 
 /**
- * Decides a request of several operations, all or nothing, on rows that nothing else changes meanwhile. `arrive`
+ * Decides a request of several operations in one step, on rows that nothing else changes meanwhile. `arrive`
  * locates a row for the first time.
  */
 export function transact(
@@ -55,6 +55,7 @@ export function transact(
       answer(now, limitOf(operation), asked[i], evaluate(locate(operation), limitOf(operation), 0, now)),
     );
   }
+  if (action === "takeFirst") return takeFirst(operations, now, locate, arrive);
   if (action === "charge") return operations.map((operation) => chargeAlways(operation, now, locate, arrive));
   if (action === "extend") return operations.map((operation) => extend(operation, now, arrive(operation)));
   changeAll(action, operations, now, locate);
@@ -62,6 +63,21 @@ export function transact(
     const limit = limitOf(operation);
     const holder = action === "peek" ? operation.slot : undefined;
     const asked = evaluate(locate(operation), limit, askedCost(action, operation), now, holder);
+    return answer(now, limit, asked, evaluate(locate(operation), limit, 0, now));
+  });
+}
+
+/** Charges the first operation that has room. */
+function takeFirst(operations: readonly Operation[], now: number, locate: Locate, arrive: Locate): Answer[] {
+  let isTaken = false;
+  return operations.map((operation) => {
+    const limit = limitOf(operation);
+    const row = isTaken ? locate(operation) : arrive(operation);
+    const asked = evaluate(row, limit, operation.cost, now);
+    if (asked.allowed && !isTaken) {
+      isTaken = true;
+      changeAll("take", [operation], now, locate);
+    }
     return answer(now, limit, asked, evaluate(locate(operation), limit, 0, now));
   });
 }

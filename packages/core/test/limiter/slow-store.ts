@@ -10,6 +10,7 @@ import type { ManualClock } from "../../src/testing/index.ts";
 
 /** A store that answers by a promise, as one across a network does: it decides at once, and the answer travels. */
 export class SlowStore implements Store {
+  readonly takesFirst = true;
   readonly calls: { readonly action: Action; readonly operations: readonly Operation[] }[] = [];
   /** What the next calls fail with, if anything. */
   failure: Error | undefined;

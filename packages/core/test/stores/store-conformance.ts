@@ -8,6 +8,7 @@ import { idempotency } from "./conformance/idempotency.ts";
 import { keys } from "./conformance/keys.ts";
 import { numbers } from "./conformance/numbers.ts";
 import { ownLimits } from "./conformance/own-limits.ts";
+import { takeFirst } from "./conformance/take-first.ts";
 import { timing } from "./conformance/time.ts";
 import { voidRequests } from "./conformance/void-requests.ts";
 
@@ -16,6 +17,7 @@ export function storeConformance(name: string, makeStore: MakeStore): void {
   describe(`${name} as a store`, () => {
     actions(makeStore);
     atomicity(makeStore);
+    takeFirst(makeStore);
     keys(makeStore);
     changedLimits(makeStore);
     ownLimits(makeStore);

@@ -45,6 +45,7 @@ const PURGE_INTERVAL = 60_000_000;
  */
 export class DurableObjectStore implements Store {
   readonly clock: Clock;
+  readonly takesFirst = true;
   private readonly tables: CounterTables;
   /** The first time in the life of an object is its first write. */
   private purgeDue = Number.NEGATIVE_INFINITY;

@@ -16,7 +16,7 @@ export interface CounterObject {
  */
 export function durableObjects(objectOf: (key: string) => CounterObject): Store {
   aFunction(objectOf, "objectOf");
-  return { apply: (action, operations, options) => apply(objectOf, action, operations, options) };
+  return { takesFirst: true, apply: (action, operations, options) => apply(objectOf, action, operations, options) };
 }
 
 async function apply(

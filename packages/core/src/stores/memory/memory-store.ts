@@ -58,6 +58,7 @@ const REQUIREMENTS: Requirements<MemoryStoreOptions> = {
 /** Keeps counters in the memory of the process. Answers synchronously. */
 export class MemoryStore implements Store {
   readonly clock: Clock;
+  readonly takesFirst = true;
   private readonly maxKeys: number;
   private readonly sweep: boolean;
   private readonly hash = new KeyHash();

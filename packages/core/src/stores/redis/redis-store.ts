@@ -62,6 +62,7 @@ const REQUIREMENTS: Requirements<RedisStoreOptions> = {
  */
 export class RedisStore implements Store {
   readonly clock: Clock;
+  readonly takesFirst = true;
   readonly journal: RedisJournal;
   readonly notifications: RedisNotifications;
   readonly nodes: StoreNodes;

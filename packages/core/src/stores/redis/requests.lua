@@ -120,6 +120,23 @@ function actions.take(count)
   end
 end
 
+function actions.takeFirst(count)
+  admitted = false
+  for i = 1, count do
+    if not admitted then evaluate(i, costs[i]) end
+    if admitted or not allowed[i] then
+      tell(i, costs[i])
+    else
+      admitted = true
+      if costs[i] > 0 then
+        charge(i)
+        write(i)
+      end
+      answer(i, true, 0)
+    end
+  end
+end
+
 function actions.peek(count)
   for i = 1, count do tell(i, costs[i]) end
 end

@@ -47,6 +47,7 @@ export interface ZooKeeperStats {
  */
 export class ZooKeeperStore implements Store {
   readonly clock: Clock;
+  readonly takesFirst = true;
   readonly notifications: Notifications;
   // Private, because it contains the password.
   readonly #settings: Settings;

@@ -21,6 +21,7 @@ function make(options: CachedOptions): StoreContext {
 function sayingStore(store: Store): Store {
   return {
     ...(store.clock && { clock: store.clock }),
+    ...(store.takesFirst && { takesFirst: store.takesFirst }),
     async apply(action, operations, options) {
       const answers = await store.apply(action, operations, options);
       return answers.map((answer) => ({ ...answer, source: "store" }));

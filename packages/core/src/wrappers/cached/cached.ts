@@ -6,6 +6,7 @@ import {
   type Action,
   type Answer,
   type ApplyOptions,
+  askedCost,
   limitOf,
   type Operation,
   type Store,
@@ -247,9 +248,11 @@ export class CachedStore extends StoreWrapper {
       throw error;
     }
     if (action === "penalize" || action === "refund" || action === "settle") this.decisions.correct(action, operations);
+    const charged = action === "takeFirst" ? answers.findIndex(({ allowed }) => allowed) : -1;
     for (const [i, operation] of operations.entries()) {
+      if (i === charged) this.decisions.charge(operation);
       if (action === "reset") this.decisions.forget(operation, locals[i]);
-      this.decisions.learn({ ...operation, cost: action === "peek" ? operation.cost : 1 }, answers[i]);
+      this.decisions.learn({ ...operation, cost: askedCost(action, operation) }, answers[i]);
       this.decisions.lift(operation, answers[i], denials[i]);
     }
     return answers;

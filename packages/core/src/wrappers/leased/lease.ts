@@ -101,15 +101,18 @@ export class Lease {
 
   /** Sets units aside for a request that has other limits too. Returns whether there were enough. */
   setAside(cost: number, now: number): boolean {
+    const isPaid = this.payHeld(cost, now);
+    if (!isPaid || this.units.held <= this.low) this.nudge(now);
+    return isPaid;
+  }
+
+  /** The same without fetching more. */
+  payHeld(cost: number, now: number): boolean {
     const { units } = this;
     this.usedAt = now;
     if (now >= units.deadline) units.expire();
-    if (cost > units.held) {
-      this.nudge(now);
-      return false;
-    }
+    if (cost > units.held) return false;
     units.pay(cost);
-    if (units.held <= this.low) this.nudge(now);
     return true;
   }
 

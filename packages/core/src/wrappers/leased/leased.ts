@@ -83,6 +83,7 @@ export class LeasedStore extends StoreWrapper {
   override apply(action: Action, operations: readonly Operation[], options?: ApplyOptions): Answers | Promise<Answers> {
     if (this.isClosed) throw new StoreError("HG_STORE_UNREACHABLE", "this store is closed: create a new one");
     if (action === "charge") return this.chargeEach(operations, options);
+    if (action === "takeFirst") return this.takeFirst(operations, options);
     if (action !== "take") return this.correct(action, operations, options);
     // Only the store remembers idempotency keys.
     if (options?.idempotencyKey !== undefined) return this.straight("take", operations, options);
@@ -250,8 +251,43 @@ export class LeasedStore extends StoreWrapper {
     return this.straight("charge", [{ ...operation, cost: cost - paid }], options);
   }
 
+  /**
+   * Lets the store decide. If units held here can pay one of the alternatives, the store is asked about that one without
+   * charging it.
+   */
+  private async takeFirst(operations: readonly Operation[], options: ApplyOptions | undefined): Promise<Answers> {
+    const now = this.time.now();
+    // Only the store remembers idempotency keys.
+    const paid =
+      options?.idempotencyKey === undefined ? operations.findIndex((operation) => this.payHeld(operation, now)) : -1;
+    const lease = paid < 0 ? undefined : this.leaseOn(operations[paid]);
+    if (lease === undefined) return this.straight("takeFirst", operations, options);
+    const { epoch } = lease.units;
+    const { cost } = operations[paid];
+    const asked = operations.map((operation, i) => (i === paid ? { ...operation, cost: 0 } : operation));
+    let answers: Answers;
+    try {
+      answers = await this.straight("takeFirst", asked, options);
+    } catch (error) {
+      lease.restore(cost, epoch);
+      throw error;
+    }
+    const charged = answers.findIndex(({ allowed }) => allowed);
+    if (charged >= 0 && charged !== paid) {
+      lease.restore(cost, epoch);
+      return answers;
+    }
+    return answers.map((answer, i) => (i === paid ? lease.units.answer(true, 0, this.time.now()) : answer));
+  }
+
+  /** Whether units held here have paid an operation. No more are fetched: those would be missing in the store. */
+  private payHeld(operation: Operation, now: number): boolean {
+    const lease = this.leaseOn(operation);
+    return lease !== undefined && sameLimit(lease.limit, limitOf(operation)) && lease.payHeld(operation.cost, now);
+  }
+
   private async correct(
-    action: Exclude<Action, "take" | "charge">,
+    action: Exclude<Action, "take" | "takeFirst" | "charge">,
     operations: readonly Operation[],
     options: ApplyOptions | undefined,
   ): Promise<Answers> {

@@ -113,9 +113,7 @@ export class Fallback {
   ): readonly Answer[] {
     const { memory } = this;
     for (const operation of operations) if (!hasSlots(operation)) this.startShare(operation, memory);
-    // A request denied by one of its limits is charged to none.
-    const done = action === "take" && denials.some((denial) => denial !== undefined) ? "peek" : action;
-    const answers = memory.apply(done, operations.map(this.shared));
+    const answers = this.decideLocally(action, operations.map(this.shared), denials);
     return operations.map((operation, i) => {
       const limit = limitOf(operation);
       const { remaining, retryAfter, resetAfter } = answers[i];
@@ -131,6 +129,22 @@ export class Fallback {
         resetAfter: Math.max(resetAfter, denial?.resetAfter ?? 0),
       };
     });
+  }
+
+  private decideLocally(
+    action: Action,
+    shared: readonly Operation[],
+    denials: readonly (ActiveDenial | undefined)[],
+  ): readonly Answer[] {
+    const { memory } = this;
+    if (denials.every((denial) => denial === undefined)) return memory.apply(action, shared);
+    // A request denied by one of its limits is charged to none.
+    if (action === "take") return memory.apply("peek", shared);
+    if (action !== "takeFirst") return memory.apply(action, shared);
+    // Alternatives that the store has denied are not charged.
+    const open = shared.filter((_, i) => denials[i] === undefined);
+    const taken = new Map(memory.apply("takeFirst", open).map((answer, i) => [open[i], answer]));
+    return memory.apply("peek", shared).map((peeked, i) => taken.get(shared[i]) ?? peeked);
   }
 
   /** Starts the share of a key with no more than what the store last reported. */

@@ -20,6 +20,7 @@ storeConformance("A split among one", async () => {
 function asAsked(store: Split): Store {
   return {
     clock: store.clock,
+    takesFirst: store.takesFirst,
     async apply(...request) {
       const answers = await store.apply(...request);
       for (const { source } of answers) expect(source).toBe("lease");

@@ -75,6 +75,7 @@ export function split(client: AnyRedisClient, options: SplitOptions): Split {
 /** A store made by `split`. Its decisions have the source "lease" and are not degraded. */
 export class Split implements Store {
   readonly clock: Clock;
+  readonly takesFirst = true;
   readonly #membership: Membership;
   readonly #memory: MemoryStore;
   /** The full limits of the rules in use. */

@@ -40,6 +40,7 @@ export function idempotency(makeStore: MakeStore): void {
 
     it.each([
       { action: "take", left: 4 },
+      { action: "takeFirst", left: 4 },
       { action: "penalize", left: 4 },
       { action: "charge", left: 4 },
       { action: "refund", left: 6 },
@@ -112,13 +113,15 @@ export function idempotency(makeStore: MakeStore): void {
         for (const each of [ten, other]) expect(await remaining(store, each, "k")).toBe(10);
       }));
 
-    it.each(["take", "charge", "penalize"] as const)("is one %s when it is sent many times at once", (action) =>
-      withStore(makeStore, async ({ store }) => {
-        const answers = await Promise.all(Array.from({ length: 25 }, () => ask(store, action, ten, "k", 3, once)));
-        for (const answer of answers) expect(answer).toEqual(answers[0]);
-        expect(answers[0].allowed).toBe(true);
-        expect(await remaining(store, ten, "k")).toBeCloseTo(7, DIGITS);
-      }),
+    it.each(["take", "takeFirst", "charge", "penalize"] as const)(
+      "is one %s when it is sent many times at once",
+      (action) =>
+        withStore(makeStore, async ({ store }) => {
+          const answers = await Promise.all(Array.from({ length: 25 }, () => ask(store, action, ten, "k", 3, once)));
+          for (const answer of answers) expect(answer).toEqual(answers[0]);
+          expect(answers[0].allowed).toBe(true);
+          expect(await remaining(store, ten, "k")).toBeCloseTo(7, DIGITS);
+        }),
     );
 
     it("is one refund when it is sent many times at once", () =>
@@ -142,6 +145,7 @@ export function idempotency(makeStore: MakeStore): void {
       { difference: "a cost of nothing", action: "take", operations: [operation(ten, "k", 0)] },
       { difference: "another rule", action: "take", operations: [operation(other, "k", 2)] },
       { difference: "another action", action: "penalize", operations: [operation(ten, "k", 2)] },
+      { difference: "alternatives", action: "takeFirst", operations: [operation(ten, "k", 2)] },
       { difference: "the opposite action", action: "refund", operations: [operation(ten, "k", 2)] },
       {
         difference: "one more rule",

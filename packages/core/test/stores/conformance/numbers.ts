@@ -9,7 +9,7 @@ const LARGEST = Number.MAX_SAFE_INTEGER;
 
 const requests = fc.array(
   fc.record({
-    action: fc.constantFrom<Action>("take", "take", "take", "charge", "peek", "penalize", "refund", "reset"),
+    action: fc.constantFrom<Action>("take", "take", "takeFirst", "charge", "peek", "penalize", "refund", "reset"),
     key: fc.constantFrom("a", "b", "c"),
     cost: fc.oneof(fc.integer({ min: 0, max: 12 }), fc.constantFrom(LARGEST - 1, LARGEST)),
     advance: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 30_000_000 })),

@@ -202,6 +202,7 @@ export function slotActions(makeStore: MakeStore): void {
       withStore(makeStore, async ({ store }) => {
         const ten = rule("ten", gcra(longRate(10)));
         const tried: [Action, Operation][] = [
+          ["takeFirst", slots(three, "k", "a")],
           ["penalize", slots(three, "k", "a")],
           ["refund", slots(three, "k", "a")],
           ["take", operation(three, "k")],

@@ -70,7 +70,7 @@ export function timing(makeStore: MakeStore): void {
   });
 
   describe("the time of a decision", () => {
-    const actions: readonly Action[] = ["take", "charge", "peek", "penalize", "refund", "reset"];
+    const actions: readonly Action[] = ["take", "takeFirst", "charge", "peek", "penalize", "refund", "reset"];
     const minute = rule("minute", fixedWindow("10/m"));
 
     it.each(actions)("is the store's clock, for %s", (action) =>

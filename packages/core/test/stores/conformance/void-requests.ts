@@ -12,14 +12,16 @@ export function voidRequests(makeStore: MakeStore): void {
     const ten = rule("ten", gcra(longRate(10)));
     const log = rule("log", slidingWindowLog(longRate(10)));
 
-    it.each(["take", "charge", "penalize", "refund", "reset"] as const)("does no %s after that", (action) =>
-      withStore(makeStore, async ({ store }) => {
-        await ask(store, "take", ten, "k", 5);
-        await isVoid(store, action, { voidFrom: timeOf(store) - SECOND });
-        for (const each of [ten, log]) {
-          expect(await remaining(store, each, "k")).toBeCloseTo(each === ten ? 5 : 10, DIGITS);
-        }
-      }),
+    it.each(["take", "takeFirst", "charge", "penalize", "refund", "reset"] as const)(
+      "does no %s after that",
+      (action) =>
+        withStore(makeStore, async ({ store }) => {
+          await ask(store, "take", ten, "k", 5);
+          await isVoid(store, action, { voidFrom: timeOf(store) - SECOND });
+          for (const each of [ten, log]) {
+            expect(await remaining(store, each, "k")).toBeCloseTo(each === ten ? 5 : 10, DIGITS);
+          }
+        }),
     );
 
     it("is done as any other before that", () =>

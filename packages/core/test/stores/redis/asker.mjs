@@ -36,9 +36,29 @@ async function play(store, rule, requests) {
   return { asked: requests.length, answered };
 }
 
+/** Asks for the first of several rules until so many requests were sent; tells which rule each was charged to, if any. */
+async function chooseFirst(store, rules, requests) {
+  const chosen = [];
+  for (let i = 0; i < requests; i += 1) {
+    const answers = await store.apply(
+      "takeFirst",
+      rules.map((rule) => ({ rule, key: "k", cost: 1 })),
+    );
+    chosen.push(answers.findIndex(({ allowed }) => allowed));
+  }
+  return chosen;
+}
+
 /** All tasks of an order at once. */
-process.on("message", async ({ prefix, tasks }) => {
+process.on("message", async ({ prefix, tasks, alternatives, requests }) => {
   const store = new RedisStore(client, { prefix, timeoutMs: PATIENCE_MS });
+  if (alternatives !== undefined) {
+    const rules = alternatives.map((spec, i) => ({ name: `rule${i}`, limit: limitFromSpec(spec) }));
+    // Several at a time, so that requests of one process overlap too.
+    const chosen = await Promise.all(Array.from({ length: 4 }, () => chooseFirst(store, rules, requests / 4)));
+    process.send(chosen.flat());
+    return;
+  }
   const work = tasks.map(({ name, spec, forMs, atLeast = 0, requests }) => {
     const rule = { name, limit: limitFromSpec(spec) };
     return requests === undefined ? hammer(store, rule, forMs, atLeast) : play(store, rule, requests);

@@ -46,6 +46,12 @@ export class Asker {
     return this.process.next();
   }
 
+  /** Asks so often for the first of several limits that has room. Tells which of them was charged, or -1, for each. */
+  chooseFirst(prefix: string, alternatives: readonly object[], requests: number): Promise<number[]> {
+    this.process.send({ prefix, alternatives, requests });
+    return this.process.next();
+  }
+
   stop(): void {
     this.process.kill();
   }

@@ -50,7 +50,7 @@ function answerTo(row: Row, { action, cost }: Request): Told {
   if (action === "penalize") row.penalize(NOW, cost);
   if (action === "refund") row.refund(NOW, cost);
   if (action === "reset") row.refund(NOW, Number.MAX_SAFE_INTEGER);
-  const { allowed } = action === "take" ? row.take(NOW, cost) : row.ask(NOW, asked);
+  const { allowed } = action === "take" || action === "takeFirst" ? row.take(NOW, cost) : row.ask(NOW, asked);
   return { allowed, remaining: row.ask(NOW, 0).remaining };
 }
 

@@ -31,6 +31,7 @@ const requests: fc.Arbitrary<Request[]> = fc.array(
       "take",
       "take",
       "take",
+      "takeFirst",
       "charge",
       "peek",
       "penalize",

@@ -29,7 +29,10 @@ export class Mirror {
   apply(action: Action, operations: readonly Operation[]): readonly Answer[] {
     const answers = this.memory.apply(action, operations);
     const isTaken = action === "charge" || (action === "take" && answers.every(({ allowed }) => allowed));
-    for (const operation of operations) this.change(isTaken ? "penalize" : action, operation);
+    const first = action === "takeFirst" ? answers.findIndex(({ allowed }) => allowed) : -1;
+    for (const [i, operation] of operations.entries()) {
+      this.change(isTaken || i === first ? "penalize" : action, operation);
+    }
     return answers;
   }
 

@@ -48,6 +48,18 @@ describe("four processes that hammer one key, in a window that does not end", ()
   });
 });
 
+describe("four processes that ask for the first of several limits with room", () => {
+  const [PLAN, CREDITS, REQUESTS] = [150, 90, 80];
+
+  it.each(kinds)("use up the first exactly, then the second exactly: $name", async ({ spec }) => {
+    const prefix = redis.newPrefix();
+    const alternatives = [spec(PLAN, LONG), spec(CREDITS, LONG)];
+    const chosen = await Promise.all(askers.map((asker) => asker.chooseFirst(prefix, alternatives, REQUESTS)));
+    const count = (which: number): number => chosen.flat().filter((each) => each === which).length;
+    expect([count(0), count(1), count(-1)]).toEqual([PLAN, CREDITS, PROCESSES * REQUESTS - PLAN - CREDITS]);
+  });
+});
+
 describe("four processes that hammer one key while it fills again", () => {
   const LIMIT = 50;
   const WINDOW = SECOND / 2;

@@ -79,6 +79,8 @@ const asks: fc.Arbitrary<Ask> = fc.record({
     "take",
     "take",
     "take",
+    "takeFirst",
+    "takeFirst",
     "charge",
     "peek",
     "penalize",

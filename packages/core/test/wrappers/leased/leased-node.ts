@@ -9,6 +9,7 @@ export type Call = `${Action} ${number}`;
 
 /** A pool in memory that tells what it is asked, and can be made to fail. */
 export class WatchedStore implements Store {
+  readonly takesFirst = true;
   readonly clock: ManualClock;
   readonly calls: Call[] = [];
   fails: (() => Error) | undefined;

@@ -17,6 +17,7 @@ export type Mood = "prompt" | "well" | "slow" | "silent" | "rejecting" | "throwi
 
 /** A store whose faults the test chooses. It decides at once, as a server does whose reply is then lost or late. */
 export class FaultyStore implements Store {
+  readonly takesFirst = true;
   mood: Mood = "well";
   slowMs = 0;
   failure: unknown = new StoreError("HG_STORE_UNREACHABLE", "is gone");

@@ -115,7 +115,7 @@ describe("a write that Redis refuses in the middle of a request", () => {
       const key = `once-${first.name}`;
       for (let i = 0; i < 12; i += 1) await ask(admin, "take", first, key);
       const store = await without("psetex");
-      for (const action of ["take", "penalize", "refund", "reset"] as const) {
+      for (const action of ["take", "takeFirst", "penalize", "refund", "reset"] as const) {
         await refusedAlone(store, action, [first], key, `${action}-key`);
       }
     },
