@@ -19,6 +19,7 @@ export const errorCodes = {
   HG_RESERVATION_LOST: "a reservation was not extended in time and has ended",
   HG_IDEMPOTENCY_CONFLICT: "an idempotency key was used before, for another request",
   HG_KEYS_APART: "a request has keys that a cluster keeps on different servers",
+  HG_NOT_SUPPORTED: "a store does not support this call",
   HG_STORE_TIMEOUT: "a store did not answer in time",
   HG_STORE_UNREACHABLE: "a store cannot be reached",
   HG_STORE_REFUSED: "a store answered with an error of its own",

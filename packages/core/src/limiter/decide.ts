@@ -13,7 +13,7 @@ import type { MaybePromise } from "./maybe-promise.ts";
 import { Verdict } from "./verdict.ts";
 
 /** A store that answers without a promise. */
-interface SyncStore {
+export interface SyncStore extends Store {
   apply(action: Action, operations: readonly Operation[], options?: ApplyOptions): readonly Answer[];
 }
 
@@ -54,7 +54,12 @@ export function verdictOf<Name extends string>(
   return new Verdict(operations.map((operation, i) => decisionOf(action, operation, answers[i])));
 }
 
-function decisionOf<Name extends string>(action: Action, operation: Operation<Name>, answer: Answer): Decision<Name> {
+/** What the answer to one operation means. */
+export function decisionOf<Name extends string>(
+  action: Action,
+  operation: Operation<Name>,
+  answer: Answer,
+): Decision<Name> {
   const { rule } = operation;
   const limit = limitOf(operation);
   const checked = askedCost(action, operation);

@@ -18,6 +18,14 @@ export function setState(decision: { -readonly [Field in "state"]: Decision[Fiel
   decision.state = state;
 }
 
+/** Names the rules that denied a request, if there are several of them. Only `firstOf` does. */
+export function setDeniedBy<Name extends string>(
+  decision: { -readonly [Field in "deniedBy"]: Decision<Name>[Field] },
+  rules: readonly Name[],
+): void {
+  decision.deniedBy = rules;
+}
+
 /** The result of a check. */
 export class Decision<Name extends string = string> {
   /** Whether the request may proceed. */

@@ -14,6 +14,7 @@ type Ask = (limiter: Limiter<typeof rules>, rule: "api", key: string, cost: numb
 const methods: [string, Ask][] = [
   ["check", (limiter, rule, key, cost) => limiter.check(rule, key, { cost })],
   ["checkAll", (limiter, rule, key, cost) => limiter.checkAll([good, { rule, key, cost }])],
+  ["firstOf", (limiter, rule, key, cost) => limiter.firstOf([good, { rule, key, cost }])],
   ["checkMany", (limiter, rule, key, cost) => limiter.checkMany([good, { rule, key, cost }])],
   ["peek", (limiter, rule, key, cost) => limiter.peek(rule, key, { cost })],
   ["refund", (limiter, rule, key, cost) => limiter.refund(rule, key, { cost })],

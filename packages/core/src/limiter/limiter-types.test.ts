@@ -36,6 +36,8 @@ describe("the types of a limiter", () => {
       // @ts-expect-error There is no such rule.
       void limiter.checkAll([{ rule: "apy", key: "k" }]);
       // @ts-expect-error There is no such rule.
+      void limiter.firstOf([{ rule: "apy", key: "k" }]);
+      // @ts-expect-error There is no such rule.
       limiter.checkManySync([{ rule: "apy", key: "k" }]);
       // @ts-expect-error There is no such rule.
       void limiter.wait("apy", "k");
@@ -53,6 +55,11 @@ describe("the types of a limiter", () => {
       ]);
       expectTypeOf(verdict).toEqualTypeOf<Verdict<"api" | "login">>();
       expectTypeOf(verdict.deniedBy).toEqualTypeOf<readonly ("api" | "login")[]>();
+      const decision = limiter.firstOfSync([
+        { rule: "api", key: "k" },
+        { rule: "login", key: "k" },
+      ]);
+      expectTypeOf(decision).toEqualTypeOf<Decision<"api" | "login">>();
     };
     void typed;
   });

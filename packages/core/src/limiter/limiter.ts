@@ -21,6 +21,8 @@ import {
 } from "./check-options.ts";
 import { decide } from "./decide.ts";
 import type { Decision } from "./decision.ts";
+import { type Chosen, decideFirst, ONE_OF_THEM } from "./first-of.ts";
+import { after } from "./maybe-promise.ts";
 import { requireRate } from "./needs-slot.ts";
 import type { OnDecision } from "./on-decision.ts";
 import { type Batch, type Check, isKeyBatch, requireChecks, requireDistinct, requireKey } from "./requests.ts";
@@ -62,6 +64,22 @@ export class Limiter<R extends Rules = Rules> {
     try {
       const { operations, once } = this.together(checks, options);
       return Promise.resolve(decide(this.store, "take", operations, once));
+    } catch (reason) {
+      return Promise.reject(reason);
+    }
+  }
+
+  /**
+   * Charges the first of several checks that has room, and none of the others: a plan, then credits. The decision says
+   * which. If none has room, it is the denial that ends first, and `deniedBy` names all of them.
+   */
+  firstOf<Name extends RuleName<R>>(
+    checks: readonly Check<Name>[],
+    options?: CheckAllOptions,
+  ): Promise<Decision<Name>> {
+    try {
+      const { operations, once } = this.together(checks, options, ONE_OF_THEM);
+      return Promise.resolve(after(decideFirst(this.store, operations, once), (chosen) => this.reportFirst(chosen)));
     } catch (reason) {
       return Promise.reject(reason);
     }
@@ -268,12 +286,18 @@ export class Limiter<R extends Rules = Rules> {
   protected together<Name extends RuleName<R>>(
     checks: readonly Check<Name>[],
     options: CheckAllOptions = {},
+    onRepetition?: string,
   ): Request<Name> {
     requireKnown(options, "together");
     const once = onceIn(options);
     const operations = this.operations(checks);
-    requireDistinct(checks);
+    requireDistinct(checks, onRepetition);
     return { operations, once };
+  }
+
+  protected reportFirst<Name extends RuleName<R>>({ decision, key }: Chosen<Name>): Decision<Name> {
+    this.onDecision?.(decision, { key, admitted: decision.allowed });
+    return decision;
   }
 
   get #reservations(): Reservations {

@@ -14,6 +14,7 @@ import {
 } from "./check-options.ts";
 import { decide } from "./decide.ts";
 import { Decision } from "./decision.ts";
+import { decideFirst, ONE_OF_THEM } from "./first-of.ts";
 import { Limiter } from "./limiter.ts";
 import { requireRate } from "./needs-slot.ts";
 import { type Batch, type Check, isKeyBatch, requireKey } from "./requests.ts";
@@ -55,6 +56,12 @@ export class MemoryLimiter<R extends Rules = Rules> extends Limiter<R> {
   checkAllSync<Name extends RuleName<R>>(checks: readonly Check<Name>[], options?: CheckAllOptions): Verdict<Name> {
     const { operations, once } = this.together(checks, options);
     return decide(this.store, "take", operations, once);
+  }
+
+  /** Like `firstOf`, without a promise. */
+  firstOfSync<Name extends RuleName<R>>(checks: readonly Check<Name>[], options?: CheckAllOptions): Decision<Name> {
+    const { operations, once } = this.together(checks, options, ONE_OF_THEM);
+    return this.reportFirst(decideFirst(this.store, operations, once));
   }
 
   /** Like `checkMany`, without a promise. */

@@ -54,6 +54,17 @@ describe.each(Object.entries(limiters))("onDecision of a limiter %s", (_name, ma
     ]);
   });
 
+  it("is told of the alternative that decided", async () => {
+    const { told, onDecision } = listening();
+    const limiter = make(onDecision);
+    const checks = [
+      { rule: "day", key: "eve" },
+      { rule: "api", key: "team" },
+    ] as const;
+    for (let i = 0; i < 4; i += 1) await limiter.firstOf(checks);
+    expect(told).toEqual(["day eve 1 allowed", "api team 1 allowed", "api team 1 allowed", "api team 1 denied"]);
+  });
+
   it("is not told of what is only looked at or corrected", async () => {
     const { told, onDecision } = listening();
     const limiter = make(onDecision);
@@ -77,8 +88,9 @@ describe("onDecision without a promise", () => {
     limiter.checkSync("api", "ann");
     limiter.checkManySync("api", ["bob"]);
     limiter.checkAllSync([{ rule: "api", key: "ann" }]);
+    limiter.firstOfSync([{ rule: "day", key: "ann" }]);
     limiter.peekSync("api", "ann");
-    expect(told).toEqual(["api ann 1 allowed", "api bob 1 allowed", "api ann 1 allowed"]);
+    expect(told).toEqual(["api ann 1 allowed", "api bob 1 allowed", "api ann 1 allowed", "day ann 1 allowed"]);
   });
 });
 

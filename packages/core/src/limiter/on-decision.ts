@@ -17,8 +17,8 @@ export type OnDecision = (decision: Decision, context: DecisionContext) => void;
 /** Options of every limiter. */
 export interface LimiterOptions {
   /**
-   * Called with each decision, for metrics and logs: of `check`, `checkAll`, `checkMany`, `reserve`, `run` and the
-   * middleware, and of each attempt of `wait` and `schedule`.
+   * Called with each decision, for metrics and logs: of `check`, `checkAll`, `firstOf`, `checkMany`, `reserve`, `run`
+   * and the middleware, and of each attempt of `wait` and `schedule`.
    */
   readonly onDecision?: OnDecision | undefined;
 }

@@ -69,7 +69,7 @@ export function requireChecks(checks: readonly Check[]): void {
 const MOST_TOGETHER = 256;
 
 /** Rejects two charges to one quota in one request, because each would be decided without the other. */
-export function requireDistinct(checks: readonly Check[]): void {
+export function requireDistinct(checks: readonly Check[], onRepetition = "use one check with the summed cost"): void {
   if (checks.length === 0) {
     throw new HeadgateError("HG_BAD_CHECKS", "checks", "must have at least one check");
   }
@@ -83,7 +83,7 @@ export function requireDistinct(checks: readonly Check[]): void {
       throw new HeadgateError(
         "HG_BAD_CHECKS",
         `checks[${i}]`,
-        `repeats rule ${shown(rule)} and key ${shown(key)}: use one check with the summed cost`,
+        `repeats rule ${shown(rule)} and key ${shown(key)}: ${onRepetition}`,
       );
     }
   }

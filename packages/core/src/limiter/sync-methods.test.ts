@@ -5,7 +5,7 @@ import { SlowStore } from "../../test/limiter/slow-store.ts";
 import { type Decision, rateLimiter } from "../index.ts";
 import { ManualClock } from "../testing/index.ts";
 
-const methods = ["check", "checkAll", "checkMany", "peek", "refund", "penalize", "reset"] as const;
+const methods = ["check", "checkAll", "firstOf", "checkMany", "peek", "refund", "penalize", "reset"] as const;
 const requests = fc.array(
   fc.record({
     method: fc.constantFrom(...methods),
@@ -40,6 +40,7 @@ describe.each(kinds)("the ways to ask under a %s", (_name, make) => {
               () => shared.check("api", key, options),
             ],
             checkAll: [() => sync.checkAllSync(checks), () => promised.checkAll(checks), () => shared.checkAll(checks)],
+            firstOf: [() => sync.firstOfSync(checks), () => promised.firstOf(checks), () => shared.firstOf(checks)],
             checkMany: [
               () => sync.checkManySync(checks),
               () => promised.checkMany(checks),

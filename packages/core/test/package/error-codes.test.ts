@@ -61,6 +61,8 @@ describe("an error", () => {
       await reservation.settle({ api: 3 });
       await reservation.settle({ api: 4 });
     },
+    HG_NOT_SUPPORTED: () =>
+      rateLimiter({ api: gcra("1/s") }, { store: { apply: () => [] } }).firstOf([{ rule: "api", key: "k" }]),
     HG_IDEMPOTENCY_CONFLICT: () => {
       const limiter = rateLimiter({ api: gcra("1/s") });
       for (const cost of [1, 2]) limiter.checkSync("api", "k", { cost, idempotencyKey: "once" });

@@ -70,11 +70,13 @@ describe("a request on a cluster", () => {
 
   it("that names two keys is refused before anything is sent, and says why", async () => {
     const limiter = rateLimiter({ api: gcra("5/s"), mail: gcra("5/s") }, { store: newStore() });
-    const spread = limiter.checkAll([
+    const spread = [
       { rule: "api", key: "ann" },
       { rule: "mail", key: "bob" },
-    ]);
-    await expect(spread).rejects.toMatchObject({ code: "HG_KEYS_APART", field: "checks[1].key" });
+    ] as const;
+    const error = { code: "HG_KEYS_APART", field: "checks[1].key" };
+    await expect(limiter.checkAll(spread)).rejects.toMatchObject(error);
+    await expect(limiter.firstOf(spread)).rejects.toMatchObject(error);
     expect((await limiter.peek("api", "ann")).remaining).toBe(5);
   });
 });
