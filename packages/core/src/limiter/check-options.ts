@@ -113,13 +113,9 @@ export function requireKnown(options: unknown, asking: Asking): void {
   requireOptions(options, KNOWN[asking]);
 }
 
-export function requireCost(cost: unknown, at = ""): asserts cost is number {
+export function requireCost(cost: unknown, field = "cost"): asserts cost is number {
   if (!isCost(cost)) {
-    throw new HeadgateError(
-      "HG_BAD_COST",
-      `${at}cost`,
-      `must be a whole number from 0 to 2^53 - 1, got ${shown(cost)}`,
-    );
+    throw new HeadgateError("HG_BAD_COST", field, `must be a whole number from 0 to 2^53 - 1, got ${shown(cost)}`);
   }
 }
 

@@ -61,7 +61,7 @@ export function requireChecks(checks: readonly Check[]): void {
     const { key, cost = 1 } = checks[i];
     for (const name in check) if (!CHECK_FIELDS.has(name)) requireOptions(check, CHECK_FIELDS, { at: `checks[${i}].` });
     if (typeof key !== "string") requireKey(key, `checks[${i}].key`);
-    if (!isCost(cost)) requireCost(cost, `checks[${i}].`);
+    if (!isCost(cost)) requireCost(cost, `checks[${i}].cost`);
   }
 }
 

@@ -161,7 +161,7 @@ export class Reservation<Name extends string = string> {
     for (const name of Object.keys(costs) as Name[]) {
       if (costs[name] === undefined) continue;
       this.#quotasOf(name, `costs.${name}`);
-      requireCost(costs[name], `costs.${name}.`);
+      requireCost(costs[name], `costs.${name}`);
     }
     // Every object inherits properties such as `constructor`, which may be the name of a rule.
     return this.#open.state.quotas.map(({ operation: { rule }, cost }) => {

@@ -267,12 +267,12 @@ describe("bad input", () => {
   });
 
   it.each<[string, string, (reservation: Awaited<ReturnType<Limiter<typeof rules>["reserve"]>>) => unknown]>([
-    ["HG_BAD_COST", "costs.tokens.cost", (r) => r.settle({ tokens: -1 })],
+    ["HG_BAD_COST", "costs.tokens", (r) => r.settle({ tokens: -1 })],
     ["HG_BAD_COST", "costs", (r) => r.settle(5 as never)],
     ["HG_UNKNOWN_RULE", "rule", (r) => r.settle({ calls: 1 })],
     ["HG_BAD_COST", "cost", (r) => r.spend("tokens", 1.5)],
     ["HG_UNKNOWN_RULE", "rule", (r) => r.spend("calls")],
-    ["HG_BAD_COST", "checks[0].cost", (r) => r.adjust({ tokens: 101 })],
+    ["HG_BAD_COST", "costs.tokens", (r) => r.adjust({ tokens: 101 })],
     ["HG_BAD_OPTION", "ms", (r) => r.extend(0)],
   ])("fails with %s at %s, and the reservation stays as it is", async (name, field, use) => {
     const { limiter, used } = inMemory();

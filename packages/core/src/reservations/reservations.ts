@@ -74,7 +74,8 @@ export class Reservations {
   ): Promise<Reservation<Name>> {
     const { signal } = readReserveOptions(options);
     const { once } = options;
-    requireFitting(operations);
+    // Of one task, the cost is an option of its own.
+    requireFitting(operations, options.isPrivate ? () => "cost" : undefined);
     signal?.throwIfAborted();
     const open = await (once === undefined
       ? this.#inTime(operations, options)
@@ -177,7 +178,10 @@ export class Reservations {
         "can be adjusted only by the process that made the reservation",
       );
     }
-    requireFitting(state.quotas.map(({ operation }, i) => ({ ...operation, cost: costs[i] })));
+    requireFitting(
+      state.quotas.map(({ operation }, i) => ({ ...operation, cost: costs[i] })),
+      ({ rule }) => `costs.${rule.name}`,
+    );
     if (open.isAdjusting) {
       throw new HeadgateError("HG_BAD_OPTION", "costs", "an earlier adjustment is still in progress: await it first");
     }

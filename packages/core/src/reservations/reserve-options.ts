@@ -66,13 +66,16 @@ export function readReserveOptions(options: InternalReserveOptions): ReserveOpti
 }
 
 /** Rejects a reservation that could never be made, however long it waits. */
-export function requireFitting(operations: readonly Operation[]): void {
+export function requireFitting(
+  operations: readonly Operation[],
+  fieldOf = (_: Operation, i: number): string => `checks[${i}].cost`,
+): void {
   for (const [i, operation] of operations.entries()) {
     const { burst } = limitOf(operation);
     if (operation.cost <= burst) continue;
     throw new HeadgateError(
       "HG_BAD_COST",
-      `checks[${i}].cost`,
+      fieldOf(operation, i),
       `must be at most ${burst}, which is all that the rule ${shown(operation.rule.name)} holds, got ${operation.cost}: it would never be allowed`,
     );
   }

@@ -160,7 +160,7 @@ describe("run", () => {
     ["HG_BAD_OPTION", "task", { task: "x" as never }],
     ["HG_BAD_OPTION", "forMs", { options: { forMs: 5 } }],
     ["HG_BAD_OPTION", "options.wait", { options: { wait: 5 } as never }],
-    ["HG_BAD_COST", "checks[0].cost", { options: { cost: 3 } }],
+    ["HG_BAD_COST", "cost", { options: { cost: 3 } }],
   ])("fails with %s at %s", async (code, field, { task = () => 1, options = {} }) => {
     const { limiter } = testLimiter(rules);
     await expect(limiter.run("slots", key, task, options)).rejects.toThrow(expect.objectContaining({ code, field }));
