@@ -19,7 +19,7 @@ export interface ConfiguredLimit {
   readonly windowSeconds: number;
   /** Whether its windows start at whole multiples of their length. */
   readonly isAligned: boolean;
-  /** Undefined if there is nothing to count: everything is admitted, or nothing is. */
+  /** Undefined if there is nothing to count, because everything is admitted. */
   readonly rule: Rule | undefined;
   /** The limit of the call, if it is not the rule's. */
   readonly ownLimit?: Limit;
@@ -65,8 +65,7 @@ export class CallLimitCache {
       charge: "always",
       consistency: "strict",
     } as const;
-    if (requestsPerUnit === 0) return { ...stated, rule: undefined };
-    const ownLimit = fixedWindow({ limit: requestsPerUnit, windowMs: seconds * 1000 });
+    const ownLimit = fixedWindow({ limit: countedLimit(requestsPerUnit), windowMs: seconds * 1000 });
     const rule = this.rules.get(unit) ?? {
       name: stated.path,
       counter: counterOf(seconds),
@@ -76,6 +75,16 @@ export class CallLimitCache {
     this.rules.set(unit, rule);
     return { ...stated, rule, ownLimit };
   }
+}
+
+/** Whether nothing fits. What is charged is still counted: limits with the same window share the counter. */
+export function isBlocked({ requestsPerUnit, isUnlimited }: ConfiguredLimit): boolean {
+  return requestsPerUnit === 0 && !isUnlimited;
+}
+
+/** No store has limits of 0. Those are counted under a limit of 1, and denied by `BlockingStore`. */
+function countedLimit(requestsPerUnit: number): number {
+  return Math.max(1, requestsPerUnit);
 }
 
 /** The name of a window's counters in stores. All limits with the same window share them, whatever they come from. */
@@ -91,8 +100,7 @@ export function configuredLimit(
 ): ConfiguredLimit {
   const { unit, requests_per_unit: requestsPerUnit, algorithm, on_error: onError, consistency } = input;
   const windowSeconds = input.window_seconds ?? (unit === undefined ? 1 : UNITS[unit].seconds);
-  const isCounted = !input.unlimited && requestsPerUnit > 0;
-  const limit = isCounted ? limitOf(input, windowSeconds) : undefined;
+  const limit = input.unlimited ? undefined : limitOf(input, windowSeconds);
   return {
     path,
     name: input.name ?? "",
@@ -110,7 +118,8 @@ export function configuredLimit(
   };
 }
 
-function limitOf({ algorithm, requests_per_unit: limit, burst }: RateLimitInput, window: number): Limit {
+function limitOf({ algorithm, requests_per_unit, burst }: RateLimitInput, window: number): Limit {
+  const limit = countedLimit(requests_per_unit);
   const fixed = fixedWindow({ limit, windowMs: window * 1000 });
   if (algorithm === undefined && burst === undefined) return fixed;
   return limitFromSpec({

@@ -1,16 +1,17 @@
 import type { Decision } from "headgate";
 import { HeaderWriter, Policy } from "headgate/http";
-import type { Header } from "./descriptor.ts";
-import type { ConfiguredLimit } from "./envoy-limit.ts";
+import type { DescriptorStatus, Header } from "./descriptor.ts";
+import { type ConfiguredLimit, isBlocked } from "./envoy-limit.ts";
 import type { HeaderForms } from "./header-forms.ts";
 
 /** Clients reject responses with more than about 16 kB of headers. */
 const MOST_WRITTEN = 16;
 
-/** A decision, and the limit that it is about. */
+/** A decision, the limit that it is about, and what the answer says of it. */
 export interface Decided {
   readonly limit: ConfiguredLimit;
   readonly decision: Decision;
+  readonly status: DescriptorStatus;
 }
 
 /** Writes the headers of a response from the decisions about its descriptors. */
@@ -29,20 +30,13 @@ export class LimitHeaders {
   write(decided: readonly Decided[]): Header[] {
     if (decided.length === 0) return [];
     const tightest = decided.length === 1 ? decided : [...decided].sort(tighter).slice(0, MOST_WRITTEN);
-    const [{ decision: deciding, limit }] = tightest;
+    const [{ decision: deciding }] = tightest;
     const headers: Header[] = [];
     if (this.isIetf) {
       const decisions = tightest.length === 1 ? undefined : tightest.map(({ decision }) => decision);
       headers.push(...this.writerOf(tightest).write(deciding, decisions));
     }
-    if (this.isTheirs) {
-      const reset = deciding.allowed ? deciding.resetAfterMs : Math.min(deciding.retryAfterMs, deciding.resetAfterMs);
-      headers.push(
-        { name: "RateLimit-Limit", value: String(limit.requestsPerUnit) },
-        { name: "RateLimit-Remaining", value: String(Math.floor(deciding.remaining)) },
-        { name: "RateLimit-Reset", value: String(Math.ceil(reset / 1000)) },
-      );
-    }
+    if (this.isTheirs) headers.push(...theirHeaders(decided));
     return headers.map(({ name, value }) => ({ name, value }));
   }
 
@@ -63,7 +57,7 @@ export class LimitHeaders {
     if (known !== undefined) return known;
     const stated = limit.ownLimit ?? limit.rule?.limit;
     if (stated === undefined) throw new Error("a limit that was decided has a rule");
-    const policy = new Policy(limit.path, stated);
+    const policy = new Policy(limit.path, isBlocked(limit) ? { ...stated, limit: 0, burst: 0 } : stated);
     this.policies.set(limit, policy);
     return policy;
   }
@@ -73,4 +67,15 @@ export class LimitHeaders {
 function tighter({ decision: a }: Decided, { decision: b }: Decided): number {
   if (a.allowed !== b.allowed) return a.allowed ? 1 : -1;
   return a.allowed ? a.remaining - b.remaining : b.retryAfterMs - a.retryAfterMs;
+}
+
+/** The headers of envoyproxy/ratelimit, about the limit that it would choose: the last that denies, else the tightest. */
+function theirHeaders(decided: readonly Decided[]): Header[] {
+  const denying = decided.filter(({ status, limit }) => status.code !== "OK" && !limit.isQuota).at(-1);
+  const { status } = denying ?? decided.reduce((a, b) => (b.status.remaining < a.status.remaining ? b : a));
+  return [
+    { name: "RateLimit-Limit", value: String(status.limit?.requestsPerUnit ?? 0) },
+    { name: "RateLimit-Remaining", value: String(status.remaining) },
+    { name: "RateLimit-Reset", value: String(status.resetSeconds ?? 0) },
+  ];
 }

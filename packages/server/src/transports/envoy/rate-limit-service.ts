@@ -5,6 +5,7 @@ import {
   HeadgateError,
   type Operation,
   type Rule,
+  type Store,
   type Verdict,
 } from "headgate";
 import { PROBLEM_TYPE } from "headgate/http";
@@ -13,10 +14,11 @@ import { RequestError } from "../../checks/request-error.ts";
 import type { Telemetry } from "../../metrics/telemetry.ts";
 import type { Consistency } from "../../rules/rule.ts";
 import { problemBody } from "../rest/problem.ts";
+import { BlockingStore } from "./blocking-store.ts";
 import type { Code, Descriptor, DescriptorStatus, Entry, RateLimitAnswer, RateLimitRequest } from "./descriptor.ts";
 import { type Match, matchOf } from "./descriptor-tree.ts";
 import type { Domains } from "./envoy-config.ts";
-import { CallLimitCache, type ConfiguredLimit } from "./envoy-limit.ts";
+import { CallLimitCache, type ConfiguredLimit, isBlocked } from "./envoy-limit.ts";
 import type { Decided, LimitHeaders } from "./limit-headers.ts";
 
 /** More descriptors than a filter sends. */
@@ -25,7 +27,7 @@ const MOST_DESCRIPTORS = 100;
 const UNLIMITED = 2 ** 32 - 1;
 
 export interface RateLimitServiceOptions {
-  readonly stores: Pick<Stores, Consistency | "clock">;
+  readonly stores: Pick<Stores, Consistency>;
   readonly domains: () => Domains;
   readonly telemetry: Pick<Telemetry, "counted" | "countedShadow">;
   readonly headers: LimitHeaders;
@@ -64,14 +66,14 @@ export class RateLimitService {
     }
     const decisions = await this.decisions(counted, { answerWithin: answerWithinMs * 1000 });
     const byPlace = new Array<Decision | undefined>(matches.length).fill(undefined);
+    for (const [i, { place }] of counted.entries()) byPlace[place] = decisions[i];
+    const statuses = matches.map((match, place) => this.statusOf(match, descriptors[place], byPlace[place]));
     const enforced: Decided[] = [];
     for (const [i, { place, limit, isRefund }] of counted.entries()) {
       const decision = decisions[i];
-      byPlace[place] = decision;
       this.note(limit, decision);
-      if (!limit.isShadow && !isRefund) enforced.push({ limit, decision });
+      if (!limit.isShadow && !isRefund) enforced.push({ limit, decision, status: statuses[place] });
     }
-    const statuses = matches.map((match, place) => this.statusOf(match, descriptors[place], byPlace[place]));
     const code = overallCode(statuses, matches);
     const headers = this.options.headers.write(enforced);
     if (code === "OK") return { code, statuses, headers, body: "" };
@@ -101,26 +103,27 @@ export class RateLimitService {
     const rest = counted.filter((each) => !isIndependent(each));
     const known = new Map<Counted, Decision>();
     await Promise.all(first.map(async (each) => known.set(each, await this.decideAlone(each, options))));
-    const isDenied = first.some((each) => !each.isRefund && isDenial(each, known.get(each)));
-    const verdicts = await this.takeTogether(rest, isDenied, options);
+    const verdicts = await this.takeTogether(rest, known, options);
     for (const [i, each] of rest.entries()) known.set(each, verdicts[i]);
     return counted.map((each) => required(known.get(each)));
   }
 
   private decideAlone(each: Counted, options: ApplyOptions): Promise<Decision> {
     const { limit, operation, isRefund } = each;
-    const charge = limit.charge === "always" ? "charge" : "take";
+    // Nothing can be taken from a limit of 0.
+    const charge = limit.charge === "always" ? "charge" : isBlocked(limit) ? "peek" : "take";
     return this.ask(isRefund ? "refund" : operation.cost === 0 ? "peek" : charge, each, options);
   }
 
-  /** All or nothing. */
+  /** All or nothing. `known`: what is decided about the other descriptors of the request. */
   private async takeTogether(
     all: readonly Counted[],
-    isDenied: boolean,
+    known: ReadonlyMap<Counted, Decision>,
     options: ApplyOptions,
   ): Promise<readonly Decision[]> {
     if (all.length === 0) return [];
-    if (isDenied) return Promise.all(all.map((each) => this.ask("peek", each, options)));
+    const hasOpenQuota = all.some(({ limit }) => limit.isQuota);
+    if (isDenied([...known], hasOpenQuota)) return Promise.all(all.map((each) => this.ask("peek", each, options)));
     if (all.length === 1) return [await this.ask("take", all[0], options)];
     const [{ limit }] = all;
     if (isOneRequest(all)) {
@@ -133,13 +136,17 @@ export class RateLimitService {
         if (!(error instanceof HeadgateError) || error.code !== "HG_KEYS_APART") throw error;
       }
     }
-    return this.takeApart(all, options);
+    return this.takeApart(all, known, options);
   }
 
-  /** Takes from each, and returns what was taken if one of them denies. */
-  private async takeApart(all: readonly Counted[], options: ApplyOptions): Promise<readonly Decision[]> {
+  /** Takes from each, and returns what was taken if the request is denied. */
+  private async takeApart(
+    all: readonly Counted[],
+    known: ReadonlyMap<Counted, Decision>,
+    options: ApplyOptions,
+  ): Promise<readonly Decision[]> {
     const decisions = await Promise.all(all.map((each) => this.ask("take", each, options)));
-    if (!all.some((each, i) => isDenial(each, decisions[i]))) return decisions;
+    if (!isDenied([...known, ...all.map((each, i) => [each, decisions[i]] as const)], false)) return decisions;
     const taken = all.filter((each, i) => decisions[i].allowed && !each.limit.isShadow);
     await Promise.all(taken.map((each) => this.ask("refund", each, options)));
     return decisions;
@@ -153,8 +160,9 @@ export class RateLimitService {
     return (await decide(this.storeOf(each.limit), action, [each.operation], options)).deciding;
   }
 
-  private storeOf({ consistency }: ConfiguredLimit): Stores[Consistency] {
-    return this.options.stores[consistency];
+  private storeOf(limit: ConfiguredLimit): Pick<Store, "apply"> {
+    const store = this.options.stores[limit.consistency];
+    return isBlocked(limit) ? new BlockingStore(store) : store;
   }
 
   private note({ path, isShadow }: ConfiguredLimit, decision: Decision): void {
@@ -165,24 +173,19 @@ export class RateLimitService {
 
   private statusOf(
     match: Match | undefined,
-    { hits, isRefund }: Descriptor,
+    { isRefund }: Descriptor,
     decision: Decision | undefined,
   ): DescriptorStatus {
     if (match === undefined) return { code: "OK", remaining: 0 };
     const { limit } = match;
     if (limit.isUnlimited) return { code: "OK", remaining: UNLIMITED };
     const { requestsPerUnit, unit, name } = limit;
-    const stated = { requestsPerUnit, unit, name };
-    if (decision === undefined) {
-      // A limit of 0 admits nothing.
-      const code = hits === 0 || isRefund || limit.isShadow ? "OK" : "OVER_LIMIT";
-      return { code, limit: stated, remaining: 0, resetSeconds: this.untilWindowEnds(limit, this.nowMs) };
-    }
+    const { allowed, remaining } = required(decision);
     return {
-      code: decision.allowed || isRefund || limit.isShadow ? "OK" : "OVER_LIMIT",
-      limit: stated,
-      remaining: Math.min(Math.floor(decision.remaining), UNLIMITED),
-      resetSeconds: this.resetOf(limit, decision),
+      code: allowed || isRefund || limit.isShadow ? "OK" : "OVER_LIMIT",
+      limit: { requestsPerUnit, unit, name },
+      remaining: Math.min(Math.floor(remaining), UNLIMITED),
+      resetSeconds: this.resetOf(limit, required(decision)),
     };
   }
 
@@ -194,19 +197,23 @@ export class RateLimitService {
   private untilWindowEnds({ windowSeconds }: ConfiguredLimit, nowMs: number): number {
     return windowSeconds - (Math.floor(nowMs / 1000) % windowSeconds);
   }
-
-  private get nowMs(): number {
-    return this.options.stores.clock.now() / 1000;
-  }
 }
 
 /** Whether it is decided without regard to the other descriptors. */
 function isIndependent({ limit, operation, isRefund }: Counted): boolean {
-  return isRefund || operation.cost === 0 || limit.charge === "always";
+  return isRefund || operation.cost === 0 || limit.charge === "always" || isBlocked(limit);
 }
 
-function isDenial({ limit }: Counted, decision: Decision | undefined): boolean {
-  return decision?.allowed === false && !limit.isShadow && !limit.isQuota;
+/**
+ * Whether the request is denied: by one of its limits, or by all of those in quota mode. `hasOpenQuota`: whether there
+ * are limits in quota mode that are not decided yet.
+ */
+function isDenied(decided: readonly (readonly [Counted, Decision])[], hasOpenQuota: boolean): boolean {
+  const enforced = decided.filter(([{ isRefund }]) => !isRefund);
+  const isOver = ([{ limit }, { allowed }]: readonly [Counted, Decision]): boolean => !allowed && !limit.isShadow;
+  const quotas = enforced.filter(([{ limit }]) => limit.isQuota);
+  if (enforced.some((each) => !each[0].limit.isQuota && isOver(each))) return true;
+  return !hasOpenQuota && quotas.length > 0 && quotas.every(isOver);
 }
 
 /** Whether one store can decide them all or nothing: it needs each row once, and all of them must deny. */

@@ -18,6 +18,8 @@ descriptors:
   - { key: special, rate_limit: { unit: minute, requests_per_unit: 5, replaces: [{ name: base_limit }] } }
   - { key: q1, quota_mode: true, rate_limit: { unit: minute, requests_per_unit: 1 } }
   - { key: q2, quota_mode: true, rate_limit: { unit: minute, requests_per_unit: 2 } }
+  - { key: q3, quota_mode: true, rate_limit: { unit: minute, requests_per_unit: 60, algorithm: gcra, burst: 1 } }
+  - { key: bucket, rate_limit: { unit: minute, requests_per_unit: 60, algorithm: token_bucket, burst: 3 } }
 `;
 const ANOTHER = `
 domain: another
@@ -130,6 +132,45 @@ describe("ShouldRateLimit", () => {
     });
   });
 
+  it("counts what is charged to a limit of 0, with headers and figures as for other limits", async () => {
+    const { ask, told: telemetry } = await setUp();
+    const [descriptor] = described("blocked=x");
+    const look = [{ ...descriptor, hits_addend: { value: 0 } }];
+    expect(told(await ask("basic", look))).toEqual(["OK", "OK 0"]);
+    const { response_headers_to_add: headers } = await ask("basic", [descriptor]);
+    expect(headers).toEqual([
+      { key: "RateLimit-Policy", value: '"basic.blocked";q=0;w=60' },
+      { key: "RateLimit", value: '"basic.blocked";r=0;t=60' },
+      { key: "content-type", value: "application/problem+json" },
+    ]);
+    expect(telemetry.counts).toEqual(["basic.blocked allowed store 1", "basic.blocked denied store 1"]);
+    expect(told(await ask("basic", look))).toEqual(["OVER_LIMIT", "OVER_LIMIT 0"]);
+    // Limits with the same window share the counter.
+    const ample = [{ ...descriptor, limit: { requests_per_unit: 5, unit: "MINUTE" } }];
+    expect(told(await ask("basic", ample))).toEqual(["OK", "OK 3"]);
+  });
+
+  it("does not take from other limits if a limit of 0 denies, or all quotas do", async () => {
+    const { ask } = await setUp();
+    const left = async (key: string): Promise<number | undefined> => {
+      const look = [{ ...described(key)[0], hits_addend: { value: 0 } }];
+      return (await ask("basic", look)).statuses[0].limit_remaining;
+    };
+    expect(told(await ask("basic", described("bucket=a", "blocked=a")))).toEqual([
+      "OVER_LIMIT",
+      "OK 3",
+      "OVER_LIMIT 0",
+    ]);
+    expect(await left("bucket=a")).toBe(3);
+    // A quota that is charged in any case, and one that is not.
+    for (const [i, quota] of ["q1=a", "q3=a"].entries()) {
+      const bucket = `bucket=quota${i}`;
+      expect((await ask("basic", described(bucket, quota))).overall_code).toBe("OK");
+      expect((await ask("basic", described(bucket, quota))).overall_code).toBe("OVER_LIMIT");
+      expect(await left(bucket)).toBe(2);
+    }
+  });
+
   it("never denies in shadow mode, and counts it", async () => {
     const { ask, told: telemetry } = await setUp();
     for (let i = 0; i < 3; i += 1) expect(told(await ask("basic", described("trial=x")))).toEqual(["OK", "OK 0"]);
@@ -239,14 +280,24 @@ describe("ShouldRateLimit", () => {
     expect(telemetry.calls).toEqual(["envoy ShouldRateLimit OK", "envoy ShouldRateLimit OK"]);
   });
 
-  it("sends the headers of envoyproxy/ratelimit if asked to", async () => {
+  it("sends the headers of envoyproxy/ratelimit if asked to, about the limit that it would choose", async () => {
     const { address } = await servedEnvoy({ files: FILES, settings: { envoyHeaders: "ratelimit" } });
-    const asked = { domain: "basic", descriptors: described("one_per_minute=x") };
-    const { response_headers_to_add: headers } = await shouldRateLimit<RateLimitResponse>(address, asked);
-    expect(headers).toEqual([
-      { key: "RateLimit-Limit", value: "1" },
-      { key: "RateLimit-Remaining", value: "0" },
-      { key: "RateLimit-Reset", value: "60" },
-    ]);
+    const headers = async (descriptors: readonly object[], domain = "basic"): Promise<readonly string[]> => {
+      const { response_headers_to_add: headers = [] } = await shouldRateLimit<RateLimitResponse>(address, {
+        domain,
+        descriptors,
+      });
+      return headers.filter(({ key }) => key !== "content-type").map(({ key, value }) => `${key}: ${value}`);
+    };
+    const look = [{ ...described("one_per_minute=x")[0], hits_addend: { value: 0 } }];
+    expect(await headers(look)).toEqual(["RateLimit-Limit: 1", "RateLimit-Remaining: 1", "RateLimit-Reset: 60"]);
+    const [used] = described("one_per_minute=x");
+    expect(await headers([used])).toEqual(["RateLimit-Limit: 1", "RateLimit-Remaining: 0", "RateLimit-Reset: 60"]);
+    // The last of those that deny.
+    const denied = await headers([used, ...described("blocked=x", "key1=x")]);
+    expect(denied).toEqual(["RateLimit-Limit: 0", "RateLimit-Remaining: 0", "RateLimit-Reset: 60"]);
+    // The first of those with the least left.
+    const tightest = await headers(described("key2=x", "long=x", "key3=x"), "another");
+    expect(tightest).toEqual(["RateLimit-Limit: 1", "RateLimit-Remaining: 0", "RateLimit-Reset: 7200"]);
   });
 });
