@@ -61,6 +61,15 @@ function convert(
     into.note(line, `${path} has no equivalent: it ${what}, and a rule counts by one of user, address and API key`);
     return;
   }
+  const inner = paths.find(({ value }) => /\*./.test(value));
+  if (inner !== undefined) {
+    into.note(line, `${path} has no equivalent: patterns have no wildcard such as that of ${inner.value}`);
+    return;
+  }
+  const open = paths.find(({ value }) => /[^/]\*$/.test(value));
+  if (open !== undefined) {
+    into.note(line, `${path}: the rule does not match paths that go on without a slash, as ${open.value} does`);
+  }
   if (limit.replaces.length > 0) into.note(line, `${path}: replaces is not carried over; the rules apply together`);
   if (input.quota_mode) into.note(line, `${path}: quota_mode is not carried over`);
   if (limit.algorithm === undefined && limit.charge !== "if_it_fits") {

@@ -17,19 +17,36 @@ interface Zone {
 
 const RATE = /^rate=(\d+)r\/(s|m)$/;
 
+/** What applies to the directives of a block. */
+interface Scope {
+  /** Of the location; undefined if that is a regular expression. */
+  readonly pattern: string | undefined;
+  readonly isDryRun: boolean;
+  /** Whether an enclosing block has limits. */
+  readonly isLimited: boolean;
+}
+
+const HTTP: Scope = { pattern: "/**", isDryRun: false, isLimited: false };
+
 /** Converts `limit_req_zone` and `limit_req` of an nginx configuration. */
 export function importNginx(text: string, _name: string, into: ImportedRules): void {
-  const tokens = tokensOf(text);
-  const root = directives(tokens, { at: 0 });
+  const root = directives(tokensOf(text), { at: 0 });
   const zones = new Map<string, Zone>();
-  visit(root, "/**", (directive) => {
+  const servers: Directive[] = [];
+  visit(root, HTTP, (directive) => {
     const [name, ...words] = directive.words;
     if (name === "limit_req_zone") addZone(directive.line, words, zones, into);
+    else if (name === "include") into.note(directive.line, `include ${words.join(" ")} is not followed`);
+    else if (name === "server" && directive.block.length > 0) servers.push(directive);
   });
-  visit(root, "/**", ({ words: [name, ...words], line }, pattern) => {
+  if (servers.length > 1) {
+    into.note(servers[1].line, "server has no equivalent: rules apply to all hosts");
+  }
+  const used = new Set<string>();
+  visit(root, HTTP, ({ words: [name, ...words], line }, scope) => {
     if (name === "limit_conn") {
       into.note(line, "limit_conn has no equivalent: rules count requests, not connections");
-    } else if (name === "limit_req") addRule(line, words, pattern, zones, into);
+    } else if (name === "limit_req") addRule(line, words, scope, zones, used, into);
   });
 }
 
@@ -49,8 +66,9 @@ function addZone(line: number, words: readonly string[], zones: Map<string, Zone
 function addRule(
   line: number,
   words: readonly string[],
-  pattern: string | undefined,
+  { pattern, isDryRun, isLimited }: Scope,
   zones: ReadonlyMap<string, Zone>,
+  used: Set<string>,
   into: ImportedRules,
 ): void {
   const name = words.find((word) => word.startsWith("zone="))?.slice(5) ?? "";
@@ -66,6 +84,11 @@ function addRule(
     // nginx admits one request at once and `burst` more, which it delays unless `nodelay` is set.
     const isDelayed = burst > 0 && !words.some((word) => word === "nodelay");
     if (words.some((word) => word.startsWith("delay="))) into.note(line, `zone ${name}: delay= is not carried over`);
+    if (isLimited) {
+      into.note(line, `zone ${name}: in nginx, it replaces the limits of the enclosing block; rules apply together`);
+    }
+    if (used.has(name)) into.note(line, `zone ${name}: its places share a counter in nginx; each rule has its own`);
+    used.add(name);
     into.add(line, {
       name: `${name} ${pattern}`,
       dimension,
@@ -74,20 +97,25 @@ function addRule(
       window_seconds: zone.windowSeconds,
       algorithm: isDelayed ? QUEUE : METER,
       burst: burst + 1,
+      mode: isDryRun ? "shadow" : "enforce",
     });
   }
 }
 
-/** Calls back for each directive with the pattern of its location; undefined if that is a regular expression. */
+/** Calls back for each directive with its scope. */
 function visit(
   all: readonly Directive[],
-  pattern: string | undefined,
-  onDirective: (directive: Directive, pattern: string | undefined) => void,
+  scope: Scope,
+  onDirective: (directive: Directive, scope: Scope) => void,
 ): void {
+  const dryRun = all.filter(({ words }) => words[0] === "limit_req_dry_run").at(-1);
+  const isDryRun = dryRun === undefined ? scope.isDryRun : dryRun.words[1] === "on";
+  const isLimited = scope.isLimited || all.some(({ words }) => words[0] === "limit_req");
   for (const directive of all) {
-    onDirective(directive, pattern);
+    onDirective(directive, { ...scope, isDryRun });
     const [name, ...words] = directive.words;
-    visit(directive.block, name === "location" ? patternOf(words) : pattern, onDirective);
+    const pattern = name === "location" ? patternOf(words) : scope.pattern;
+    visit(directive.block, { pattern, isDryRun, isLimited }, onDirective);
   }
 }
 

@@ -50,6 +50,7 @@ descriptors:
   it("come with notes about the rest", () => {
     expect(notes).toEqual([
       "edge.yaml:3: edge.remote_address: rules do not count denied requests, as charge: always does",
+      expect.stringMatching(/^edge\.yaml:8: edge\.path_\/search\*\.user_id: .* without a slash, as \/search\* does$/),
       expect.stringMatching(/^edge\.yaml:11: edge\.generic_key_slow has no equivalent: .* no generic_key=slow$/),
       expect.stringMatching(/^edge\.yaml:14: edge\.method_POST has no equivalent: it counts all clients together/),
       expect.stringMatching(/^edge\.yaml:15: edge\.remote_address_192\.0\.2\.1 is unlimited/),
@@ -58,6 +59,18 @@ descriptors:
 
   it("are a valid rules file", () => {
     expect(parseRules(rulesText(rules), "rules.yaml")).toEqual(rules);
+  });
+
+  it("are not made from wildcards inside a path", () => {
+    const text = `domain: edge
+descriptors:
+  - { key: path, value: "/files/*/raw", descriptors: [{ key: user, rate_limit: { unit: day, requests_per_unit: 1 } }] }`;
+    expect(importRules("envoy", text, "edge.yaml")).toMatchObject({
+      rules: [],
+      notes: [
+        expect.stringMatching(/^edge\.yaml:3: .* has no equivalent: .* wildcard such as that of \/files\/\*\/raw$/),
+      ],
+    });
   });
 
   it("are not made from a file with mistakes", () => {
@@ -131,9 +144,33 @@ describe("rules from nginx", () => {
 
   it("come with notes about the rest", () => {
     expect(notes).toEqual([
+      "nginx.conf:7: zone perip: in nginx, it replaces the limits of the enclosing block; rules apply together",
+      "nginx.conf:7: zone perip: its places share a counter in nginx; each rule has its own",
+      "nginx.conf:8: zone perkey: in nginx, it replaces the limits of the enclosing block; rules apply together",
       "nginx.conf:9: zone perip has no equivalent: patterns are not regular expressions",
       expect.stringMatching(/^nginx\.conf:10: zone all has no equivalent: it counts by \$server_name/),
       "nginx.conf:10: limit_conn has no equivalent: rules count requests, not connections",
+    ]);
+  });
+
+  it("are in shadow mode where nginx only logs, and apply to all hosts", () => {
+    const text = `include conf.d/*.conf;
+limit_req_zone $binary_remote_addr zone=a:1m rate=1r/s;
+limit_req_zone $http_x_user zone=b:1m rate=1r/s;
+server {
+  limit_req_dry_run on;
+  location /a { limit_req zone=a; }
+}
+server { location /b { limit_req zone=b; } }
+upstream app { server 127.0.0.1:3000; }`;
+    const { rules, notes } = importRules("nginx", text, "nginx.conf");
+    expect(rules).toMatchObject([
+      { endpoint_pattern: "/a/**", mode: "shadow" },
+      { endpoint_pattern: "/b/**", mode: "enforce" },
+    ]);
+    expect(notes).toEqual([
+      "nginx.conf:1: include conf.d/*.conf is not followed",
+      "nginx.conf:8: server has no equivalent: rules apply to all hosts",
     ]);
   });
 });
