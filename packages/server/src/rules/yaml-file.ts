@@ -7,6 +7,9 @@ export const READING = { prettyErrors: false, uniqueKeys: true } as const;
 /** Aliases are allowed, but must not expand a small file to a huge one. */
 export const PLAIN = { maxAliasCount: 1_000 } as const;
 
+/** The parser's own message is advice for programmers. */
+const SEVERAL_DOCUMENTS = "has more than one document: use a file for each of them";
+
 /** A YAML file whose problems are reported with their line and column. */
 export class YamlFile {
   readonly value: unknown;
@@ -21,7 +24,7 @@ export class YamlFile {
     if (syntax.length > 0) {
       throw new RulesFileError(
         name,
-        syntax.map(({ pos, message }) => ofFile(pos[0], message)),
+        syntax.map(({ pos, code, message }) => ofFile(pos[0], code === "MULTIPLE_DOCS" ? SEVERAL_DOCUMENTS : message)),
       );
     }
     this.value = plain(this.document, (offset, problem) => new RulesFileError(name, [ofFile(offset, problem)]));

@@ -86,6 +86,7 @@ describe("a file that cannot be used", () => {
     ["an empty domain", "domain: ''\n", "1:9: domain: must not be empty"],
     ["no domain", "descriptors: []\n", "1:1: domain: must be a text"],
     ["invalid YAML", "domain: [\n", "2:1: Flow sequence"],
+    ["several documents", "domain: a\n---\ndomain: b\n", "2:1: has more than one document: use a file for each"],
     [
       "a bad unit",
       IN_DOMAIN("  - { key: a, rate_limit: { unit: foo, requests_per_unit: 5 } }"),
