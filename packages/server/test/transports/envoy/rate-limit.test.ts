@@ -32,6 +32,79 @@ descriptors:
 `;
 const FILES = { "basic.yaml": BASIC, "another.yml": ANOTHER };
 
+const INTEGRATION = `
+domain: rl
+descriptors:
+  - { key: category, value: account, rate_limit: { unit: minute, requests_per_unit: 4, replaces: [{ name: narrow }, { name: fake }] } }
+  - key: source
+    value: proxy
+    descriptors:
+      - { key: target, value: narrow, rate_limit: { unit: minute, requests_per_unit: 2, replaces: [{ name: narrow }] } }
+      - { key: target, value: override, rate_limit: { unit: minute, requests_per_unit: 2, replaces: [{ name: banned }] } }
+      - { key: target, value: fake, rate_limit: { unit: minute, requests_per_unit: 2, name: fake } }
+  - key: foo
+    descriptors:
+      - { key: bar, value: narrow, rate_limit: { unit: minute, requests_per_unit: 1, name: narrow } }
+      - { key: bar, value: banned, rate_limit: { unit: minute, requests_per_unit: 0, name: banned } }
+      - { key: baz, value: shady, shadow_mode: true, rate_limit: { unit: minute, requests_per_unit: 3 } }
+  - { key: service, value: one, quota_mode: true, rate_limit: { unit: minute, requests_per_unit: 1 } }
+  - { key: service, value: two, quota_mode: true, rate_limit: { unit: minute, requests_per_unit: 2 } }
+`;
+/** Descriptors, with `+0` where they only look, and the overall codes of that request, sent again and again. */
+const INTEGRATION_CASES: readonly (readonly [string, readonly (readonly [string, string])[]])[] = [
+  ["a shadow limit", [["foo=a baz=shady", "OK OK OK OK OK"]]],
+  [
+    "a limit of 0 that is replaced",
+    [
+      ["foo=a bar=banned", "OVER_LIMIT"],
+      ["foo=a bar=banned | source=proxy target=unknown", "OVER_LIMIT"],
+      ["foo=a bar=banned | source=proxy target=override", "OK OK OVER_LIMIT"],
+    ],
+  ],
+  [
+    "a replaced limit, which is not charged",
+    [
+      ["foo=a bar=narrow | source=proxy target=narrow", "OK OK OVER_LIMIT"],
+      ["foo=a bar=narrow | source=proxy target=unknown", "OK OVER_LIMIT"],
+      ["foo=a bar=narrow | source=proxy target=narrow", "OVER_LIMIT"],
+    ],
+  ],
+  [
+    "two replaced limits",
+    [
+      ["foo=a bar=narrow | source=proxy target=fake | category=account", "OK OK OK OK OVER_LIMIT"],
+      ["foo=a bar=narrow", "OK OVER_LIMIT"],
+      ["foo=a bar=unknown | source=proxy target=fake", "OK OK OVER_LIMIT"],
+      ["foo=a bar=narrow | source=proxy target=fake | category=account", "OVER_LIMIT"],
+    ],
+  ],
+  ["quotas", [["service=one | service=two", "OK OK OVER_LIMIT"]]],
+  [
+    "quotas that are charged after the response",
+    [
+      ["service=one+0 | service=two+0", "OK"],
+      ["service=two", "OK"],
+      ["service=one+0 | service=two+0", "OK"],
+      ["service=two", "OK"],
+      ["service=two+0", "OK"],
+      ["service=two", "OVER_LIMIT"],
+      ["service=two+0", "OVER_LIMIT"],
+      // The other one still has room.
+      ["service=one+0 | service=two+0", "OK"],
+      ["service=one", "OK"],
+      ["service=one", "OVER_LIMIT"],
+      ["service=one+0 | service=two+0", "OVER_LIMIT"],
+    ],
+  ],
+];
+
+function integrationRequest(text: string): readonly object[] {
+  return text.split(" | ").map((each) => {
+    const [descriptor] = described(each.replace("+0", ""));
+    return each.endsWith("+0") ? { ...descriptor, hits_addend: { value: 0 } } : descriptor;
+  });
+}
+
 async function setUp() {
   const served = await servedEnvoy({ files: FILES });
   const ask = (domain: string, descriptors: readonly object[], hits = 0): Promise<RateLimitResponse> =>
@@ -43,6 +116,18 @@ async function setUp() {
 function told({ overall_code, statuses }: RateLimitResponse): string[] {
   return [overall_code, ...statuses.map(({ code, limit_remaining = 0 }) => `${code} ${limit_remaining}`)];
 }
+
+describe("ShouldRateLimit, with the integration cases of envoyproxy/ratelimit", () => {
+  it.each(INTEGRATION_CASES)("%s", async (_, steps) => {
+    const { address } = await servedEnvoy({ files: { "rl.yaml": INTEGRATION } });
+    for (const [text, codes] of steps) {
+      for (const code of codes.split(" ")) {
+        const asked = { domain: "rl", descriptors: integrationRequest(text) };
+        expect(await shouldRateLimit(address, asked), text).toMatchObject({ overall_code: code });
+      }
+    }
+  });
+});
 
 describe("ShouldRateLimit", () => {
   it("is OK without a limit where there is none", async () => {
