@@ -179,6 +179,8 @@ describe("other formats", () => {
     ["csv", CSV, {}],
     ["csv", ["at,account", "1760097337,a"], { time: "at", key: "account" }],
     ["combined", ["garbage", ...NGINX], {}],
+    ["cloudfront", ["#Version: 1.0", "#Fields: date time c-ip cs-method cs-uri-stem"], {}],
+    ["csv", ["time,key,path", ""], {}],
   ])("%s is detected", (name, lines, mapping) => {
     expect(detectFormat(lines, mapping)?.name).toBe(name);
   });
@@ -186,6 +188,7 @@ describe("other formats", () => {
   it("text that is no log is not taken for one", () => {
     expect(detectFormat(["Lorem ipsum", "dolor, sit amet", "{}"])).toBeUndefined();
     expect(detectFormat([])).toBeUndefined();
+    expect(detectFormat(["", " "])).toBeUndefined();
   });
 
   it("a format that does not exist is refused", () => {

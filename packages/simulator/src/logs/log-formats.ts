@@ -43,12 +43,17 @@ export function formatNamed(name: string): LogFormat {
   throw new HeadgateError("HG_BAD_OPTION", "format", `must be one of ${names}, got ${JSON.stringify(name)}`);
 }
 
-/** The format that reads most of the lines; undefined if none reads at least half of them. */
+/**
+ * The format that reads most of the lines; undefined if none reads at least half of them. If there is nothing but a
+ * header, as at the start of a stream, it is the format of the header.
+ */
 export function detectFormat(lines: readonly string[], mapping: FieldMapping = {}): LogFormat | undefined {
   let best: LogFormat | undefined;
   let most = 0;
+  const hasContent = lines.some((line) => line.trim() !== "");
   for (const format of logFormats) {
     const { read, failed } = tried(format, lines, mapping);
+    if (failed === 0 && hasContent) best ??= format;
     if (read > most && read >= failed) {
       best = format;
       most = read;

@@ -71,8 +71,18 @@ describe("a log", () => {
     );
   });
 
-  it("that is empty has no requests", async () => {
-    expect(await keysOf(new LogReader("x.log", inPieces("", 9)))).toEqual([]);
+  it("that is empty, or has only blank lines or a header, has no requests", async () => {
+    for (const text of ["", "\n\r\n", "time,key\n", "#Version: 1.0\n#Fields: date time c-ip\n"]) {
+      expect(await keysOf(new LogReader("x.log", inPieces(text, 99)))).toEqual([]);
+    }
+  });
+
+  it("is detected although its header, or a blank line, comes before everything else", async () => {
+    const csv = "time,key\n1,a\n2,b\n";
+    expect(await keysOf(new LogReader("x.csv", inPieces(csv, 9)))).toEqual(["a", "b"]);
+    const json = new LogReader("x.log", inPieces(`\n\n${lineOf(1, "a")}\n`, 1));
+    expect(await keysOf(json)).toEqual(["a"]);
+    expect(json.lines).toBe(3);
   });
 });
 

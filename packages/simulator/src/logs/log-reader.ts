@@ -137,6 +137,12 @@ export class LogReader {
     this.#text = text;
     this.#at = 0;
     if (this.#parser !== undefined) return;
+    if (text.trim() === "") {
+      // Blank lines have no format. Others may follow.
+      this.lines += text.split("\n").length - 1;
+      this.#at = text.length;
+      return;
+    }
     this.format ??= this.#detected(text);
     this.#parser = this.format.open(this.#options);
   }
