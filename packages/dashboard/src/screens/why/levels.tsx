@@ -2,6 +2,7 @@ import type { Explanation, LimitAnswer } from "../../api/types.ts";
 import { Chart } from "../../ui/chart.tsx";
 import { countText, limitText, waitText } from "../../ui/format.ts";
 import { Badge, Card, type Tone } from "../../ui/parts.tsx";
+import { allLimits, HISTORY_MS, levelsOf, limitName, type Seen } from "./level-history.ts";
 
 const STATES: Readonly<Record<LimitAnswer["state"], readonly [Tone, string]>> = {
   normal: ["good", "Normal"],
@@ -16,56 +17,37 @@ const ORIGINS: Readonly<Record<LimitAnswer["origin"], string>> = {
 };
 
 /** How much of each limit is in use, now and since the screen was opened. */
-export function Levels({
-  explanation,
-  seen,
-  everyMs,
-}: {
-  readonly explanation: Explanation;
-  readonly seen: readonly Explanation[];
-  readonly everyMs: number;
-}) {
-  const { limits = [], shadow_limits = [] } = explanation.answer;
-  const all = [...limits, ...shadow_limits];
+export function Levels({ explanation, seen }: { readonly explanation: Explanation; readonly seen: readonly Seen[] }) {
+  const all = allLimits(explanation);
   if (all.length === 0) return null;
   return (
     <div class="levels">
       {all.map((limit) => (
         <Level
-          key={nameOf(limit)}
+          key={limitName(limit)}
           limit={limit}
-          isShadow={shadow_limits.includes(limit)}
-          levels={seen.map(({ answer }) =>
-            [...(answer.limits ?? []), ...(answer.shadow_limits ?? [])].find((each) => nameOf(each) === nameOf(limit)),
-          )}
-          everyMs={everyMs}
+          isShadow={explanation.answer.shadow_limits?.includes(limit) ?? false}
+          seen={seen}
         />
       ))}
     </div>
   );
 }
 
-/** A rule and its candidate are counted apart. */
-function nameOf({ rule_id, candidate }: LimitAnswer): string {
-  return candidate ? `${rule_id} candidate` : rule_id;
-}
-
 function Level({
   limit,
   isShadow,
-  levels,
-  everyMs,
+  seen,
 }: {
   readonly limit: LimitAnswer;
   readonly isShadow: boolean;
-  readonly levels: readonly (LimitAnswer | undefined)[];
-  readonly everyMs: number;
+  readonly seen: readonly Seen[];
 }) {
   const { name, current_count, remaining, retry_after_ms, allowed, state, source, degraded, origin } = limit;
   const capacity = Math.max(1, limit.burst, current_count + remaining);
   const share = Math.min(1, current_count / capacity);
   const [tone, text] = STATES[state];
-  const times = levels.map((_, i) => (i - levels.length + 1) * (everyMs / 1000));
+  const { times, used: levels } = levelsOf(seen, limit);
   const used = `${countText(current_count)} of ${countText(capacity)} in use`;
   return (
     <Card
@@ -90,14 +72,14 @@ function Level({
       <Chart
         height={120}
         times={times}
-        from={-60}
+        from={-HISTORY_MS / 1000}
         to={0}
-        xText={(x) => (x === 0 ? "now" : `${x} s`)}
+        xText={agoText}
         series={[
           {
             name: "In use",
             color: "accent",
-            values: levels.map((each) => each?.current_count ?? null),
+            values: levels,
             isFilled: true,
             isStepped: true,
           },
@@ -114,4 +96,8 @@ function Level({
 
 function nextText(retryAfterMs: number): string {
   return retryAfterMs < 0 ? "never passes: the cost exceeds the limit" : `passes in ${waitText(retryAfterMs)}`;
+}
+
+function agoText(seconds: number): string {
+  return seconds === 0 ? "now" : `${seconds / 60} min`;
 }

@@ -7,6 +7,7 @@ import { SelectField, TextField } from "../../ui/field.tsx";
 import { Badge, Card, Empty, ScreenHead, WithData } from "../../ui/parts.tsx";
 import { Scroll } from "../../ui/scroll.tsx";
 import { IdentityActions } from "./identity-actions.tsx";
+import { allLimits, type Seen, withSeen } from "./level-history.ts";
 import { Levels } from "./levels.tsx";
 import "./why.css";
 
@@ -102,10 +103,10 @@ function Answer({ question }: { readonly question: Question }) {
   const { method, ...rest } = question;
   const query = new URLSearchParams({ ...rest, ...(method !== "" && { method }) });
   const loaded = useLoaded((signal) => api.get<Explanation>(`/api/v1/explain?${query}`, signal), [], EVERY_MS);
-  const [seen, setSeen] = useState<readonly Explanation[]>([]);
+  const [seen, setSeen] = useState<readonly Seen[]>([]);
   useEffect(() => {
     const { data } = loaded;
-    if (data !== undefined) setSeen((before) => [...before, data].slice(-150));
+    if (data !== undefined) setSeen((before) => withSeen(before, { at: Date.now(), levels: allLimits(data) }));
   }, [loaded.data]);
   return (
     <WithData of={loaded}>
@@ -113,7 +114,7 @@ function Answer({ question }: { readonly question: Question }) {
         <>
           <Verdict explanation={explanation} />
           <IdentityActions question={question} explanation={explanation} reload={loaded.reload} />
-          <Levels explanation={explanation} seen={seen} everyMs={EVERY_MS} />
+          <Levels explanation={explanation} seen={seen} />
           <MatchingRules explanation={explanation} />
         </>
       )}
