@@ -111,6 +111,8 @@ describe("every screen that needs a session", () => {
     await dashboard.show(screen);
     await expect.poll(() => held.length).toBeGreaterThan(0);
     await page.getByRole("heading", { level: 1 }).waitFor();
+    // A new rule can be entered while its first validation is on its way.
+    if (screen !== "rules?new=1") await page.getByRole("status").getByText("Loading").first().waitFor();
     for (const release of held) release();
     await page.getByText("Your session has ended.").waitFor();
     expect(page.url()).toContain(`#/${screen}`);

@@ -1,3 +1,4 @@
+import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import type { Setting } from "./signed-in.ts";
 
@@ -12,6 +13,11 @@ function accessLog(): string {
     for (const client of clients) lines.push(`${client} - - [${stamp}] "GET /orders HTTP/1.1" 200 12 "-" "test"`);
   }
   return `${lines.join("\n")}\nthis is not a line of a log\n`;
+}
+
+async function chooseLog(page: Page, text = accessLog()): Promise<void> {
+  const file = { name: "access.log", mimeType: "text/plain", buffer: Buffer.from(text) };
+  await page.getByLabel("Drop log files here").setInputFiles(file);
 }
 
 /** The screens that need no service. */
@@ -50,6 +56,43 @@ export function planningScreens(setting: Setting): void {
       await page.getByText("No traffic").waitFor();
       await page.getByText("Units per window: 200").waitFor();
       await page.getByText("Window: 10 s").waitFor();
+      await dashboard.looksRight();
+    });
+
+    it("needs nothing from the service but the page, and works on after the session has ended", async () => {
+      const { key, key_id } = await setting.keyWith("read");
+      const dashboard = await setting.openWith(key, "playground");
+      const { page } = dashboard;
+      await dashboard.heading("Playground");
+      await setting.node.request("DELETE", `/api/v1/keys/${key_id}`);
+      const asked: string[] = [];
+      page.on("request", (request) => request.url().includes("/api/") && asked.push(request.url()));
+      const table = page.getByRole("table");
+      const before = await table.textContent();
+      await page.getByText("Window edge").click();
+      await expect.poll(() => table.textContent()).not.toBe(before);
+      expect(asked).toEqual([]);
+    });
+
+    it("appears as soon as a slow network has answered, and says so if the service cannot be reached", async () => {
+      const dashboard = await setting.window("api");
+      const { page } = dashboard;
+      await dashboard.heading("API reference");
+      const answers: ((isReached: boolean) => void)[] = [];
+      await page.route("**/api/v1/session", async (route) => {
+        const isReached = await new Promise<boolean>((resolve) => answers.push(resolve));
+        await (isReached ? route.continue() : route.abort());
+      });
+      await dashboard.load("playground");
+      await page.getByRole("status").getByText("Loading").waitFor();
+      await expect.poll(() => answers.length).toBe(1);
+      answers[0](false);
+      await page.getByText("The service cannot be reached.").waitFor();
+      await dashboard.looksRight();
+      await page.getByRole("button", { name: "Try again" }).click();
+      await expect.poll(() => answers.length).toBe(2);
+      answers[1](true);
+      await dashboard.heading("Playground");
     });
   });
 
@@ -61,11 +104,7 @@ export function planningScreens(setting: Setting): void {
       await page.getByText("Nothing replayed yet").waitFor();
       const sent: string[] = [];
       page.on("request", (request) => request.method() !== "GET" && sent.push(request.url()));
-      await page.getByLabel("Drop log files here").setInputFiles({
-        name: "access.log",
-        mimeType: "text/plain",
-        buffer: Buffer.from(accessLog()),
-      });
+      await chooseLog(page);
       await page.getByLabel("Requests", { exact: true }).fill("0");
       await page.getByText("must be a whole number of at least 1").waitFor();
       await page.getByLabel("Requests", { exact: true }).fill("10");
@@ -89,7 +128,7 @@ export function planningScreens(setting: Setting): void {
       await setting.node.addRule("now", "/orders", 2, { dimension: "ip" });
       const dashboard = await setting.open("replay");
       const { page } = dashboard;
-      await page.getByText("Compared with the 1 rules").waitFor();
+      await page.getByText("Compared with the one rule").waitFor();
       const choose = async (text: string) =>
         page.getByLabel(/Drop log files here|\.log/).setInputFiles({
           name: "other.log",
@@ -110,6 +149,56 @@ export function planningScreens(setting: Setting): void {
           Number.parseInt(((await newly.locator("dd").first().textContent()) ?? "").replace(",", ""), 10),
         )
         .toBeGreaterThan(1_000);
+    });
+
+    it("waits for the rules that it compares with, on a slow network and after an error", async () => {
+      const dashboard = await setting.open("api");
+      const { page } = dashboard;
+      await dashboard.heading("API reference");
+      const answers: ((isReached: boolean) => void)[] = [];
+      await page.route("**/api/v1/rules?*", async (route) => {
+        const isReached = await new Promise<boolean>((resolve) => answers.push(resolve));
+        await (isReached ? route.continue() : route.abort());
+      });
+      await dashboard.show("replay");
+      await chooseLog(page);
+      await page.getByText("Loading the rules of the service").waitFor();
+      const replay = page.getByRole("button", { name: "Replay", exact: true });
+      // Without the rules, it would seem that nothing is denied now.
+      expect(await replay.isDisabled()).toBe(true);
+      await expect.poll(() => answers.length).toBe(1);
+      answers[0](false);
+      await page.getByText("The service cannot be reached.").waitFor();
+      expect(await replay.isDisabled()).toBe(true);
+      await dashboard.looksRight();
+      await page.getByRole("button", { name: "Try again" }).click();
+      await expect.poll(() => answers.length).toBe(2);
+      answers[1](true);
+      await page.getByText("Compared with the one rule").waitFor();
+      expect(await replay.isEnabled()).toBe(true);
+    });
+
+    it("goes on without a session that was lost, says so, and keeps the files", async () => {
+      const dashboard = await setting.open("api");
+      const { page } = dashboard;
+      await dashboard.heading("API reference");
+      await page.route("**/api/v1/rules?*", (route) =>
+        route.fulfill({ status: 401, json: { code: "unauthenticated", title: "A valid API key is required" } }),
+      );
+      await dashboard.show("replay");
+      await page.getByText("Your session has ended. Sign in to compare").waitFor();
+      await chooseLog(page);
+      await page.getByRole("button", { name: "Replay", exact: true }).click();
+      await page.getByLabel("Result").getByText("no rule applies").waitFor();
+      await page.getByText("access.log", { exact: true }).waitFor();
+    });
+
+    it("says so if a file has no requests", async () => {
+      const dashboard = await setting.window("replay");
+      const { page } = dashboard;
+      await chooseLog(page, "#Version: 1.0\n#Fields: date time c-ip cs-uri-stem cs-method\n");
+      await page.getByRole("button", { name: "Replay", exact: true }).click();
+      await page.getByText("The files have no requests").waitFor();
     });
   });
 }

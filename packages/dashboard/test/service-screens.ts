@@ -123,6 +123,21 @@ export function serviceScreens(setting: Setting): void {
     });
   });
 
+  describe("the list of rules", () => {
+    it("says so if it cannot be read, and can be loaded again", async () => {
+      const dashboard = await setting.open("api");
+      const { page } = dashboard;
+      await dashboard.heading("API reference");
+      await page.route("**/api/v1/rules?*", (route) => route.abort());
+      await dashboard.show("rules");
+      await page.getByText("The service cannot be reached.").waitFor();
+      await dashboard.looksRight();
+      await page.unroute("**/api/v1/rules?*");
+      await page.getByRole("button", { name: "Try again" }).click();
+      await page.getByRole("row", { name: /^Invoices/ }).waitFor();
+    });
+  });
+
   describe("why", () => {
     it("explains a denial, resets the usage, and overrides the limit", async () => {
       await setting.node.addRule("tight", "/tight", 2, { window_seconds: 3600 });

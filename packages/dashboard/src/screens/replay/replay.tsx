@@ -1,12 +1,12 @@
 import type { RuleInput } from "headgate-server";
 import { useState } from "preact/hooks";
-import { api } from "../../api/client.ts";
+import { type LoadedRules, loadRules } from "../../api/load-rules.ts";
 import { useSession } from "../../api/session.ts";
-import type { Dimension, RulePage } from "../../api/types.ts";
-import { useLoaded } from "../../api/use-loaded.ts";
+import type { Dimension } from "../../api/types.ts";
+import { type Loaded, useLoaded } from "../../api/use-loaded.ts";
 import { SelectField, TextField } from "../../ui/field.tsx";
 import { countText, shareText } from "../../ui/format.ts";
-import { Card, Empty, Note, ScreenHead } from "../../ui/parts.tsx";
+import { Card, Empty, Note, ProblemNote, ScreenHead } from "../../ui/parts.tsx";
 import { fieldsOf, RATE_ALGORITHMS } from "../rules/rule-draft.ts";
 import { DropZone } from "./drop-zone.tsx";
 import { KeyTimelineCard } from "./key-timeline-card.tsx";
@@ -21,21 +21,23 @@ const DIMENSIONS = [
   ["apikey", "API key"],
 ] as const;
 
+const NO_RULES: LoadedRules = { rules: [], isComplete: true };
+
 /** What limits would have done to the traffic of a log, in the browser. */
 export function Replay() {
-  const { session } = useSession();
-  const stored = useLoaded(
-    async (signal) => (session === null ? [] : (await api.get<RulePage>("/api/v1/rules?limit=1000", signal)).rules),
-    [session === null],
-  );
+  const { session, wasLost } = useSession();
+  const isSignedIn = session !== null;
+  const stored = useLoaded(async (signal) => (isSignedIn ? loadRules(signal) : NO_RULES), [isSignedIn]);
   const run = useReplay();
   const [files, setFiles] = useState<readonly File[]>([]);
   const [dimension, setDimension] = useState<Dimension>("ip");
   const [keyField, setKeyField] = useState("");
   const [draft, setDraft] = useState<LimitDraft>(FIRST_LIMIT);
 
-  const ofService = stored.data ?? [];
-  const now: readonly RuleInput[] = ofService.filter((rule) => rule.dimension === dimension && rule.tier === null);
+  // A result without them would look as if the service denied nothing now.
+  const isReady = stored.data !== undefined && !stored.isLoading;
+  const { rules, isComplete } = stored.data ?? NO_RULES;
+  const now: readonly RuleInput[] = rules.filter((rule) => rule.dimension === dimension && rule.tier === null);
   const problems = problemsOf(draft);
   const isValid = Object.keys(problems).length === 0;
   const proposed = isValid
@@ -44,7 +46,7 @@ export function Replay() {
   const asked = { files, dimension, keyField: keyField.trim() };
   const start = (event: Event): void => {
     event.preventDefault();
-    if (isValid && files.length > 0) run.start({ kind: "replay", ...asked, rules: now, proposed });
+    if (isValid && isReady && files.length > 0) run.start({ kind: "replay", ...asked, rules: now, proposed });
   };
   const of = (field: LimitField) => ({
     value: draft[field],
@@ -76,7 +78,11 @@ export function Replay() {
               />
             </div>
           </Card>
-          <Card title="Proposed limit" note={nowText(session !== null, now.length)}>
+          <Card title="Proposed limit" note={isSignedIn ? nowText(stored, now.length) : signedOutText(wasLost)}>
+            {stored.problem && <ProblemNote problem={stored.problem} retry={stored.reload} />}
+            {!isComplete && (
+              <Note tone="warning">Only the first {countText(rules.length)} rules of the service are compared.</Note>
+            )}
             <div class="fields">
               <TextField label="Path" {...of("path")} />
               <TextField label="Requests" isNumber {...of("limit")} />
@@ -93,7 +99,7 @@ export function Replay() {
           </Card>
         </div>
         <div class="editor-actions">
-          <button type="submit" class="button is-primary" disabled={files.length === 0}>
+          <button type="submit" class="button is-primary" disabled={files.length === 0 || !isReady}>
             Replay
           </button>
           {run.share !== undefined && (
@@ -145,8 +151,13 @@ function isReplaced({ endpoint_pattern }: RuleInput, { path }: LimitDraft): bool
   return endpoint_pattern === path.trim();
 }
 
-function nowText(isSignedIn: boolean, rules: number): string {
-  if (!isSignedIn) return "Sign in to compare it with the rules of the service";
+function signedOutText(wasLost: boolean): string {
+  return `${wasLost ? "Your session has ended. " : ""}Sign in to compare it with the rules of the service`;
+}
+
+function nowText({ data, problem }: Loaded<LoadedRules>, rules: number): string {
+  if (data === undefined) return problem === undefined ? "Loading the rules of the service…" : "Not compared";
   if (rules === 0) return "No rule of the service applies to such keys";
+  if (rules === 1) return "Compared with the one rule of the service that applies to such keys";
   return `Compared with the ${countText(rules)} rules of the service that apply to such keys`;
 }

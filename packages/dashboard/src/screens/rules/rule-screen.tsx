@@ -1,8 +1,9 @@
 import { useState } from "preact/hooks";
 import { api } from "../../api/client.ts";
+import { loadRules } from "../../api/load-rules.ts";
 import { type ApiProblem, asProblem } from "../../api/problem.ts";
 import { useMay } from "../../api/session.ts";
-import type { RateLimitRule, RulePage, RuleWarnings, UsageSeries, UsageSummary, UserPage } from "../../api/types.ts";
+import type { RateLimitRule, RuleWarnings, UsageSeries, UsageSummary, UserPage } from "../../api/types.ts";
 import { type Loaded, useLoaded } from "../../api/use-loaded.ts";
 import { linkTo, navigate } from "../../router.ts";
 import { DecisionsChart, PERIODS } from "../../ui/decisions-chart.tsx";
@@ -187,8 +188,8 @@ function Definition({ rule }: { readonly rule: RateLimitRule }) {
 function OtherLimits({ rule }: { readonly rule: RateLimitRule }) {
   const loaded = useLoaded(
     async (signal) => {
-      const [{ rules }, { users, next }] = await Promise.all([
-        api.get<RulePage>("/api/v1/rules?limit=1000", signal),
+      const [{ rules, isComplete }, { users, next }] = await Promise.all([
+        loadRules(signal),
         api.get<UserPage>("/api/v1/users?limit=1000", signal),
       ]);
       const siblings = rules.filter(
@@ -207,7 +208,7 @@ function OtherLimits({ rule }: { readonly rule: RateLimitRule }) {
           ? [{ user_id, limit: custom_limits[rule.rule_id].limit, note: "custom limit" }]
           : []),
       ]);
-      return { siblings, limits, isComplete: next === undefined };
+      return { siblings, limits, isComplete: isComplete && next === undefined };
     },
     [rule.rule_id, rule.version],
   );

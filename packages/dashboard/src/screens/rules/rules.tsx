@@ -1,7 +1,8 @@
 import { useMemo, useState } from "preact/hooks";
 import { api } from "../../api/client.ts";
+import { type LoadedRules, loadRules } from "../../api/load-rules.ts";
 import { useMay } from "../../api/session.ts";
-import type { RateLimitRule, RulePage, RuleUsage, RuleWarning, RuleWarnings, UsageSummary } from "../../api/types.ts";
+import type { RateLimitRule, RuleUsage, RuleWarning, RuleWarnings, UsageSummary } from "../../api/types.ts";
 import { useLoaded } from "../../api/use-loaded.ts";
 import { linkTo, type Route } from "../../router.ts";
 import { countText, DIMENSION_NAMES, sum } from "../../ui/format.ts";
@@ -16,7 +17,6 @@ import "./rules.css";
 
 /** More would make the page slow; the search narrows them down. */
 const MOST_SHOWN = 100;
-const MOST_LOADED = 10_000;
 
 /** All rules, one rule, or a new one. */
 export function Rules({ route }: { readonly route: Route }) {
@@ -25,29 +25,20 @@ export function Rules({ route }: { readonly route: Route }) {
   return route.query.has("new") ? <NewRule /> : <RuleList />;
 }
 
-interface ListedRules {
-  readonly rules: readonly RateLimitRule[];
-  readonly isComplete: boolean;
+interface ListedRules extends LoadedRules {
   readonly warnings: readonly RuleWarning[];
 }
 
-async function loadRules(signal: AbortSignal): Promise<ListedRules> {
-  const rules: RateLimitRule[] = [];
-  let next: string | undefined;
-  do {
-    const cursor: string = next === undefined ? "" : `&cursor=${encodeURIComponent(next)}`;
-    const page: RulePage = await api.get<RulePage>(`/api/v1/rules?limit=1000${cursor}`, signal);
-    rules.push(...page.rules);
-    next = page.next;
-  } while (next !== undefined && rules.length < MOST_LOADED);
+async function loadListed(signal: AbortSignal): Promise<ListedRules> {
+  const loaded = await loadRules(signal);
   const { warnings } = await api.get<RuleWarnings>("/api/v1/rule-warnings", signal);
-  return { rules, isComplete: next === undefined, warnings };
+  return { ...loaded, warnings };
 }
 
 function RuleList() {
   const mayWrite = useMay("write");
   const [search, setSearch] = useState("");
-  const loaded = useLoaded(loadRules, []);
+  const loaded = useLoaded(loadListed, []);
   const usage = useLoaded((signal) => api.get<UsageSummary>("/api/v1/usage/summary?limit=200", signal), [], 30_000);
   const create = mayWrite && (
     <a class="button is-primary" href={linkTo(["rules"], { new: "1" })}>
