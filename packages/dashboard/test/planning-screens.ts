@@ -112,6 +112,7 @@ export function planningScreens(setting: Setting): void {
       await page.getByText("of 1,501 lines of access.log were skipped").waitFor();
       const result = page.getByLabel("Result");
       await result.getByText("1,500").waitFor();
+      await result.locator(".stat", { hasText: "Newly denied" }).getByText("1 key", { exact: true }).waitFor();
       await page.getByRole("row", { name: /^203\.0\.113\.9/ }).waitFor();
       expect(await page.locator("tbody button.link").count()).toBe(1);
       await dashboard.looksRight();

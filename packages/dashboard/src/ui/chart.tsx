@@ -23,6 +23,7 @@ export function Chart({
   from,
   to,
   xText,
+  xSteps,
 }: {
   /** Seconds since 1970. */
   readonly times: readonly number[];
@@ -34,6 +35,8 @@ export function Chart({
   readonly to?: number;
   /** How to write a place on the x axis. Default: as a time. */
   readonly xText?: (x: number) => string;
+  /** How far the labels of the x axis may be apart, from the smallest distance. */
+  readonly xSteps?: readonly number[];
 }) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
@@ -63,7 +66,12 @@ export function Chart({
           y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] },
         },
         axes: [
-          { ...axis, space: showsDays ? 70 : 60, ...(xText && { values: (_, values) => values.map(xText) }) },
+          {
+            ...axis,
+            space: showsDays ? 70 : 60,
+            ...(xText && { values: (_, values) => values.map(xText) }),
+            ...(xSteps && { incrs: [...xSteps] }),
+          },
           { ...axis, size: 52, values: (_, values) => values.map((value) => rateText(value)) },
         ],
         series: [

@@ -10,6 +10,10 @@ export function countText(value: number): string {
   return value < 100_000 ? count.format(value) : compact.format(value);
 }
 
+export function keysText(keys: number): string {
+  return keys === 1 ? "1 key" : `${countText(keys)} keys`;
+}
+
 /** A rate, with a digit after the point while it is small. */
 export function rateText(value: number): string {
   return value < 100 ? fraction.format(value) : countText(value);

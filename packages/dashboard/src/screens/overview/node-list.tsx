@@ -13,7 +13,7 @@ const STORES: Readonly<Record<LiveNode["store"], readonly [Tone, string]>> = {
 export function NodeList({ nodes }: { readonly nodes: readonly LiveNode[] }) {
   if (nodes.length === 0) return null;
   return (
-    <Card title="Nodes" note="Every process that counts, workers among them" isFlush>
+    <Card title="Nodes" note="Every process of the service; each worker is one" isFlush>
       <Scroll label="Nodes">
         <table>
           <thead>

@@ -5,7 +5,7 @@ import { countText, shareText } from "../../ui/format.ts";
 import { Badge, Card, Empty, Segments } from "../../ui/parts.tsx";
 import { Scroll } from "../../ui/scroll.tsx";
 import { DecisionStrip } from "./decision-strip.tsx";
-import { BOUNDS, PATTERNS, type PatternName, type PlaygroundState, STEP_MS } from "./playground-state.ts";
+import { BOUNDS, MOST_RATE, PATTERNS, type PatternName, type PlaygroundState, STEP_MS } from "./playground-state.ts";
 import { TrafficDrawing } from "./traffic-drawing.tsx";
 
 const SEED = 1;
@@ -34,7 +34,10 @@ export function PlaygroundView({
   return (
     <>
       <div class="columns wide-first">
-        <Card title="Traffic" note={`${countText(requests.length)} requests of one key in a minute. Draw your own.`}>
+        <Card
+          title="Traffic"
+          note={`${countText(requests.length)} requests of one key in a minute. Draw your own: a bar is ${STEP_MS / 1000} seconds of up to ${MOST_RATE} requests per second.`}
+        >
           <div class="actions">
             <Segments<PatternName | "own">
               label="Traffic to begin with"

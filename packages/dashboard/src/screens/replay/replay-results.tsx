@@ -1,6 +1,6 @@
 import type { FilesReplay, RuleReport, RuleSetReport } from "headgate-simulator";
 import { Chart } from "../../ui/chart.tsx";
-import { countText, durationText, shareText, timeText } from "../../ui/format.ts";
+import { countText, durationText, keysText, shareText, timeText } from "../../ui/format.ts";
 import { Card, Empty, Stat } from "../../ui/parts.tsx";
 import { Scroll } from "../../ui/scroll.tsx";
 import { HeatMap } from "./heat-map.tsx";
@@ -30,19 +30,19 @@ export function ReplayResults({
   return (
     <>
       <dl class="stats" aria-label="Result">
-        <Stat label="Requests" note={`${countText(report.keys)} keys ${span}`}>
+        <Stat label="Requests" note={`${keysText(report.keys)} ${span}`}>
           {countText(report.requests)}
         </Stat>
-        <Stat label="Denied now" note={hasNow ? `${countText(report.deniedKeys)} keys` : "no rule applies"}>
+        <Stat label="Denied now" note={hasNow ? keysText(report.deniedKeys) : "no rule applies"}>
           {shareText(report.denied, report.requests)}
         </Stat>
-        <Stat label="Denied as proposed" note={`${countText(proposed.deniedKeys)} keys`}>
+        <Stat label="Denied as proposed" note={keysText(proposed.deniedKeys)}>
           <span class={proposed.denied > 0 ? "is-denied" : ""}>{shareText(proposed.denied, proposed.requests)}</span>
         </Stat>
-        <Stat label="Newly denied" note={`${countText(changes?.newlyDeniedKeys ?? 0)} keys`}>
+        <Stat label="Newly denied" note={keysText(changes?.newlyDeniedKeys ?? 0)}>
           {countText(changes?.newlyDenied ?? 0)}
         </Stat>
-        <Stat label="Newly admitted" note={`${countText(changes?.newlyAdmittedKeys ?? 0)} keys`}>
+        <Stat label="Newly admitted" note={keysText(changes?.newlyAdmittedKeys ?? 0)}>
           {countText(changes?.newlyAdmitted ?? 0)}
         </Stat>
       </dl>
@@ -95,7 +95,7 @@ function DeniedKeys({ rule, onKey }: { readonly rule: RuleReport; readonly onKey
   return (
     <Card
       title={`Denied most by ${rule.rule}`}
-      note={`${countText(rule.deniedKeys)} of ${countText(rule.keys)} keys`}
+      note={`${countText(rule.deniedKeys)} of ${keysText(rule.keys)}`}
       isFlush
     >
       <Scroll label={`Keys denied by ${rule.rule}`}>

@@ -16,6 +16,9 @@ const ORIGINS: Readonly<Record<LimitAnswer["origin"], string>> = {
   override: "an override",
 };
 
+/** Labels are a minute apart, or five if there is no room. */
+const MINUTES = [60, HISTORY_MS / 1000];
+
 /** How much of each limit is in use, now and since the screen was opened. */
 export function Levels({ explanation, seen }: { readonly explanation: Explanation; readonly seen: readonly Seen[] }) {
   const all = allLimits(explanation);
@@ -75,6 +78,7 @@ function Level({
         from={-HISTORY_MS / 1000}
         to={0}
         xText={agoText}
+        xSteps={MINUTES}
         series={[
           {
             name: "In use",
