@@ -97,7 +97,9 @@ export function countLines({ logs }: OpenLogs): { readonly read: number; readonl
 export function notesOn({ logs }: OpenLogs): string[] {
   return logs.flatMap(({ name, format, lines, badLines, shownBadLines }) => [
     `${name}: ${countText(lines)} lines, format ${format?.name ?? "unknown"}`,
-    ...(badLines > 0 ? [`${name}: ${countText(badLines)} bad lines (${shareText(badLines, lines)})`] : []),
+    ...(badLines > 0
+      ? [`${name}: ${countText(badLines)} bad ${badLines === 1 ? "line" : "lines"} (${shareText(badLines, lines)})`]
+      : []),
     ...shownBadLines.map(({ line, problem, text }) => `  line ${line} ${problem}: ${JSON.stringify(text)}`),
   ]);
 }

@@ -94,7 +94,7 @@ describe.concurrent("headgate replay", () => {
     const run = await headgate(["replay", "--rules", rules, "-"], { stdin: `${log}nonsense\n` });
     expect(run).toMatchObject({ code: 0, stderr: "" });
     expect(run.stdout).toContain("standard input: 8 lines, format combined");
-    expect(run.stdout).toContain("standard input: 1 bad lines (12.5 %)");
+    expect(run.stdout).toContain("standard input: 1 bad line (12.5 %)");
     expect(run.stdout).toContain('line 8 has no time in brackets: "nonsense"');
     expect(run.stdout).toContain("the dimension ip and have no tier, so 1 of 2 rules do not apply: orders");
     expect(run.stdout).toMatch(/^ {2}everything +7 +5 +2 +28\.6 % +2 +1 +50 %$/m);

@@ -19,8 +19,8 @@ export function reportHtml(report: ReplayReport, page: ReportPage): string {
   const facts = [
     ["requests", countText(requests)],
     ["keys", countText(keys)],
-    ["denied", `${countText(report.denied)} (${shareText(report.denied, requests)})`],
-    ["denied keys", `${countText(report.deniedKeys)} (${shareText(report.deniedKeys, keys)})`],
+    ...deniedFacts(report, keys, against === undefined ? "" : ` by ${rules}`),
+    ...(against === undefined ? [] : deniedFacts(against, keys, ` by ${otherName}`)),
     ...(changes === undefined
       ? []
       : [
@@ -44,7 +44,7 @@ export function reportHtml(report: ReplayReport, page: ReportPage): string {
 <p>${escaped(span)}</p>
 ${notes.map((note) => `<p>${escaped(note)}</p>`).join("\n")}
 ${late > 0 ? `<p>${countText(late)} requests were too late to be put in order of time.</p>` : ""}
-<dl>${facts.map(([name, value]) => `<div><dt>${name}</dt><dd>${value}</dd></div>`).join("")}</dl>
+<dl>${facts.map(([name, value]) => `<div><dt>${escaped(name)}</dt><dd>${value}</dd></div>`).join("")}</dl>
 ${ruleSet(report, keys, rules)}
 ${clients === undefined ? "" : clientsSection(clients)}
 ${against === undefined ? "" : ruleSet(against, keys, otherName)}
@@ -52,6 +52,13 @@ ${against === undefined ? "" : ruleSet(against, keys, otherName)}
 </body>
 </html>
 `;
+}
+
+function deniedFacts({ denied, requests, deniedKeys }: RuleSetReport, keys: number, by: string): string[][] {
+  return [
+    [`denied${by}`, `${countText(denied)} (${shareText(denied, requests)})`],
+    [`denied keys${by}`, `${countText(deniedKeys)} (${shareText(deniedKeys, keys)})`],
+  ];
 }
 
 function clientsSection(clients: readonly ClientReport[]): string {
@@ -115,7 +122,7 @@ ${rows.length > 0 ? `<h4>Keys with most denied requests</h4>${keysTable}` : "<p>
 </article>`;
 }
 
-const [WIDTH, HEIGHT, BOTTOM] = [800, 160, 20];
+const [WIDTH, HEIGHT, BOTTOM] = [800, 160, 30];
 
 /** Requests over time: admitted below, denied on top. */
 function seriesPlot({ start, width, admitted, denied }: SeriesReport): string {
@@ -135,8 +142,8 @@ function seriesPlot({ start, width, admitted, denied }: SeriesReport): string {
   return `<figure>
 <svg viewBox="0 0 ${WIDTH} ${HEIGHT + BOTTOM}" role="img" aria-label="Requests over time">
 ${bars.join("\n")}
-<text x="0" y="${HEIGHT + 15}">${timeText(start)}</text>
-<text x="${WIDTH}" y="${HEIGHT + 15}" text-anchor="end">${timeText(end)}</text>
+<text x="0" y="${HEIGHT + 22}">${timeText(start)}</text>
+<text x="${WIDTH}" y="${HEIGHT + 22}" text-anchor="end">${timeText(end)}</text>
 </svg>
 <figcaption>Requests per ${durationText(width)}, at most ${countText(most)}: <i class="admitted"></i> admitted
 <i class="denied"></i> denied</figcaption>
@@ -154,13 +161,13 @@ function peakPlot({ peakUsage, deniedKeys }: RuleReport): string {
     const label = isDenied ? "denied" : `${(i + 1) * 10} %`;
     const middle = (i + 0.5) * each;
     return (
-      bar(isDenied ? "denied" : "admitted", i * each + 4, HEIGHT - height + 16, each - 8, height) +
-      `<text x="${middle}" y="${rounded(HEIGHT - height + 12)}" text-anchor="middle">${countText(count)}</text>` +
-      `<text x="${middle}" y="${HEIGHT + 31}" text-anchor="middle">${label}</text>`
+      bar(isDenied ? "denied" : "admitted", i * each + 4, HEIGHT - height + 24, each - 8, height) +
+      `<text x="${middle}" y="${rounded(HEIGHT - height + 19)}" text-anchor="middle">${countText(count)}</text>` +
+      `<text x="${middle}" y="${HEIGHT + 46}" text-anchor="middle">${label}</text>`
     );
   });
   return `<figure>
-<svg viewBox="0 0 ${WIDTH} ${HEIGHT + 36}" role="img" aria-label="Keys by peak usage of the limit">
+<svg viewBox="0 0 ${WIDTH} ${HEIGHT + 52}" role="img" aria-label="Keys by peak usage of the limit">
 ${bars.join("\n")}
 </svg>
 <figcaption>Keys by the largest share of the limit that they used (logarithmic)</figcaption>
@@ -221,6 +228,7 @@ i.admitted { background: var(--admitted); }
 i.denied { background: var(--denied); }
 .table { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: 0.25rem 0.75rem 0.25rem 0; text-align: right; border-bottom: 1px solid var(--line); }
-th:first-child, td:first-child { text-align: left; overflow-wrap: anywhere; }
+th, td { padding: 0.25rem 0.75rem 0.25rem 0; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--line); }
+th:first-child, td:first-child { min-width: 8rem; text-align: left; white-space: normal; overflow-wrap: anywhere; }
+@media (max-width: 40rem) { svg text { font-size: 23px; } }
 `;

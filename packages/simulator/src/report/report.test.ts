@@ -34,6 +34,20 @@ describe("what comes from logs and files", () => {
   });
 });
 
+it("the page says which rules denied how much", async () => {
+  const requests = [0, 1, 2].map((i) => ({ time: i * 1_000_000, key: "a", path: "/", method: "GET", cost: 1 }));
+  const rulesFor = (limit: `${number}/m`) => () => ({
+    enforced: [{ rule: { name: "api", limit: fixedWindow(limit) } }],
+    shadow: [],
+  });
+  const both = await replay(requests, rulesFor("2/m"), { against: rulesFor("1/m") });
+  const html = reportHtml(both, { title: "x", rules: "now.yaml", against: "new.yaml" });
+  expect(html).toContain("<dt>denied by now.yaml</dt><dd>1 (33.3 %)</dd>");
+  expect(html).toContain("<dt>denied by new.yaml</dt><dd>2 (66.7 %)</dd>");
+  const one = reportHtml(await replay(requests, rulesFor("2/m")), { title: "x", rules: "now.yaml" });
+  expect(one).toContain("<dt>denied</dt><dd>1 (33.3 %)</dd>");
+});
+
 it("as JSON, a report has times in ISO 8601 and durations in seconds", async () => {
   const report = reportJson(await nastyReport());
   expect(report).toMatchObject({
