@@ -54,6 +54,18 @@ describe("the hash of a key", () => {
     expect(hashOf(hash, key)[0]).toBe(high);
   });
 
+  it("is the same where the key is part of a longer text", () => {
+    const text = fc.oneof(fc.string({ unit: "binary", maxLength: 40 }), fc.string({ maxLength: 40 }));
+    fc.assert(
+      fc.property(text, text, text, (before, key, after) => {
+        const hash = new KeyHash(Int32Array.of(K0, K1, ...OTHER));
+        const alone = hashOf(hash, key);
+        hash.update(before + key + after, before.length, before.length + key.length);
+        expect([hash.high >>> 0, hash.low >>> 0]).toEqual(alone);
+      }),
+    );
+  });
+
   it("is the same each time, whatever was hashed between", () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: "binary", maxLength: 40 }), { minLength: 1, maxLength: 20 }), (keys) => {

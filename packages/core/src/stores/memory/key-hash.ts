@@ -14,10 +14,13 @@ export class KeyHash {
     if (secrets !== undefined) this.secrets = split(secrets);
   }
 
-  update(key: string): void {
+  /** Hashes a key, or the key that a longer text has between two places. */
+  update(text: string, start = 0, end = text.length): void {
     const { narrow, wide } = this.secrets ?? this.draw();
-    const characters = this.hash(key, narrow);
-    if (characters > 0xff) this.hash(bytesOf(key), wide);
+    const characters = this.hash(text, start, end, narrow);
+    if (characters <= 0xff) return;
+    const bytes = bytesOf(text.slice(start, end));
+    this.hash(bytes, 0, bytes.length, wide);
   }
 
   /**
@@ -30,8 +33,8 @@ export class KeyHash {
   }
 
   /** Hashes one byte per character. Returns all characters OR-ed together, to tell whether they were bytes. */
-  private hash(text: string, { k0, k1 }: HashSecret): number {
-    const length = text.length;
+  private hash(text: string, start: number, end: number, { k0, k1 }: HashSecret): number {
+    const length = end - start;
     const words = length >>> 2;
     let characters = 0;
     let high = 0;
@@ -43,15 +46,16 @@ export class KeyHash {
     for (let w = 0; w < words + 5; w += 1) {
       let word = 0;
       if (w < words) {
-        const a = text.charCodeAt(4 * w);
-        const b = text.charCodeAt(4 * w + 1);
-        const c = text.charCodeAt(4 * w + 2);
-        const d = text.charCodeAt(4 * w + 3);
+        const at = start + 4 * w;
+        const a = text.charCodeAt(at);
+        const b = text.charCodeAt(at + 1);
+        const c = text.charCodeAt(at + 2);
+        const d = text.charCodeAt(at + 3);
         characters |= a | b | c | d;
         word = a | (b << 8) | (c << 16) | (d << 24);
       } else if (w === words) {
         word = length << 24;
-        for (let i = 4 * words, shift = 0; i < length; i += 1, shift += 8) {
+        for (let i = start + 4 * words, shift = 0; i < end; i += 1, shift += 8) {
           const character = text.charCodeAt(i);
           characters |= character;
           word |= character << shift;

@@ -96,6 +96,21 @@ export class RuleRows implements Row {
   /** Decides one request into `out`. Short enough for V8 to inline it, with all that is rare elsewhere. */
   take(limit: Limit, key: string, cost: number, now: number, out: Outcome): void {
     if (key !== this.runKey || now >= this.due || limit !== this.limit) this.turnTo(limit, key, now);
+    this.takeCurrent(limit, cost, now, out);
+  }
+
+  /** The same for the key that a text has between two places, without making a string of it. */
+  takePart(limit: Limit, text: string, start: number, end: number, cost: number, now: number, out: Outcome): void {
+    if (limit !== this.limit) this.use(limit);
+    if (now >= this.due) this.tend(now);
+    this.hash.update(text, start, end);
+    this.turnToHashed(now);
+    this.runKey = undefined;
+    if (this.shared) this.overflowed += 1;
+    this.takeCurrent(limit, cost, now, out);
+  }
+
+  private takeCurrent(limit: Limit, cost: number, now: number, out: Outcome): void {
     if (!this.fixed) {
       this.takeRare(limit, cost, now, out);
       return;
@@ -130,10 +145,16 @@ export class RuleRows implements Row {
   /** Makes the row of a key current. */
   locate(key: string, now: number): void {
     if (now >= this.due) this.tend(now);
+    this.hash.update(key);
+    const { row } = this;
+    this.turnToHashed(now);
+    this.runKey = this.known && !this.shared && row === this.row ? key : undefined;
+  }
+
+  /** Makes the row of the key hashed last current. */
+  private turnToHashed(now: number): void {
     const { hash } = this;
-    hash.update(key);
     const row = this.find(hash.high, hash.low);
-    this.runKey = row >= 0 && row === this.row ? key : undefined;
     this.shared = false;
     if (row >= 0) {
       this.hold(row);

@@ -51,6 +51,30 @@ describe("a request of one operation, which has a way of its own", () => {
   });
 });
 
+describe("a request whose key is part of a text", () => {
+  it("is answered and charged as with a string of its own, also in turns with those", () => {
+    const turns = fc.array(fc.boolean(), { minLength: 1, maxLength: 7 });
+    const property = fc.property(requests, turns, fc.constantFrom(2, 100), (requests, turns, maxKeys) => {
+      const clock = new ManualClock();
+      const parts = new MemoryStore({ clock, maxKeys });
+      const strings = new MemoryStore({ clock, maxKeys });
+      requests.forEach(({ limit, key, cost, afterMs }, i) => {
+        clock.set(clock.now() / 1000 + afterMs);
+        const rule = { name: `${limit.algorithm} ${limit.limit}`, limit };
+        const now = clock.now();
+        const { out } = parts;
+        const rows = parts.rowsOf(rule, limit);
+        if (turns[i % turns.length]) rows.takePart(limit, `<${key}>`, 1, 1 + key.length, cost, now, out);
+        else rows.take(limit, key, cost, now, out);
+        strings.rowsOf(rule, limit).take(limit, key, cost, now, strings.out);
+        expect(out).toEqual(strings.out);
+      });
+      expect(parts.stats).toEqual(strings.stats);
+    });
+    fc.assert(property, { numRuns: 300 });
+  });
+});
+
 /** How many keys there are is another matter: each look for a row sweeps some that are blank. */
 function overflowed({ stats }: MemoryStore): Record<string, number> {
   return Object.fromEntries(Object.entries(stats).map(([name, { overflowed }]) => [name, overflowed]));

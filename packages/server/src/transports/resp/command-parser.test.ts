@@ -100,6 +100,19 @@ describe("commands", () => {
     expect([1, 2, 3].map((i) => parser.utf8(i))).toEqual(["größe 🦊", undefined, "\ufffd"]);
   });
 
+  it("are found where they are, in lines of words too", () => {
+    const { parser } = parserOf();
+    parser.push(bytesOf(`${encoded("A", "b", "")}${encoded("A", "cd", "e")}A "f g" h\r\n`));
+    const found: string[] = [];
+    while (parser.next()) {
+      for (const index of [1, 2]) {
+        parser.point(index);
+        found.push(parser.source.slice(parser.start, parser.end));
+      }
+    }
+    expect(found).toEqual(["b", "", "cd", "e", "f g", "h"]);
+  });
+
   it("are compared without being read", () => {
     const { parser } = parserOf();
     parser.push(bytesOf(encoded("A", "15", "30", "60") + encoded("A", "15", "30", "6")));

@@ -33,6 +33,10 @@ export class CommandParser {
   bounds: CommandBounds = UNAUTHENTICATED_BOUNDS;
   /** Number of arguments of the current command, with its name. */
   count = 0;
+  /** Where `point` has found an argument. */
+  source = "";
+  start = 0;
+  end = 0;
   private text = "";
   /** Where the next command begins. */
   private at = 0;
@@ -123,6 +127,20 @@ export class CommandParser {
   argument(index: number): string {
     const { inline, text, began } = this;
     return inline === undefined ? text.slice(began + this.starts[index], began + this.ends[index]) : inline[index];
+  }
+
+  /** Says in `source`, `start` and `end` where an argument is, for readers that need no string of its own. */
+  point(index: number): void {
+    const { inline, text, began } = this;
+    if (inline === undefined) {
+      this.source = text;
+      this.start = began + this.starts[index];
+      this.end = began + this.ends[index];
+    } else {
+      this.source = inline[index];
+      this.start = 0;
+      this.end = this.source.length;
+    }
   }
 
   /** Whether an argument is this, which takes less than to read it. */

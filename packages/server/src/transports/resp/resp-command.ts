@@ -27,6 +27,9 @@ export interface Session {
 /** The arguments of a command, with its name. */
 export type Arguments = Pick<CommandParser, "count" | "argument" | "utf8" | "span" | "spans">;
 
+/** The arguments of a command that may be followed by similar ones. */
+export type PipelinedArguments = Arguments & Pick<CommandParser, "nextAlike" | "point" | "source" | "start" | "end">;
+
 /** The replies to several commands, none of them an error. */
 interface Replies {
   readonly count: number;
@@ -50,5 +53,5 @@ export interface RespCommand {
    * Runs this command and up to `most` similar ones that follow it. Undefined if it has to be run separately. Absent if
    * the store does not answer at once.
    */
-  runAlike?(session: Session, args: Arguments & Pick<CommandParser, "nextAlike">, most: number): Replies | undefined;
+  runAlike?(session: Session, args: PipelinedArguments, most: number): Replies | undefined;
 }

@@ -1,9 +1,8 @@
 import { HeadgateError } from "headgate";
 import { after, isPromise } from "headgate/http";
 import type { CallLimits } from "../../checks/call-limits.ts";
-import type { CommandParser } from "./command-parser.ts";
 import type { Decided } from "./decision-runs.ts";
-import type { Arguments, RespCommand, Session } from "./resp-command.ts";
+import type { Arguments, PipelinedArguments, RespCommand, Session } from "./resp-command.ts";
 import { badArgument, NO_AUTH } from "./resp-errors.ts";
 import { ErrorReply, integerReply } from "./resp-reply.ts";
 import { redisCell, type ThrottleDialect, throttlecrab } from "./throttle-dialect.ts";
@@ -84,7 +83,7 @@ function throttle(name: string, dialect: ThrottleDialect, limits: CallLimits, de
       });
     },
     ...(memory && {
-      runAlike({ owner }: Session, args: Arguments & Pick<CommandParser, "nextAlike">, most: number) {
+      runAlike({ owner }: Session, args: PipelinedArguments, most: number) {
         if (owner === undefined || args.count > QUANTITY + 1) return undefined;
         const limit = limitIn(args);
         const quantity = args.count > QUANTITY ? wholeNumber(args.argument(QUANTITY)) : 1;
@@ -98,7 +97,8 @@ function throttle(name: string, dialect: ThrottleDialect, limits: CallLimits, de
         let text = "";
         let count = 0;
         do {
-          rows.take(limit.limit, args.argument(KEY), quantity, now, out);
+          args.point(KEY);
+          rows.takePart(limit.limit, args.source, args.start, args.end, quantity, now, out);
           decided(rule, out.allowed, "store");
           text += dialect.reply(limit, out, quantity);
           count += 1;
