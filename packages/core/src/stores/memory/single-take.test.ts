@@ -75,6 +75,21 @@ describe("a request whose key is part of a text", () => {
   });
 });
 
+it("a key that comes again after part of a text has its own row", () => {
+  const limit = tokenBucket("100/s");
+  const store = new MemoryStore({ clock: new ManualClock() });
+  const now = store.clock.now();
+  const { out } = store;
+  const rows = store.rowsOf({ name: "api", limit }, limit);
+  const remaining = ["a", "b", "a", "a"].map((key) => {
+    rows.take(limit, key, 1, now, out);
+    return out.remaining;
+  });
+  rows.takePart(limit, "<b>", 1, 2, 50, now, out);
+  rows.take(limit, "a", 1, now, out);
+  expect([...remaining, out.remaining]).toEqual([99, 99, 98, 97, 96]);
+});
+
 /** How many keys there are is another matter: each look for a row sweeps some that are blank. */
 function overflowed({ stats }: MemoryStore): Record<string, number> {
   return Object.fromEntries(Object.entries(stats).map(([name, { overflowed }]) => [name, overflowed]));
