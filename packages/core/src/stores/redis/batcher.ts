@@ -15,10 +15,13 @@ export type Send = (requests: readonly Request[], node: string, ended: () => voi
 /**
  * Collects requests and sends those for one node together, up to `most` at a time. While a call is in flight, requests
  * wait until all ready sockets have been read; otherwise only until the calling code has run, because waiting longer
- * would cost more than it saves.
+ * would cost more than it saves. An idle node gets half a call as soon as that is full. Otherwise callers that all wait
+ * for the same reply would send their next requests in one call again, and node and client would take turns in working.
  */
 export class Batcher {
   private readonly most: number;
+  /** The size of a call that an idle node does not wait for any longer. */
+  private readonly enough: number;
   private readonly nodeOf: (request: Request) => string;
   private readonly send: Send;
   /** Trays are kept: a map that is filled and emptied thousands of times a second would retain garbage. */
@@ -26,6 +29,7 @@ export class Batcher {
 
   constructor(most: number, nodeOf: (request: Request) => string, send: Send) {
     this.most = most;
+    this.enough = Math.min(most, Math.max(2, Math.ceil(most / 2)));
     this.nodeOf = nodeOf;
     this.send = send;
   }
@@ -33,7 +37,7 @@ export class Batcher {
   add(request: Request): void {
     const tray = this.trayOf(this.nodeOf(request));
     const count = tray.requests.push(request);
-    if (count >= this.most) this.empty(tray);
+    if (count >= (tray.underWay === 0 ? this.enough : this.most)) this.empty(tray);
     else if (count > 1) return;
     else if (tray.underWay > 0) setImmediate(() => this.empty(tray));
     else process.nextTick(() => this.empty(tray));

@@ -123,7 +123,7 @@ describe("a bucketed window with a queue for each user, sharded by user", () => 
   });
 
   it("asks each master once for all its users of a tick", async () => {
-    const limiter = rateLimiter(rules, { store: newStore({ maxBatch: 128 }) });
+    const limiter = rateLimiter(rules, { store: newStore({ maxBatch: 256 }) });
     // The scripts are there.
     await limiter.checkMany("second", users);
     await Promise.all(masters.map((master) => master.ask("CONFIG", "RESETSTAT")));
@@ -139,6 +139,7 @@ describe("a bucketed window with a queue for each user, sharded by user", () => 
     await limiter.checkMany("second", users);
     const calls = await Promise.all(masters.map((master) => callsOf("evalsha", master)));
     const keys = await Promise.all(masters.map(async (master) => Number(await master.ask("DBSIZE"))));
-    expect(calls).toEqual(keys.map((count) => Math.ceil(count / 50)));
+    // A master that is idle gets half a call first.
+    expect(calls).toEqual(keys.map((count) => 1 + Math.ceil((count - 25) / 50)));
   });
 });

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { fixedWindow, gcra, type Rule, slidingWindowLog } from "../../../src/index.ts";
-import { RedisStore } from "../../../src/redis.ts";
+import { type RedisArgument, type RedisClient, RedisStore } from "../../../src/redis.ts";
 import { ask, operation, rule } from "../conformance/context.ts";
 import { longRate } from "../conformance/subjects.ts";
 import { callsOf, PATIENCE_MS, useRedis } from "./redis.ts";
@@ -19,21 +19,45 @@ function takes(store: RedisStore, count: number, under: Rule = hundred): Promise
   return Promise.all(keys.map(async (key) => (await ask(store, "take", under, key)).allowed));
 }
 
+/** Counts the commands that it was asked to send. */
+class CountingClient implements RedisClient {
+  sent = 0;
+
+  send([name, ...args]: readonly RedisArgument[]): Promise<unknown> {
+    this.sent += 1;
+    return redis.client.callBuffer(String(name), ...args);
+  }
+}
+
 function calls(): Promise<number> {
   return callsOf("evalsha", redis.server);
 }
 
 describe("requests of one tick", () => {
   it("travel in one call", async () => {
-    expect(await takes(redis.store(), 64)).toEqual(new Array(64).fill(true));
+    expect(await takes(redis.store(), 31)).toEqual(new Array(31).fill(true));
     expect(await calls()).toBe(1);
+  });
+
+  it("travel in two calls if they would fill one, so that Redis decides the first while the others are made", async () => {
+    const client = new CountingClient();
+    const store = new RedisStore(client);
+    await ask(store, "peek", hundred, "k");
+    client.sent = 0;
+    const asked = takes(store, 31);
+    expect(client.sent).toBe(0);
+    const others = takes(store, 33);
+    // In this very tick, with the 32nd.
+    expect(client.sent).toBe(1);
+    await Promise.all([asked, others]);
+    expect(client.sent).toBe(2);
   });
 
   it.each([
     { maxBatch: 1, count: 10, expected: 10 },
     { maxBatch: 2, count: 5, expected: 3 },
     { maxBatch: 64, count: 200, expected: 4 },
-    { maxBatch: 1000, count: 1000, expected: 1 },
+    { maxBatch: 1000, count: 1000, expected: 2 },
   ])("travel at most $maxBatch together: $count in $expected calls", async ({ maxBatch, count, expected }) => {
     expect(await takes(redis.store({ maxBatch }), count)).toEqual(new Array(count).fill(true));
     expect(await calls()).toBe(expected);
