@@ -39,3 +39,9 @@ test("an Error is nobody's decision", async () => {
   const broken: AsyncChecker = { kind: "async", check: () => Promise.reject(new Error("gone")), allowed: () => true };
   await expect(load(broken, callers, 5)).rejects.toThrow("gone");
 });
+
+test("the load goes on until there were so many checks", async () => {
+  const checker: AsyncChecker = { kind: "async", check: () => Promise.resolve({}), allowed: () => true };
+  const { checks } = await load(checker, callers, 0, 1_000);
+  expect(checks).toBeGreaterThanOrEqual(1_000);
+});

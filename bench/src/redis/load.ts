@@ -14,8 +14,11 @@ export interface Tally {
   readonly allowed: number;
 }
 
-/** Runs callers that each send the next check when the last one is answered. */
-export async function load(checker: AsyncChecker, callers: Callers, ms: number): Promise<Tally> {
+/**
+ * Runs callers that each send the next check when the last one is answered, for some time, and until there were at least
+ * so many checks.
+ */
+export async function load(checker: AsyncChecker, callers: Callers, ms: number, leastChecks = 0): Promise<Tally> {
   const { inFlight, checksPerTurn } = callers;
   const end = performance.now() + ms;
   let checks = 0;
@@ -23,7 +26,7 @@ export async function load(checker: AsyncChecker, callers: Callers, ms: number):
   const caller = async () => {
     for (let turn = 1; ; turn += 1) {
       const begin = performance.now();
-      if (begin >= end) return;
+      if (begin >= end && checks >= leastChecks) return;
       try {
         if (checker.allowed(await checker.check(callers.nextKey()))) allowed += 1;
       } catch (reason) {

@@ -9,6 +9,8 @@ import type { Step } from "./subjects/subject.ts";
 import { HELD, type Traffic, traffics } from "./traffics.ts";
 
 const LEAST_WARM_UP_MS = 500;
+/** Until V8 has optimized the code of a step, it costs more. */
+const WARM_UP_STEPS = 10_000;
 /** Reservations that are made at the same time. */
 const MADE_AT_ONCE = 500;
 
@@ -21,7 +23,7 @@ export async function measureReservations({ experiment, subject, timedMs, addres
   const traffic = traffics.find(({ name }) => name === experiment);
   if (traffic === undefined) throw new Error(`there is no ${experiment} to measure`);
   const step = await steps[traffic.kind][subject]({ url: address, limit: traffic.limit });
-  await load(step, traffic, Math.max(LEAST_WARM_UP_MS, timedMs / 2));
+  await load(step, traffic, Math.max(LEAST_WARM_UP_MS, timedMs / 2), WARM_UP_STEPS);
   const { result, elapsedMs, clientMs, redisMs } = await costOf(redis, () => load(step, traffic, timedMs));
   return {
     [experiment]: result / elapsedMs,
@@ -30,14 +32,17 @@ export async function measureReservations({ experiment, subject, timedMs, addres
   };
 }
 
-/** Callers that each begin the next step when the last one has ended. Returns how many steps there were. */
-async function load(step: Step, { keys, inFlight }: Traffic, ms: number): Promise<number> {
+/**
+ * Callers that each begin the next step when the last one has ended, for some time and at least `leastSteps` times in
+ * all. Returns how many steps there were.
+ */
+async function load(step: Step, { keys, inFlight }: Traffic, ms: number, leastSteps = 0): Promise<number> {
   const names = Array.from({ length: keys }, (_, i) => `user:${i}`);
   const end = performance.now() + ms;
   let count = 0;
   let at = 0;
   const caller = async (): Promise<void> => {
-    while (performance.now() < end) {
+    while (performance.now() < end || count < leastSteps) {
       // A prime, so that all keys come up.
       at = (at + 7_919) % names.length;
       await step(names[at]);
