@@ -1,5 +1,5 @@
 import { HEADGATE, type Suite, type Workload } from "../suite.ts";
-import { isInstalled, SEMAPHORE, steps } from "./subjects/registry.ts";
+import { steps } from "./subjects/registry.ts";
 import { HELD, traffics } from "./traffics.ts";
 
 function workloadsOf({ name, about }: { readonly name: string; readonly about: string }): Workload[] {
@@ -44,8 +44,7 @@ export const reservations: Suite = {
     "`settle-N`: Headgate reserves an estimate, which is recorded in a journal so that other processes can release " +
       "it after a crash, and settles the real cost. The peers have no reservations; for them it is two plain checks.",
     "`slots-N`: Headgate and its peers run an empty task in one of 1,000 slots. Slots of Headgate and redis-semaphore " +
-      "expire if the process dies; those of bottleneck do so with its client. " +
-      `${SEMAPHORE} is not installed with the benchmarks: \`npm install --no-save ${SEMAPHORE}\` adds it.`,
+      "expire if the process dies; those of bottleneck do so with its client.",
     `\`${HELD.name}\`: one process holds 10,000 slots of 1,000 keys. By default they are extended every ten seconds.`,
   ],
   workloads: [...traffics.flatMap(workloadsOf), ...held],
@@ -53,7 +52,7 @@ export const reservations: Suite = {
     ...traffics.map((traffic) => ({
       name: traffic.name,
       workloads: workloadsOf(traffic).map(({ name }) => name),
-      subjects: Object.keys(steps[traffic.kind]).filter(isInstalled),
+      subjects: Object.keys(steps[traffic.kind]),
     })),
     { name: HELD.name, workloads: held.map(({ name }) => name), subjects: [HEADGATE] },
   ],

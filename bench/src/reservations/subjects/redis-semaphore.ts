@@ -1,20 +1,9 @@
 import { Redis } from "ioredis";
+import { Semaphore } from "redis-semaphore";
 import type { Step, StepOptions } from "./subject.ts";
 
-/** The part of redis-semaphore that is used here. */
-interface SemaphoreModule {
-  readonly Semaphore: new (
-    client: Redis,
-    key: string,
-    limit: number,
-  ) => { acquire(): Promise<void>; release(): Promise<void> };
-}
-
-/** Not a dependency of the benchmarks: `npm install --no-save redis-semaphore` adds it for a run. */
-const NAME: string = "redis-semaphore";
-
+/** Takes a slot of a semaphore and returns it. */
 export async function make({ url, limit }: StepOptions): Promise<Step> {
-  const { Semaphore }: SemaphoreModule = await import(NAME);
   const client = new Redis(url);
   await client.ping();
   return async (key) => {

@@ -4,7 +4,7 @@ import type { Step, StepOptions } from "./subject.ts";
 import { twoChecks } from "./two-checks.ts";
 
 const BOTTLENECK = "bottleneck";
-export const SEMAPHORE = "redis-semaphore";
+const SEMAPHORE = "redis-semaphore";
 
 type Make = (options: StepOptions) => Promise<Step>;
 
@@ -21,14 +21,3 @@ export const steps: Readonly<Record<"settle" | "slots", Readonly<Record<string, 
     [SEMAPHORE]: async (options) => (await import("./redis-semaphore.ts")).make(options),
   },
 };
-
-/** Whether a subject that is no dependency was installed for this run. */
-export function isInstalled(subject: string): boolean {
-  if (subject !== SEMAPHORE) return true;
-  try {
-    import.meta.resolve(subject);
-    return true;
-  } catch {
-    return false;
-  }
-}
