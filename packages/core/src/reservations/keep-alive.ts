@@ -6,6 +6,7 @@ import { AbandonedReservations } from "./abandoned-reservations.ts";
 import type { ReservationJournal } from "./journal.ts";
 import { Nap } from "./nap.ts";
 import { lostReservation, type OpenReservation } from "./open-reservation.ts";
+import { OpenReservations } from "./open-reservations.ts";
 import { ReservationState } from "./reservation-state.ts";
 import { SlotWatch } from "./slot-watch.ts";
 import { type Finishing, UnfinishedEnds } from "./unfinished-ends.ts";
@@ -30,7 +31,7 @@ type Ended = { readonly id: string; readonly text?: string | undefined };
 
 /** Extends the reservations of this process while it lives, and ends those of processes that have died. */
 export class KeepAlive {
-  readonly open = new Map<string, OpenReservation>();
+  readonly open = new OpenReservations();
   /** Reservations that have ended, for stores without a journal. */
   readonly recent = new Map<string, OpenReservation>();
   private readonly store: Store;
@@ -68,7 +69,7 @@ export class KeepAlive {
   }
 
   add(open: OpenReservation): void {
-    this.open.set(open.name, open);
+    this.open.add(open);
     if (open.hasSlots) this.slotWatch.add(open);
     if (!this.isRunning) void this.run();
     else if (open.state.forMs / BEATS < this.nap.ms) this.nap.wake();
@@ -179,7 +180,7 @@ export class KeepAlive {
     // After the process was frozen, its slots may be in use, and what it has lost is not taken again.
     this.slotWatch.look();
     const now = this.now();
-    const due = Array.from(this.open.values()).filter(({ state, triedAt, kind, hasSlots }) => {
+    const due = this.open.values().filter(({ state, triedAt, kind, hasSlots }) => {
       // Slots of the fallback are extended, too: otherwise it would give them to others.
       const isExtended = !kind.isUnattended && (hasSlots || !kind.isDegraded);
       return isExtended && now - triedAt >= Math.min(state.forMs / BEATS, EXTEND_EVERY_MS) * 1000;

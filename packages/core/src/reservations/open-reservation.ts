@@ -8,6 +8,8 @@ export class OpenReservation<Name extends string = string> {
   readonly state: ReservationState<Name>;
   readonly verdict: Verdict<Name>;
   readonly kind: ReservationKind;
+  /** Distinguishes it from others of this process. */
+  readonly name: string;
   /** When it was last known to be open, by the store's clock. */
   sureAt: number;
   /** When its slots were last known to be held: by the store or, while it fails, by the fallback. */
@@ -29,6 +31,10 @@ export class OpenReservation<Name extends string = string> {
   isUndone = false;
   /** Why it is lost, if it is. */
   lost: HeadgateError | undefined;
+  /** Its neighbours among the open reservations, and the next one in its bucket there. */
+  before: OpenReservation | undefined;
+  after: OpenReservation | undefined;
+  nextInBucket: OpenReservation | undefined;
   /** Created when it is asked for: that takes longer than all else. */
   #lostSignal: AbortController | undefined;
 
@@ -36,6 +42,7 @@ export class OpenReservation<Name extends string = string> {
     this.state = state;
     this.verdict = verdict;
     this.kind = kind;
+    this.name = kind.isApart ? `${state.id} slots` : state.id;
     this.isShared = kind.isForeign;
     this.sureAt = sureAt;
     this.slotsSureAt = sureAt;
@@ -56,11 +63,6 @@ export class OpenReservation<Name extends string = string> {
   /** From when on the store may have forgotten that another process ended it. */
   get voidFrom(): number {
     return this.deadline + REMEMBERED;
-  }
-
-  /** Distinguishes it from others of this process. */
-  get name(): string {
-    return this.kind.isApart ? `${this.state.id} slots` : this.state.id;
   }
 
   /** Whether other processes may ask for it. */

@@ -62,7 +62,7 @@ export class Reservations {
   /** Reservations of this process, the age of the oldest, and how many of dead processes it has ended. */
   get stats(): { readonly open: number; readonly oldestMs: number; readonly cleanedUp: number } {
     const { open, cleanedUp } = this.#keepAlive;
-    const [oldest] = open.values();
+    const { oldest } = open;
     const now = this.#now();
     return { open: open.size, oldestMs: oldest === undefined ? 0 : (now - oldest.madeAt) / 1000, cleanedUp };
   }

@@ -1,6 +1,7 @@
 import type { Clock } from "../clock/clock.ts";
 import { Nap } from "./nap.ts";
 import type { OpenReservation } from "./open-reservation.ts";
+import type { OpenReservations } from "./open-reservations.ts";
 
 /** How long before its lease ends a slot is given up, in microseconds: the store's time is known to a few milliseconds. */
 const MARGIN = 20_000;
@@ -12,7 +13,7 @@ const LONGEST_MS = 3_600_000;
  * store is pending, and before anything else after the process has been frozen.
  */
 export class SlotWatch {
-  private readonly open: ReadonlyMap<string, OpenReservation>;
+  private readonly open: OpenReservations;
   private readonly now: () => number;
   private readonly nap: Nap;
   private isRunning = false;
@@ -21,7 +22,7 @@ export class SlotWatch {
   private next = Number.POSITIVE_INFINITY;
 
   /** `open`: the reservations of this process. `now`: the store's time. */
-  constructor(open: ReadonlyMap<string, OpenReservation>, clock: Clock, now: () => number) {
+  constructor(open: OpenReservations, clock: Clock, now: () => number) {
     this.open = open;
     this.now = now;
     this.nap = new Nap(clock);
