@@ -17,7 +17,8 @@
 local try, unpack_from = redis.pcall, struct.unpack
 
 local DECIDED, VOID, FAILED, UNUSUAL = -1, -2, -4, -8
-local LARGEST = 4503599627370496
+-- "*", which the member for several slots begins with.
+local SEVERAL = 42
 -- Tombstones that have expired are removed when a row is changed for the first time in such a period (microseconds).
 local PERIOD = 1000000
 
@@ -57,12 +58,14 @@ for i = 1, #KEYS do
       if is_plain and latest then
         is_plain = latest <= now and try("ZCOUNT", name, "0", time_text) == 1
         if is_plain then
-          local lowest = try("ZRANGE", name, 0, 0, "WITHSCORES")
-          is_plain = not lowest.err and tonumber(lowest[2]) >= -LARGEST
-        end
-        if is_plain then
           in_use = try("ZCOUNT", name, above, "+inf")
           is_plain = type(in_use) == "number" and (returns == 0 or in_use <= limit)
+        end
+        if is_plain and in_use > 0 then
+          -- Of a reservation with several slots, one member has a score below all others. Without scores: Redis takes
+          -- longer to write one than to find it.
+          local lowest = try("ZRANGE", name, 0, 0)
+          is_plain = not lowest.err and string.byte(lowest[1]) ~= SEVERAL
         end
       end
       if not is_plain then
@@ -93,7 +96,9 @@ for i = 1, #KEYS do
         if in_use > 0 then reset_after = tonumber(try("ZREVRANGE", name, 0, 0, "WITHSCORES")[2]) - now end
       else
         local last = ends
-        if in_use > 0 then last = math.max(last, tonumber(try("ZREVRANGE", name, 0, 0, "WITHSCORES")[2])) end
+        if in_use > 0 and try("ZCOUNT", name, "(" .. ends_text, "+inf") ~= 0 then
+          last = tonumber(try("ZREVRANGE", name, 0, 0, "WITHSCORES")[2])
+        end
         local done = 1
         -- First, because it changes nothing if it is the only command that is rejected.
         if latest then done = try("PEXPIRE", name, ttl, "GT") end

@@ -48,6 +48,42 @@ describe("slots of RedisStore against MemoryStore", patience, () => {
       runs(300),
     ));
 
+  // Traffic as of slot.lua alone: each reservation takes one slot, and returns it once.
+  const visits = fc.array(
+    fc.record({
+      advance: fc.constantFrom(0, 1, 400_000, 1_100_000),
+      forUs: fc.constantFrom(1_000_000, 2_000_000, 3_000_000),
+      /** Returns a slot of those that are held, if there are any: the first of them, or another one. */
+      returned: fc.option(fc.nat(4)),
+    }),
+    { minLength: 1, maxLength: 40 },
+  );
+
+  it("are answered the same if they are taken and returned one by one, in any order", () =>
+    fc.assert(
+      fc.asyncProperty(visits, fc.integer({ min: 1, max: 5 }), async (steps, limit) => {
+        const clock = new ManualClock();
+        const memory = new MemoryStore({ clock, sweep: false });
+        const store = redis.store({ clock, prefix: redis.newPrefix() });
+        const rule = { name: "slots", limit: concurrency(limit) };
+        const held: Operation[][] = [];
+        let now = 1_700_000_000_123_457;
+        for (const [i, { advance, forUs, returned }] of steps.entries()) {
+          now += advance;
+          clock.set(now / 1000);
+          const isReturned = returned !== null && held.length > 0;
+          const operations = isReturned
+            ? held.splice(returned % held.length, 1)[0]
+            : [{ rule, key: "k", cost: 1, slot: { id: `r${i}`, forUs } }];
+          const action = isReturned ? "release" : "take";
+          const answers = memory.apply(action, operations);
+          expect(await store.apply(action, operations)).toStrictEqual(answers);
+          if (!isReturned && answers[0].allowed) held.push(operations);
+        }
+      }),
+      runs(100),
+    ));
+
   it("are answered the same to a reservation that holds one slot and asks for more", async () => {
     const clock = new ManualClock();
     const memory = new MemoryStore({ clock, sweep: false });
