@@ -72,6 +72,25 @@ it("passes on the limit of a call, several operations, actions and options", asy
   expect((await here.apply("peek", asked)).map(({ remaining }) => remaining)).toEqual([2, 9]);
 });
 
+it("carries out the calls of a turn in their order, with and without options", async () => {
+  const key = keyOf(1);
+  const [here] = stores;
+  const answers = await Promise.all([
+    here.apply("take", [operation(key, { cost: 3 })]),
+    here.apply("take", [operation(key)], { idempotencyKey: "once" }),
+    here.apply("reset", [operation(key)]),
+    here.apply("take", [operation(key, { cost: 2 }), operation(key, { rule: { ...RULE, name: "other" } })]),
+    here.apply("peek", [operation(key)], { context: "only looks" }),
+  ]);
+  expect(answers.map((each) => each.map(({ remaining }) => Math.floor(remaining)))).toEqual([
+    [2],
+    [1],
+    [5],
+    [3, 4],
+    [3],
+  ]);
+});
+
 it("passes on who holds slots, and how many are in use", async () => {
   const rule: Rule = { name: "tasks", limit: concurrency(2) };
   const slots = (key: string, id: string): Operation => ({ rule, key, cost: 1, slot: { id, forUs: 60_000_000 } });

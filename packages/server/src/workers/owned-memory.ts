@@ -12,7 +12,6 @@ import {
 } from "headgate";
 import { type WorkerMesh, workerName } from "./worker-mesh.ts";
 import { ownerOf } from "./worker-place.ts";
-import { sentOptions } from "./worker-wire.ts";
 
 /**
  * Counters in the memory of several workers: each key is counted by one of them, its owner, so that counts are exact.
@@ -38,8 +37,7 @@ export class OwnedMemory implements Store {
     const owners: Store = {
       clock: memory.clock,
       nodes: this.nodes,
-      apply: (action, operations, options) =>
-        mesh.link(this.#ownerOf(operations)).apply(action, operations, sentOptions(options, memory.clock)),
+      apply: (action, operations, options) => mesh.link(this.#ownerOf(operations)).apply(action, operations, options),
     };
     this.remote = resilient(owners, { ...options, nodes: count });
   }

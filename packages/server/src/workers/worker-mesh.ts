@@ -2,29 +2,19 @@ import { rm } from "node:fs/promises";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { type Limit, limitFromJson, type MemoryStore, type Operation, type Rule } from "headgate";
+import type { MemoryStore } from "headgate";
 import { mergeMetrics } from "./merge-metrics.ts";
+import { ReceivedCalls } from "./received-calls.ts";
+import { eachFrame, FrameWriter } from "./worker-frames.ts";
 import { WorkerLink } from "./worker-link.ts";
 import type { WorkerPlace } from "./worker-place.ts";
-import {
-  type ApplyMessage,
-  eachLine,
-  figuresOf,
-  type ReplyLine,
-  type ReplyMessage,
-  type RequestMessage,
-  receivedOptions,
-  wireErrorOf,
-} from "./worker-wire.ts";
+import { REPORTS, type ReportMessage, type RequestMessage, wireErrorOf } from "./worker-wire.ts";
 
 /** How long a worker that starts waits for the others. */
 const START_MS = 15_000;
 const RETRY_MS = 20;
 /** How long a worker waits for what others report. */
 const REPORT_MS = 1_000;
-
-/** A rule that was sent, and the limit of calls under it. */
-type Sent = readonly [Rule, Limit | null];
 
 /** What a worker does for the others. */
 export interface WorkerDuties {
@@ -46,7 +36,9 @@ export class WorkerMesh {
   private constructor(place: WorkerPlace) {
     this.place = place;
     this.#links = Array.from({ length: place.count }, (_, i) =>
-      i === place.index ? undefined : new WorkerLink(socketOf(place.folder, i), workerName(i)),
+      i === place.index
+        ? undefined
+        : new WorkerLink(socketOf(place.folder, i), workerName(i), () => this.duties.store?.clock),
     );
     this.#server = createServer((socket) => this.#serve(socket));
   }
@@ -116,48 +108,20 @@ export class WorkerMesh {
   #serve(socket: Socket): void {
     this.#sockets.add(socket);
     socket.once("close", () => this.#sockets.delete(socket)).on("error", () => {});
-    const rules = new Map<number, Sent>();
-    const write = (line: ReplyLine): void => {
-      if (!socket.destroyed) socket.write(`${JSON.stringify(line)}\n`);
+    const calls = new ReceivedCalls(
+      () => this.duties.store,
+      (what, call) => void this.#asked(what, call).then((report) => write(reportFrame(report))),
+    );
+    const write = (frame: Buffer): void => {
+      if (!socket.destroyed) socket.write(frame);
     };
-    const onLine = (line: string): void => {
-      const messages: readonly RequestMessage[] = JSON.parse(line);
-      const replies: ReplyMessage[] = [];
-      for (const message of messages) {
-        if (message[0] === "apply") {
-          replies.push([message[1], this.#applied(message, rules)]);
-        } else if (message[0] === "define") {
-          const [, id, rule, limit] = message;
-          rules.set(id, [{ ...rule, limit: revived(rule.limit) }, limit === null ? null : revived(limit)]);
-        } else if (message[0] === "forget") rules.clear();
-        else
-          void this.#asked(message[0], message[1]).then((reply) => write({ isAcknowledged: false, replies: [reply] }));
-      }
-      write({ isAcknowledged: true, replies });
-    };
-    socket.setEncoding("utf8").on("data", eachLine(onLine));
+    socket.on(
+      "data",
+      eachFrame<RequestMessage>((frame) => write(calls.answered(frame))),
+    );
   }
 
-  #applied([, , action, key, list, options, holders]: ApplyMessage, rules: ReadonlyMap<number, Sent>): ReplyMessage[1] {
-    try {
-      const operations: Operation[] = [];
-      for (let i = 0; i < list.length; i += 2) {
-        const sent = rules.get(list[i]);
-        if (sent === undefined) throw new Error(`rule ${list[i]} was not sent`);
-        const [rule, limit] = sent;
-        const slot = holders?.[i / 2] ?? null;
-        const operation = { rule, key, cost: list[i + 1], ...(slot !== null && { slot }) };
-        operations.push(limit === null ? operation : { ...operation, limit });
-      }
-      const { store } = this.duties;
-      if (store === undefined) throw new Error("this worker does not count yet");
-      return figuresOf(store.apply(action, operations, receivedOptions(options, store.clock)));
-    } catch (error) {
-      return wireErrorOf(error);
-    }
-  }
-
-  async #asked(what: "metrics" | "refresh", call: number): Promise<ReplyMessage> {
+  async #asked(what: "metrics" | "refresh", call: number): Promise<ReportMessage> {
     try {
       return [call, (await this.duties[what]?.()) ?? ""];
     } catch (error) {
@@ -166,9 +130,11 @@ export class WorkerMesh {
   }
 }
 
-/** A limit that was sent as JSON. */
-function revived(limit: Limit): Limit {
-  return limitFromJson(limit) ?? limit;
+function reportFrame(report: ReportMessage): Buffer {
+  const frame = new FrameWriter<ReportMessage>();
+  frame.number(REPORTS);
+  frame.other(report);
+  return frame.take();
 }
 
 export function workerName(index: number): string {

@@ -9,20 +9,34 @@ import {
   type Rule,
   StoreError,
 } from "headgate";
+import type { FrameWriter } from "./worker-frames.ts";
 
 type SlotHolder = NonNullable<Operation["slot"]>;
 
-// Workers exchange lines of JSON. A line has many messages, so that they share a system call.
+// Workers exchange frames: requests in one direction, replies in the other. A frame has all messages of a turn of the
+// event loop, so that they share a system call.
+//
+// A frame of requests begins with the difference between the monotonic clock and that of the sender, followed by records:
+// either OTHER, for the next of the other messages, or a call without options: the number of its action, the length of its
+// key, from when on it is void, how many operations it has, and for each the number of its rule and its cost.
+//
+// A frame of replies begins with ANSWERS or REPORTS. Answers are those to the calls of one frame in their order: how many
+// the call has, and the figures of each; or FAILED, for the next of the errors, which are the other messages. Reports are
+// other messages.
+
+export const OTHER = 0;
+export const ANSWERS = 1;
+export const REPORTS = 0;
+export const FAILED = -1;
 
 /** A rule with the limit of a call. It is sent once per connection; afterwards, only its number is. */
 type DefineMessage = readonly ["define", id: number, rule: Rule, limit: Limit | null];
 /**
- * Operations alternate between the number of a rule and a cost. All are for one key. `holders`: the holders of the
- * slots of each operation, if any has slots.
+ * A call that has options or slots. Operations alternate between the number of a rule and a cost. All are for one key.
+ * `holders`: the holders of the slots of each operation, if any has slots.
  */
 export type ApplyMessage = readonly [
   "apply",
-  call: number,
   action: Action,
   key: string,
   operations: readonly number[],
@@ -35,77 +49,85 @@ type AskMessage = readonly ["metrics" | "refresh", call: number];
 type ForgetMessage = readonly ["forget"];
 export type RequestMessage = DefineMessage | ApplyMessage | AskMessage | ForgetMessage;
 
-export type Figures = readonly (number | null)[];
 export interface WireError {
   readonly code: HeadgateError["code"];
   readonly field: string;
   readonly problem: string;
 }
-/** The result of a call: answers as figures, a text, or an error. */
-export type ReplyMessage = readonly [call: number, result: Figures | string | WireError];
+/** The reply to an AskMessage. */
+export type ReportMessage = readonly [call: number, result: string | WireError];
+export type ReplyMessage = WireError | ReportMessage;
 
-/** What is sent back, as a line of JSON. */
-export interface ReplyLine {
-  /** Whether all messages of a line were handled. Calls that take longer are answered later. */
-  readonly isAcknowledged: boolean;
-  readonly replies: readonly ReplyMessage[];
+/** In the order of their numbers, which begin with 1. */
+const ACTIONS: readonly Action[] = [
+  "take",
+  "charge",
+  "peek",
+  "penalize",
+  "refund",
+  "reset",
+  "settle",
+  "extend",
+  "release",
+];
+
+export function numberOf(action: Action): number {
+  return action === "take" ? 1 : ACTIONS.indexOf(action) + 1;
+}
+
+export function actionOf(number: number): Action {
+  return ACTIONS[number - 1];
 }
 
 const FIGURES = 6;
 
-/** JSON has no Infinity, and writes null. */
-export function figuresOf(answers: readonly Answer[]): Figures {
-  return answers.flatMap(({ time, allowed, remaining, retryAfter, resetAfter, inUse = null }) => [
-    time,
-    allowed ? 1 : 0,
-    remaining,
-    retryAfter,
-    resetAfter,
-    inUse,
-  ]);
+export function writeAnswers(answers: readonly Answer[], frame: FrameWriter<WireError>): void {
+  frame.number(answers.length);
+  for (const { time, allowed, remaining, retryAfter, resetAfter, inUse } of answers) {
+    frame.number(time);
+    frame.number(allowed ? 1 : 0);
+    frame.number(remaining);
+    frame.number(retryAfter);
+    frame.number(resetAfter);
+    frame.number(inUse ?? Number.NaN);
+  }
 }
 
-export function answersOf(figures: Figures): readonly Answer[] {
-  const answers: Answer[] = [];
-  const at = (i: number): number => figures[i] ?? Number.POSITIVE_INFINITY;
-  for (let i = 0; i < figures.length; i += FIGURES) {
-    const [allowed, retryAfter, inUse] = [figures[i + 1] === 1, at(i + 3), figures[i + 5]];
-    answers.push({
-      time: at(i),
-      allowed,
-      remaining: at(i + 2),
-      retryAfter,
-      resetAfter: at(i + 4),
-      source: "store",
-      degraded: false,
-      ...(inUse !== null && { inUse }),
-      // Slots are released earlier than their lease ends, as a rule.
-      ...(inUse !== null && !allowed && Number.isFinite(retryAfter) && { retryIsUpperBound: true }),
-    });
-  }
+/** The answers whose figures begin here. */
+export function answersAt(numbers: Float64Array, at: number, count: number): readonly Answer[] {
+  const answers = new Array<Answer>(count);
+  for (let i = 0; i < count; i += 1) answers[i] = answerAt(numbers, at + i * FIGURES);
   return answers;
 }
 
+export function figuresOf(count: number): number {
+  return count * FIGURES;
+}
+
+function answerAt(numbers: Float64Array, at: number): Answer {
+  const answer: Answer = {
+    time: numbers[at],
+    allowed: numbers[at + 1] === 1,
+    remaining: numbers[at + 2],
+    retryAfter: numbers[at + 3],
+    resetAfter: numbers[at + 4],
+    source: "store",
+    degraded: false,
+  };
+  const inUse = numbers[at + 5];
+  if (Number.isNaN(inUse)) return answer;
+  // Slots are released earlier than their lease ends, as a rule.
+  const isUpperBound = !answer.allowed && Number.isFinite(answer.retryAfter);
+  return isUpperBound ? { ...answer, inUse, retryIsUpperBound: true } : { ...answer, inUse };
+}
+
 /**
- * Options as they are sent: `voidFrom` on the monotonic clock, which all processes of a machine share. The clocks of
- * two workers differ if the system's clock was set back between their starts.
+ * Deadlines are compared on the monotonic clock, which all processes of a machine share: the clocks of two workers differ
+ * if the system's clock was set back between their starts.
  */
-export function sentOptions(options: ApplyOptions | undefined, clock: Clock): ApplyOptions | null {
-  return options === undefined ? null : shifted(options, monotonicTime() - clock.now());
-}
-
-export function receivedOptions(options: ApplyOptions | null, clock: Clock): ApplyOptions | undefined {
-  return options === null ? undefined : shifted(options, clock.now() - monotonicTime());
-}
-
-function shifted(options: ApplyOptions, by: number): ApplyOptions {
-  return options.voidFrom === undefined ? options : { ...options, voidFrom: options.voidFrom + by };
-}
-
-/** In microseconds. */
-function monotonicTime(): number {
+export function monotonicAhead(clock: Clock): number {
   const [seconds, nanoseconds] = process.hrtime();
-  return seconds * 1_000_000 + Math.floor(nanoseconds / 1_000);
+  return seconds * 1_000_000 + Math.floor(nanoseconds / 1_000) - clock.now();
 }
 
 export function wireErrorOf(error: unknown): WireError {
@@ -129,14 +151,4 @@ export function errorOf({ code, field, problem }: WireError): HeadgateError {
     default:
       return new HeadgateError(code, field, problem);
   }
-}
-
-/** Splits a stream of text into its lines, and calls `onLine` with each. */
-export function eachLine(onLine: (line: string) => void): (chunk: string) => void {
-  let rest = "";
-  return (chunk) => {
-    const lines = (rest + chunk).split("\n");
-    rest = lines.pop() ?? "";
-    for (const line of lines) onLine(line);
-  };
 }
