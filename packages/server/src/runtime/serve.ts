@@ -29,6 +29,7 @@ import { type TransportName, transportNames, transports } from "../transports/re
 import { makeRest } from "../transports/rest/app.ts";
 import { SelfLimits } from "../transports/shared/own-limits.ts";
 import type { RunningTransport } from "../transports/shared/transport.ts";
+import { shareBursts } from "../workers/share-bursts.ts";
 import { WorkerMesh, workerName } from "../workers/worker-mesh.ts";
 import type { WorkerPlace } from "../workers/worker-place.ts";
 import { DatabaseRules, FileRules, type RulesInForce } from "./active-rules.ts";
@@ -107,6 +108,7 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
   const { lostLogLines = () => 0, keepFirstKey, worker } = host;
   const mesh = worker && (await WorkerMesh.open(worker));
   closing.add(() => mesh?.close());
+  if (mesh !== undefined) closing.add(shareBursts());
   // What is done once for the whole node.
   const isFirst = worker === undefined || worker.index === 0;
   const telemetry = new NodeTelemetry();
