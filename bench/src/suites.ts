@@ -11,6 +11,7 @@ import { rules } from "./rules/suite.ts";
 import { grpc } from "./service/grpc-suite.ts";
 import { resp } from "./service/resp-suite.ts";
 import { rest } from "./service/rest-suite.ts";
+import { workers } from "./service/workers-suite.ts";
 import type { Suite } from "./suite.ts";
 
 export const suites: readonly Suite[] = [
@@ -24,6 +25,7 @@ export const suites: readonly Suite[] = [
   http,
   rules,
   rest,
+  workers,
   grpc,
   replay,
   resp,

@@ -3,10 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { spawnChild } from "headgate-testkit/child-process";
 import { onCore } from "../run/cores.ts";
+import { processorMsOf } from "../run/process-figures.ts";
 
 export const SERVER_CORE = 0;
-/** Clock ticks per second in /proc: the same on every Linux. */
-const TICKS = 100;
 
 /** A server, with whatever else it needs to run, such as its Redis. */
 export interface RunningServer {
@@ -45,10 +44,7 @@ export function startProgram(describe: (folder: string) => ServerCommand): Runni
 
 /** Processor time that a server has used. */
 export function cpuSeconds({ pids }: RunningServer): number {
-  return sum(pids, (pid) => {
-    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ");
-    return (Number(fields[11]) + Number(fields[12])) / TICKS;
-  });
+  return sum(pids, (pid) => processorMsOf(pid) / 1000);
 }
 
 /** Memory of a server that is not swapped out. */

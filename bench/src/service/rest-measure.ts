@@ -16,7 +16,10 @@ export async function measureRest({ experiment, subject, timedMs }: Task): Promi
   const isDenied = experiment === "rest-denied";
   const endpoint = isDenied ? CHECK.denied : CHECK.allowed;
   const expected = subject !== ECHO && isDenied ? 429 : 200;
-  const contest = [await Contestant.start(ECHO, endpoint, 200), await Contestant.start(subject, endpoint, expected)];
+  const contest = [
+    await Contestant.start(await restProcess(ECHO), endpoint, 200),
+    await Contestant.start(await restProcess(subject), endpoint, expected),
+  ];
   try {
     for (let turn = 0; turn < TURNS; turn += 1) {
       // Alternate which server goes first.
@@ -29,13 +32,18 @@ export async function measureRest({ experiment, subject, timedMs }: Task): Promi
   }
 }
 
+function restProcess(subject: string): Promise<Served> {
+  return startServed(new URL("./rest-process.js", import.meta.url), [subject]);
+}
+
 /** A server, and the connections that load it, each with one request at a time. */
-class Contestant {
+export class Contestant {
   private readonly server: Served;
   private readonly sockets: readonly Socket[];
   private readonly endpoint: string;
   private readonly expected: number;
-  private requests = 0;
+  /** Answered in all turns so far. */
+  requests = 0;
   private processorMs = 0;
   private asked = 0;
 
@@ -46,8 +54,7 @@ class Contestant {
     this.expected = expected;
   }
 
-  static async start(subject: string, endpoint: string, expected: number): Promise<Contestant> {
-    const server = await startServed(new URL("./rest-process.js", import.meta.url), [subject]);
+  static async start(server: Served, endpoint: string, expected: number): Promise<Contestant> {
     const sockets = Array.from({ length: CONNECTIONS }, () =>
       connect({ port: server.port, host: "127.0.0.1", noDelay: true }).setEncoding("latin1"),
     );

@@ -1,7 +1,7 @@
-import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { RedisServer } from "headgate-testkit/redis-server";
 import type { NodeProcess } from "headgate-testkit/service-process";
+import { childrenOf } from "../run/process-figures.ts";
 import { ruleBody, soakRules } from "./rules.ts";
 
 /** What faults can be done to. */
@@ -100,23 +100,3 @@ export const soakFaults: readonly Fault[] = [
     },
   },
 ];
-
-/** The processes that a process has started, from /proc. */
-function childrenOf(parent: number): number[] {
-  return readdirSync("/proc")
-    .map(Number)
-    .filter((pid) => pid > 0 && parentOf(pid) === parent);
-}
-
-function parentOf(pid: number): number | undefined {
-  try {
-    // The name, in parentheses, may contain anything.
-    const [, , ppid] = readFileSync(`/proc/${pid}/stat`, "utf8")
-      .replace(/\(.*\)/s, "")
-      .trim()
-      .split(/\s+/);
-    return Number(ppid);
-  } catch {
-    return undefined;
-  }
-}
