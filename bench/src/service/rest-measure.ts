@@ -54,7 +54,12 @@ export class Contestant {
     this.expected = expected;
   }
 
-  static async start(server: Served, endpoint: string, expected: number): Promise<Contestant> {
+  static async start(
+    server: Served,
+    endpoint: string,
+    expected: number,
+    warmUpRequests = WARM_UP_REQUESTS,
+  ): Promise<Contestant> {
     const sockets = Array.from({ length: CONNECTIONS }, () =>
       connect({ port: server.port, host: "127.0.0.1", noDelay: true }).setEncoding("latin1"),
     );
@@ -62,7 +67,7 @@ export class Contestant {
     const contestant = new Contestant(server, sockets, endpoint, expected);
     // To be denied, a user must have been admitted once.
     if (expected === 429) await contestant.useUp();
-    await contestant.load((answered) => answered < WARM_UP_REQUESTS);
+    await contestant.load((answered) => answered < warmUpRequests);
     return contestant;
   }
 
