@@ -58,25 +58,29 @@ export interface WireError {
 export type ReportMessage = readonly [call: number, result: string | WireError];
 export type ReplyMessage = WireError | ReportMessage;
 
-/** In the order of their numbers, which begin with 1. */
-const ACTIONS: readonly Action[] = [
-  "take",
-  "charge",
-  "peek",
-  "penalize",
-  "refund",
-  "reset",
-  "settle",
-  "extend",
-  "release",
-];
+const NUMBERS: Readonly<Record<Action, number>> = {
+  take: 1,
+  charge: 2,
+  peek: 3,
+  penalize: 4,
+  refund: 5,
+  reset: 6,
+  settle: 7,
+  extend: 8,
+  release: 9,
+  takeFirst: 10,
+};
+
+const ACTIONS = new Map(Object.entries(NUMBERS).map(([action, number]) => [number, action as Action]));
 
 export function numberOf(action: Action): number {
-  return action === "take" ? 1 : ACTIONS.indexOf(action) + 1;
+  return NUMBERS[action];
 }
 
 export function actionOf(number: number): Action {
-  return ACTIONS[number - 1];
+  const action = ACTIONS.get(number);
+  if (action === undefined) throw new Error(`there is no action ${number}`);
+  return action;
 }
 
 const FIGURES = 6;
