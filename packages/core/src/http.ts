@@ -8,4 +8,3 @@ export { addressText, parseAddress } from "./middleware/address/ip-address.ts";
 export { Policy } from "./middleware/headers/policy.ts";
 export { PROBLEM_TYPE } from "./middleware/headers/problem-details.ts";
 export { type HeaderField, HeaderWriter } from "./middleware/headers/response-headers.ts";
-export { PendingTakes } from "./reservations/pending-takes.ts";

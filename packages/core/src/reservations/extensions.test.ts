@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { SharedStore } from "../../test/reservations/fake-journal.ts";
-import { concurrency, fixedWindow, type Limiter, Reservations, rateLimiter, resilient, StoreError } from "../index.ts";
+import { concurrency, fixedWindow, type Limiter, rateLimiter, resilient, StoreError } from "../index.ts";
+import { Reservations } from "../reservations/reservations.ts";
 import { ManualClock } from "../testing/index.ts";
 import type { OnError } from "../wrappers/resilient/on-error.ts";
 

@@ -69,7 +69,7 @@ describe("the library", () => {
 describe("the simulator", () => {
   it("runs in browsers: nothing in it needs Node, except for the simulation of clusters", () => {
     const needed = (entry: string): string[] => foreignImports(resolve(root, "packages/simulator/src", entry));
-    const browsers = /^headgate(\/http|\/testing)?$/;
+    const browsers = /^headgate(\/http|\/store|\/testing)?$/;
     for (const entry of ["index.ts", "virtual-time.ts"]) {
       expect(needed(entry).filter((specifier) => !browsers.test(specifier))).toEqual([]);
     }

@@ -4,11 +4,16 @@ import {
   type ApplyOptions,
   MemoryStore,
   type Operation,
-  type ReservationJournal,
   type Store,
   StoreError,
 } from "../../src/index.ts";
-import type { EntryState, Extension, FoundEntry, JournalEntry } from "../../src/reservations/journal.ts";
+import type {
+  EntryState,
+  Extension,
+  FoundEntry,
+  JournalEntry,
+  ReservationJournal,
+} from "../../src/reservations/journal.ts";
 import type { ManualClock } from "../../src/testing/index.ts";
 
 /** A journal as a shared store keeps it. */

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { fixedWindow, Reservations } from "../../src/index.ts";
+import { fixedWindow } from "../../src/index.ts";
+import { Reservations } from "../../src/reservations/reservations.ts";
 import { ManualClock } from "../../src/testing/index.ts";
 import { SharedStore } from "./fake-journal.ts";
 

@@ -1,7 +1,8 @@
 // A process that reserves, spends, adjusts and settles, and kills itself at one of these steps.
 import { setTimeout as delay } from "node:timers/promises";
-import { limitFromSpec, rateLimiter, StoreWrapper } from "../../dist/esm/index.js";
+import { limitFromSpec, rateLimiter } from "../../dist/esm/index.js";
 import { RedisStore } from "../../dist/esm/redis.js";
+import { StoreWrapper } from "../../dist/esm/store.js";
 
 const [url, prefix, specs, key, fatal, when, forMs, mode] = process.argv.slice(2);
 const rules = Object.fromEntries(Object.entries(JSON.parse(specs)).map(([name, spec]) => [name, limitFromSpec(spec)]));

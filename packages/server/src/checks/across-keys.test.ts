@@ -7,12 +7,11 @@ import {
   HeadgateError,
   MemoryStore,
   type Operation,
-  type ReservationJournal,
-  Reservations,
   type Rule,
   type Store,
   StoreError,
 } from "headgate";
+import { type ReservationJournal, Reservations } from "headgate/store";
 import { ManualClock } from "headgate/testing";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { AcrossKeys } from "./across-keys.ts";

@@ -7,7 +7,8 @@ import {
   type Store,
   StoreError,
 } from "headgate";
-import { type MaybePromise, PendingTakes } from "headgate/http";
+import type { MaybePromise } from "headgate/http";
+import { PendingTakes } from "headgate/store";
 import { fields } from "../config/fields.ts";
 import { GroupedStore } from "./grouped-store.ts";
 

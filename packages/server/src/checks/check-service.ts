@@ -2,13 +2,13 @@ import {
   type ApplyOptions,
   type Clock,
   type Decision,
-  decide,
   type Operation,
   type Store,
   StoreError,
   type UsageState,
 } from "headgate";
 import { after, all, isPromise, type MaybePromise, UsageStates, Verdict } from "headgate/http";
+import { decide } from "headgate/store";
 import type { AuditEvent } from "../audit/audit.ts";
 import { fields } from "../config/fields.ts";
 import type { Settings } from "../config/settings.ts";

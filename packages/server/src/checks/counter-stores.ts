@@ -11,10 +11,10 @@ import {
   type Rule,
   resilient,
   type Store,
-  StoreWrapper,
   SystemClock,
   tokenBucket,
 } from "headgate";
+import { StoreWrapper } from "headgate/store";
 import { fields } from "../config/fields.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Consistency } from "../rules/rule.ts";

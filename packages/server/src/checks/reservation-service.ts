@@ -1,5 +1,6 @@
-import { type Clock, HeadgateError, type Operation, type Reservation, Reservations } from "headgate";
+import { type Clock, HeadgateError, type Operation, type Reservation } from "headgate";
 import type { Verdict } from "headgate/http";
+import { Reservations } from "headgate/store";
 import type { Principal } from "../access/key-ring.ts";
 import type { Actor, AuditTable } from "../database/database.ts";
 import type { AppliedLimit } from "../rules/shared-counter.ts";

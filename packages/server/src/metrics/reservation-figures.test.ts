@@ -1,4 +1,4 @@
-import type { ListedReservation } from "headgate";
+import type { ListedReservation } from "headgate/store";
 import { expect, it } from "vitest";
 import { ReservationFigures } from "./reservation-figures.ts";
 

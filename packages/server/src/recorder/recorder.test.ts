@@ -9,10 +9,10 @@ import {
   MemoryStore,
   type Store,
   StoreError,
-  StoreWrapper,
   slidingWindowLog,
   tokenBucket,
 } from "headgate";
+import { StoreWrapper } from "headgate/store";
 import { ManualClock } from "headgate/testing";
 import { afterAll, describe, expect, it } from "vitest";
 import { Recorder } from "./recorder.ts";

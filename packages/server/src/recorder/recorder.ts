@@ -8,8 +8,8 @@ import {
   type Operation,
   type Store,
   StoreError,
-  StoreWrapper,
 } from "headgate";
+import { StoreWrapper } from "headgate/store";
 import type { CheckRequest, CheckResult } from "../checks/check.ts";
 import { keyOf } from "../checks/check-request.ts";
 import type { AppliedLimit } from "../rules/shared-counter.ts";

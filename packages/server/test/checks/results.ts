@@ -1,4 +1,5 @@
-import { type Decision, decide, leakyBucket, type Source, tokenBucket, type UsageState, type Verdict } from "headgate";
+import { type Decision, leakyBucket, type Source, tokenBucket, type UsageState, type Verdict } from "headgate";
+import { decide } from "headgate/store";
 import type { CheckResult } from "../../src/checks/check.ts";
 import { type AppliedLimit, appliedLimit } from "../../src/rules/shared-counter.ts";
 import { rule } from "./fixtures.ts";

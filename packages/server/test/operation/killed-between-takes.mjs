@@ -1,6 +1,7 @@
 // A process of its own that charges two keys of a Redis Cluster, and is killed before or after one of its takes.
-import { fixedWindow, StoreWrapper } from "headgate";
+import { fixedWindow } from "headgate";
 import { RedisStore } from "headgate/redis";
+import { StoreWrapper } from "headgate/store";
 import { AcrossKeys } from "../../dist/checks/across-keys.js";
 
 const { url, keys, at, when } = JSON.parse(process.argv[2]);

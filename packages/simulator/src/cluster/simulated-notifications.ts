@@ -1,4 +1,4 @@
-import type { Notifications } from "headgate";
+import type { Notifications } from "headgate/store";
 import type { SimulatedProcess } from "./simulated-process.ts";
 
 /** Notifications between processes. `deliver` lets a message arrive later, or never. */

@@ -6,10 +6,10 @@ import {
   type Clock,
   MemoryStore,
   type Operation,
-  type ReservationJournal,
   type Store,
   StoreError,
 } from "../../../src/index.ts";
+import type { ReservationJournal } from "../../../src/reservations/journal.ts";
 import { ManualClock } from "../../../src/testing/index.ts";
 import { Journal } from "../fake-journal.ts";
 import type { ReservingProcess } from "./reserving-process.ts";

@@ -1,7 +1,6 @@
 import {
   type ApplyOptions,
   type Decision,
-  decide,
   HeadgateError,
   type Operation,
   type Rule,
@@ -9,6 +8,7 @@ import {
   type Verdict,
 } from "headgate";
 import { PROBLEM_TYPE } from "headgate/http";
+import { decide } from "headgate/store";
 import type { Stores } from "../../checks/counter-stores.ts";
 import { RequestError } from "../../checks/request-error.ts";
 import type { Telemetry } from "../../metrics/telemetry.ts";

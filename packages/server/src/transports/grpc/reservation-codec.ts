@@ -1,6 +1,6 @@
 // The codec for messages about reservations. A test compares it with generated code.
 import { BinaryReader } from "@bufbuild/protobuf/wire";
-import type { ListedReservation } from "headgate";
+import type { ListedReservation } from "headgate/store";
 import type { CheckResult } from "../../checks/check.ts";
 import { DEFAULT_RESERVATION_MS, type ReserveRequest } from "../../checks/reservation-request.ts";
 import { type ReservedFields, reservationFields } from "../shared/reservation-fields.ts";

@@ -1,4 +1,4 @@
-import type { ListedReservation } from "headgate";
+import type { ListedReservation } from "headgate/store";
 import { DIMENSIONS, type Dimension } from "../../rules/rule.ts";
 
 /** What is reserved under one rule, as clients see it. */
