@@ -59,3 +59,5 @@ export class BucketedWindowModel implements Model {
     return number * this.width + this.window;
   }
 }
+
+export { leavesAtOnce as tenUnits } from "./ten-units.ts";

@@ -42,3 +42,5 @@ export class FixedWindowModel implements Model {
     return open !== undefined && time < open + this.window ? open : time;
   }
 }
+
+export { leavesAtOnce as tenUnits } from "./ten-units.ts";

@@ -35,3 +35,5 @@ export class GcraModel implements Model {
     };
   }
 }
+
+export { drains as tenUnits } from "./ten-units.ts";

@@ -45,3 +45,5 @@ export class LeakyBucketModel implements Model {
     };
   }
 }
+
+export { drains as tenUnits } from "./ten-units.ts";

@@ -1,6 +1,7 @@
 import { Fraction, floorDivide } from "../fraction.ts";
 import { type Admission, firstTime, unitsWhere } from "./admissions.ts";
 import { type Expected, laterOf, type Model } from "./model.ts";
+import type { TenUnits } from "./ten-units.ts";
 
 const ONE = Fraction.of(1);
 
@@ -44,3 +45,10 @@ export class SlidingWindowCounterModel implements Model {
     return Fraction.of(unitsWhere(this.admissions, (admitted) => floorDivide(admitted, this.window) === number));
   }
 }
+
+export const tenUnits: TenUnits = {
+  resetAfterFour: 20_000_000,
+  // In the next window, 4 units have faded to 3 after a quarter of it, and 12 to 9.
+  retryAfterSeven: 12_500_000,
+  retryAfterTwelve: 12_500_000,
+};

@@ -38,3 +38,5 @@ export class SlidingWindowLogModel implements Model {
     return leaving.find(passes) ?? -1n;
   }
 }
+
+export { leavesAtOnce as tenUnits } from "./ten-units.ts";
