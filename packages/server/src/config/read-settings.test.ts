@@ -27,7 +27,7 @@ async function shownAs(name: string, ...sources: Parameters<typeof read>) {
 describe("settings", () => {
   it("are on this machine only, in memory and a folder here, unless stated", async () => {
     const { settings, shown } = await read();
-    expect(settings).toEqual({
+    expect(settings).toMatchObject({
       http: { host: "127.0.0.1", port: 8080 },
       grpc: { host: "127.0.0.1", port: 8081 },
       grpcMaxConnections: 1_000,

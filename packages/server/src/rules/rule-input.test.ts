@@ -1,4 +1,5 @@
 import { algorithms, bucketedWindow, fixedWindow, limitFromSpec } from "headgate";
+import { documented } from "headgate-testkit/docs-pages";
 import { describe, expect, it } from "vitest";
 import { Catalogue } from "./catalogue.ts";
 import { ruleInput } from "./rule-input.ts";
@@ -11,27 +12,26 @@ function problems(rule: unknown): string[] {
   return (error?.issues ?? []).map(({ path, message }) => `${path.join(".")}: ${message}`);
 }
 
+/** The table in docs/service/rules.md: the default of each field, as it is written there. */
+const documentedDefaults = new Map(
+  [...documented("service/rules.md").matchAll(/^\| (`\w+`(?:, `\w+`)*) \| (.*?) \|/gm)].flatMap(([, names, value]) =>
+    names
+      .replaceAll("`", "")
+      .split(", ")
+      .map((name): [string, string] => [name, value]),
+  ),
+);
+
 describe("a rule that is given", () => {
-  it("needs a name, a dimension, a pattern, a limit and a window; the rest has defaults", () => {
-    expect(ruleInput.parse(least)).toEqual({
-      ...least,
-      rule_id: "orders",
-      algorithm: "token_bucket",
-      burst: null,
-      anchor: null,
-      calendar: null,
-      time_zone: null,
-      anchor_day: null,
-      bucket_width: null,
-      exact: null,
-      methods: null,
-      tier: null,
-      mode: "enforce",
-      enforce_share: null,
-      candidate: null,
-      on_error: "local",
-      consistency: "strict",
-    });
+  it("needs a name, a dimension, a pattern, a limit and a window; the rest has documented defaults", () => {
+    const { rule_id, ...rule } = ruleInput.parse(least);
+    expect(rule_id).toBe("orders");
+    expect(rule).toMatchObject(least);
+    for (const [field, value] of Object.entries(rule)) {
+      expect(documentedDefaults.has(field), `${field} is missing in docs/service/rules.md`).toBe(true);
+      const written = field in least ? "required" : `\`${value}\``;
+      if (value !== null) expect(documentedDefaults.get(field), field).toBe(written);
+    }
     expect(problems({})).toEqual([
       "name: is required: a text of at most 255 characters without line breaks",
       "dimension: is required: one of user, ip, apikey",
