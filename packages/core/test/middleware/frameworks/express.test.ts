@@ -9,6 +9,8 @@ import type { Notice } from "../../../src/middleware/notices.ts";
 import { ManualClock, testLimiter } from "../../../src/testing/index.ts";
 import { SlowStore } from "../../limiter/slow-store.ts";
 import { closeServer, type Framework, rules, type TestGate } from "./framework.ts";
+import { answer, signalOf } from "./streams/answers.ts";
+import { listening, next, type StreamingServer, streamed } from "./streams/streaming-server.ts";
 import { frameworkSuite } from "./suite.ts";
 
 const authenticate: RequestHandler = (request, _response, next) => {
@@ -33,6 +35,52 @@ function middleware({ limiter, asked, onDenied }: TestGate<Request>): RequestHan
   });
 }
 
+const nodeHttp: StreamingServer = {
+  name: "node:http",
+  flushesHeaders: true,
+  listen({ limiter, ...job }) {
+    const forStream = rateLimit(limiter, streamed);
+    const forNext = rateLimit(limiter, next);
+    const server = createServer((request, response) => {
+      if (request.url === "/next") return forNext(request, response, () => response.end());
+      forStream(request, response, async () => {
+        const { rateLimit: admission } = request as { rateLimit?: Passed };
+        try {
+          const chunks = await answer({ ...job, admission, signal: signalOf(response) });
+          response.flushHeaders();
+          for await (const chunk of chunks) response.write(chunk);
+          response.end();
+        } catch {
+          response.destroy();
+        }
+      });
+    });
+    return listening(server);
+  },
+};
+
+const expressServer: StreamingServer = {
+  name: "Express",
+  flushesHeaders: true,
+  listen({ limiter, ...job }) {
+    const app = express();
+    app.set("env", "test");
+    app.get("/next", rateLimit(limiter, next), (_request, response) => void response.end());
+    app.get("/stream", rateLimit(limiter, streamed), async (request, response, forward) => {
+      try {
+        const chunks = await answer({ ...job, admission: request.rateLimit, signal: signalOf(response) });
+        response.flushHeaders();
+        for await (const chunk of chunks) response.write(chunk);
+        response.end();
+      } catch (error) {
+        // Express 4 does not wait for promises.
+        forward(error);
+      }
+    });
+    return listening(createServer(app));
+  },
+};
+
 const framework: Framework<Request> = {
   name: "Express",
   hasUsers: true,
@@ -56,6 +104,7 @@ const framework: Framework<Request> = {
     await once(server, "listening");
     return { server, close: () => closeServer(server) };
   },
+  streams: [nodeHttp, expressServer],
 };
 
 frameworkSuite(framework);

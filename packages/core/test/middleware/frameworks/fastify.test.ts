@@ -13,6 +13,8 @@ import type { Notice } from "../../../src/middleware/notices.ts";
 import { ManualClock, testLimiter } from "../../../src/testing/index.ts";
 import { SlowStore } from "../../limiter/slow-store.ts";
 import { type Framework, rules, type TestGate } from "./framework.ts";
+import { answer, signalOf } from "./streams/answers.ts";
+import { next, nodeStream, type StreamingServer, streamed } from "./streams/streaming-server.ts";
 import { frameworkSuite } from "./suite.ts";
 
 function hook({ limiter, asked, onDenied }: TestGate<FastifyRequest>): RateLimitHook {
@@ -26,6 +28,41 @@ function hook({ limiter, asked, onDenied }: TestGate<FastifyRequest>): RateLimit
     },
   });
 }
+
+const fastifyServer: StreamingServer = {
+  name: "Fastify",
+  flushesHeaders: false,
+  async listen({ limiter, ...job }) {
+    const app = fastify({ forceCloseConnections: true });
+    app.get("/next", { onRequest: rateLimit(limiter, next) }, async () => "");
+    app.get("/stream", { onRequest: rateLimit(limiter, streamed) }, async (request, reply) => {
+      const chunks = await answer({ ...job, admission: request.rateLimit, signal: signalOf(reply.raw) });
+      return reply.send(nodeStream(chunks));
+    });
+    await app.listen({ port: 0, host: "127.0.0.1" });
+    return { server: app.server, close: () => app.close() };
+  },
+};
+
+/** As Fastify's users write server-sent events. */
+const hijackedFastify: StreamingServer = {
+  name: "Fastify with a hijacked reply",
+  flushesHeaders: true,
+  async listen({ limiter, ...job }) {
+    const app = fastify({ forceCloseConnections: true });
+    app.get("/next", { onRequest: rateLimit(limiter, next) }, async () => "");
+    app.get("/stream", { onRequest: rateLimit(limiter, streamed) }, async (request, reply) => {
+      const chunks = await answer({ ...job, admission: request.rateLimit, signal: signalOf(reply.raw) });
+      reply.hijack();
+      reply.raw.writeHead(200).flushHeaders();
+      nodeStream(chunks)
+        .on("error", () => reply.raw.destroy())
+        .pipe(reply.raw);
+    });
+    await app.listen({ port: 0, host: "127.0.0.1" });
+    return { server: app.server, close: () => app.close() };
+  },
+};
 
 const framework: Framework<FastifyRequest> = {
   name: "Fastify",
@@ -50,6 +87,7 @@ const framework: Framework<FastifyRequest> = {
     await app.listen({ port: 0, host });
     return { server: app.server, close: () => app.close() };
   },
+  streams: [fastifyServer, hijackedFastify],
 };
 
 frameworkSuite(framework);

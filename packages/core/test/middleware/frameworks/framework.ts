@@ -3,6 +3,7 @@ import { fixedWindow, type Limiter, tokenBucket } from "../../../src/index.ts";
 import type { AddressOptions } from "../../../src/middleware/address/client-address.ts";
 import type { Denied, Passed } from "../../../src/middleware/admission.ts";
 import type { RulesOrOptions } from "../../../src/middleware/middleware-options.ts";
+import type { StreamingServer } from "./streams/streaming-server.ts";
 
 export const rules = { api: fixedWindow("2/m"), day: tokenBucket("10/d") };
 
@@ -47,6 +48,8 @@ export interface Framework<Request> {
   clientAddress(request: Request, options?: AddressOptions): string | undefined;
   /** Starts a server on a free port of the host. Silent, whatever its handlers throw. */
   listen(routes: Routes<Request>, host: string): Promise<Running>;
+  /** Its ways to stream a response. */
+  readonly streams: readonly StreamingServer[];
 }
 
 /** Closes a server of Node's, and what clients keep open. */

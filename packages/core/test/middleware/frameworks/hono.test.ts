@@ -11,6 +11,8 @@ import type { Ending } from "../../../src/middleware/refund-on.ts";
 import { testLimiter } from "../../../src/testing/index.ts";
 import { closeServer, type Framework, type Reply, rules, type TestGate } from "./framework.ts";
 import { closesServers, started } from "./started.ts";
+import { answer } from "./streams/answers.ts";
+import { listening, next, type StreamingServer, streamed } from "./streams/streaming-server.ts";
 import { frameworkSuite } from "./suite.ts";
 
 function responseOf({ status, body }: Reply): Response {
@@ -22,6 +24,24 @@ function middleware({ limiter, asked, onDenied }: TestGate<Context>): Middleware
   const options = typeof asked === "string" || "length" in asked ? { rules: asked } : asked;
   return rateLimit(limiter, { ...options, onDenied: (refused) => responseOf(onDenied(refused)) });
 }
+
+const honoServer: StreamingServer = {
+  name: "Hono",
+  flushesHeaders: true,
+  listen({ limiter, ...job }) {
+    const app = new Hono();
+    app.get("/next", rateLimit(limiter, next), (c) => c.body(null));
+    app.get("/stream", rateLimit(limiter, streamed), async (c) => {
+      const chunks = await answer({ ...job, admission: c.get("rateLimit"), signal: c.req.raw.signal });
+      return stream(
+        c,
+        (output) => output.pipe(chunks),
+        async () => {},
+      );
+    });
+    return listening(serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" }) as Server);
+  },
+};
 
 const framework: Framework<Context> = {
   name: "Hono",
@@ -44,6 +64,7 @@ const framework: Framework<Context> = {
     await once(server, "listening");
     return { server, close: () => closeServer(server) };
   },
+  streams: [honoServer],
 };
 
 frameworkSuite(framework);

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { createServer } from "node:http";
 import Koa, { type Context, type Middleware } from "koa";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { fixedWindow } from "../../../src/index.ts";
@@ -7,6 +8,8 @@ import type { Notice } from "../../../src/middleware/notices.ts";
 import { testLimiter } from "../../../src/testing/index.ts";
 import { closeServer, type Framework, rules, type TestGate } from "./framework.ts";
 import { closesServers, started } from "./started.ts";
+import { answer, signalOf } from "./streams/answers.ts";
+import { listening, next, nodeStream, type StreamingServer, streamed } from "./streams/streaming-server.ts";
 import { frameworkSuite } from "./suite.ts";
 
 function middleware({ limiter, asked, onDenied }: TestGate<Context>): Middleware {
@@ -24,6 +27,27 @@ function middleware({ limiter, asked, onDenied }: TestGate<Context>): Middleware
 function at(path: string, middleware: Middleware): Middleware {
   return (ctx, next) => (ctx.path === path ? middleware(ctx, next) : next());
 }
+
+const koaServer: StreamingServer = {
+  name: "Koa",
+  flushesHeaders: true,
+  listen({ limiter, ...job }) {
+    const app = new Koa();
+    app.silent = true;
+    const forNext = rateLimit(limiter, next);
+    const forStream = rateLimit(limiter, streamed);
+    app.use((ctx) => {
+      ctx.status = 200;
+      if (ctx.path === "/next") return forNext(ctx, async () => {});
+      return forStream(ctx, async () => {
+        const chunks = await answer({ ...job, admission: ctx.state.rateLimit, signal: signalOf(ctx.res) });
+        ctx.flushHeaders();
+        ctx.body = nodeStream(chunks);
+      });
+    });
+    return listening(createServer(app.callback()));
+  },
+};
 
 const framework: Framework<Context> = {
   name: "Koa",
@@ -50,6 +74,7 @@ const framework: Framework<Context> = {
     await once(server, "listening");
     return { server, close: () => closeServer(server) };
   },
+  streams: [koaServer],
 };
 
 frameworkSuite(framework);

@@ -2,6 +2,7 @@ import type { Framework } from "./framework.ts";
 import { abortingSuite } from "./suite/aborting.ts";
 import { correctingSuite } from "./suite/correcting.ts";
 import { identitySuite } from "./suite/identity.ts";
+import { leavingStreamsSuite } from "./suite/leaving-streams.ts";
 import { mistakesSuite } from "./suite/mistakes.ts";
 import { storeFailureSuite } from "./suite/store-failure.ts";
 import { tellingSuite } from "./suite/telling.ts";
@@ -12,6 +13,7 @@ export function frameworkSuite<Request>(framework: Framework<Request>): void {
   identitySuite(framework);
   correctingSuite(framework);
   abortingSuite(framework);
+  leavingStreamsSuite(framework);
   storeFailureSuite(framework);
   mistakesSuite(framework);
 }

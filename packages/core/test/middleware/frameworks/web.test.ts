@@ -8,6 +8,8 @@ import { clientAddress, type Denied, type Passed, rateLimit } from "../../../src
 import { testLimiter } from "../../../src/testing/index.ts";
 import { closeServer, type Framework, type Reply, rules, type TestGate } from "./framework.ts";
 import { closesServers, started } from "./started.ts";
+import { answer } from "./streams/answers.ts";
+import { listening, next, type StreamingServer, streamed } from "./streams/streaming-server.ts";
 import { frameworkSuite } from "./suite.ts";
 
 type Handler = (request: Request, ...platform: unknown[]) => Response | Promise<Response>;
@@ -21,6 +23,21 @@ function limitOf({ limiter, asked, onDenied }: TestGate<Request>) {
   const options = typeof asked === "string" || "length" in asked ? { rules: asked } : asked;
   return rateLimit(limiter, { ...options, onDenied: (refused) => responseOf(onDenied(refused)) });
 }
+
+const webServer: StreamingServer = {
+  name: "Request → Response",
+  flushesHeaders: true,
+  listen({ limiter, ...job }) {
+    const forNext = rateLimit(limiter, next)((_request, _admission, _platform: unknown) => new Response(null));
+    const limitStream = rateLimit(limiter, streamed);
+    const forStream = limitStream(async ({ signal }, admission, _platform: unknown) => {
+      return new Response(await answer({ ...job, admission, signal }));
+    });
+    const handler = (request: Request, platform: unknown) =>
+      new URL(request.url).pathname === "/next" ? forNext(request, platform) : forStream(request, platform);
+    return listening(serve({ fetch: handler, port: 0, hostname: "127.0.0.1" }) as Server);
+  },
+};
 
 const framework: Framework<Request> = {
   name: "Request → Response",
@@ -49,6 +66,7 @@ const framework: Framework<Request> = {
     await once(server, "listening");
     return { server, close: () => closeServer(server) };
   },
+  streams: [webServer],
 };
 
 frameworkSuite(framework);
