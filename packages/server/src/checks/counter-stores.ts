@@ -20,7 +20,8 @@ import type { Settings } from "../config/settings.ts";
 import type { Consistency } from "../rules/rule.ts";
 import { OwnedMemory } from "../workers/owned-memory.ts";
 import type { WorkerMesh } from "../workers/worker-mesh.ts";
-import { SplitAmongNodes } from "./split-among-nodes.ts";
+import { configuredStores, type SharedStoreName } from "./shared-stores.ts";
+import type { SplitAmongNodes } from "./split-among-nodes.ts";
 
 /** The stores of counters, by consistency. */
 export interface Stores extends Readonly<Record<Consistency, Store>> {
@@ -68,7 +69,7 @@ export interface StoreHooks {
 }
 
 type Tuning = "storeTimeoutMs" | "cachedRead" | "leaseBase" | "leasePrefetchAt" | "leaseGiveBackEveryMs";
-type StoreSettings = Pick<Settings, "redis" | "zookeeper" | "nodes"> & Partial<Pick<Settings, Tuning>>;
+type StoreSettings = Pick<Settings, SharedStoreName | "nodes"> & Partial<Pick<Settings, Tuning>>;
 
 /** Peeked, so it charges and stores nothing. */
 const PROBE: Operation = { rule: { name: "probe", limit: tokenBucket("1/s") }, key: "headgate", cost: 1 };
@@ -77,28 +78,20 @@ const PROBE: Operation = { rule: { name: "probe", limit: tokenBucket("1/s") }, k
  * one that is busy should count.
  */
 const WORKER_TIMEOUT_MS = 2_000;
-/** The nodes that share a Redis have the same rules, and are one group. */
-const SPLIT_GROUP = "headgate";
 /** How many keys are tried to find one on each server. */
 const PROBE_KEYS = 10_000;
 
-/** Opens the store in the settings: Redis, ZooKeeper, or the memory of this process. */
+/** Opens the store in the settings: one that nodes share, or the memory of this process. */
 export async function openStores(
   settings: StoreSettings,
   hooks: StoreHooks = {},
   clock: Clock = new SystemClock(),
   mesh?: WorkerMesh,
 ): Promise<Stores> {
-  const { redis, zookeeper } = settings;
-  // The client of a store is loaded only if the store is used.
-  if (redis !== undefined) {
-    const { RedisStore, split } = await import("headgate/redis");
-    const store = new RedisStore(redis);
-    return shared(store, settings, hooks, new SplitAmongNodes(() => split(store, { group: SPLIT_GROUP })));
-  }
-  if (zookeeper !== undefined) {
-    const { ZooKeeperStore } = await import("headgate/zookeeper");
-    return shared(new ZooKeeperStore(zookeeper), settings, hooks);
+  const [configured] = configuredStores(settings);
+  if (configured !== undefined) {
+    const { store, amongNodes } = await configured.open(configured.address);
+    return shared(store, settings, hooks, amongNodes);
   }
   return mesh === undefined ? inMemory(clock, hooks) : inWorkers(mesh, clock, hooks);
 }
@@ -169,7 +162,7 @@ function shared(
     prefetchAt: settings.leasePrefetchAt,
     giveBackEveryMs: settings.leaseGiveBackEveryMs,
   });
-  // ZooKeeper cannot split: the rules are decided by the store instead.
+  // If the store cannot split, it decides such rules itself.
   const shares = amongNodes && resilient(amongNodes, { deadlineMs: storeTimeoutMs, nodes, ...reports });
   return {
     strict,

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { HeadgateError } from "headgate";
+import { configuredStores } from "../checks/shared-stores.ts";
 import { allSettings, type Field, fields, flagOf, type SettingShape, variableOf } from "./fields.ts";
 import type { Settings, TlsFiles } from "./settings.ts";
 import { suggestion } from "./suggestion.ts";
@@ -32,12 +33,10 @@ export async function readSettings(sources: SettingSources): Promise<ReadSetting
   const reading = await Reading.open(sources);
   const { tlsCert, tlsKey, tlsClientCa, ...values } = reading.takeAll(fields);
   const settings: Settings = { ...values, tls: tlsFrom(tlsCert, tlsKey, tlsClientCa) };
-  if (settings.redis !== undefined && settings.zookeeper !== undefined) {
-    throw new HeadgateError(
-      "HG_BAD_OPTION",
-      "--zookeeper",
-      "is mutually exclusive with --redis: give only one of them",
-    );
+  const [store, other] = configuredStores(settings);
+  if (other !== undefined) {
+    const problem = `is mutually exclusive with ${flagOf(fields[store.name])}: give only one of them`;
+    throw new HeadgateError("HG_BAD_OPTION", flagOf(fields[other.name]), problem);
   }
   if (settings.envoyConfig !== undefined && settings.envoy === undefined && settings.envoyHttp === undefined) {
     throw new HeadgateError(

@@ -1,9 +1,8 @@
 import type { Settings } from "../config/settings.ts";
 import { databaseFindings } from "./check-database.ts";
 import { envoyFindings } from "./check-envoy.ts";
-import { redisFindings } from "./check-redis.ts";
 import { fileFindings } from "./check-rules.ts";
-import { zookeeperFinding } from "./check-zookeeper.ts";
+import { storeFindings } from "./check-store.ts";
 import type { Finding } from "./finding.ts";
 import { listeningFindings } from "./listening.ts";
 import { openFiles } from "./machine.ts";
@@ -15,8 +14,7 @@ export async function doctor(settings: Settings): Promise<readonly Finding[]> {
     ...listeningFindings(settings),
     ...(await portFindings(settings)),
     openFiles(),
-    ...(settings.redis === undefined ? [] : await redisFindings(settings.redis)),
-    ...(settings.zookeeper === undefined ? [] : [await zookeeperFinding(settings)]),
+    ...(await storeFindings(settings)),
     ...(await databaseFindings(settings)),
     ...(settings.envoyConfig === undefined ? [] : await envoyFindings(settings.envoyConfig)),
     ...(settings.rules === undefined ? [] : await fileFindings(settings.rules)),

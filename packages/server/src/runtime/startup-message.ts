@@ -1,3 +1,4 @@
+import { configuredStores } from "../checks/shared-stores.ts";
 import type { Settings } from "../config/settings.ts";
 import { transportNames, transports } from "../transports/registry.ts";
 import type { RunningNode } from "./serve.ts";
@@ -65,6 +66,6 @@ function homes(settings: Settings): string {
   return `counters in ${sharedStore(settings) ?? "memory"}, rules in ${rules ?? database}`;
 }
 
-function sharedStore({ redis, zookeeper }: Settings): string | undefined {
-  return redis === undefined ? zookeeper && "ZooKeeper" : "Redis";
+function sharedStore(settings: Settings): string | undefined {
+  return configuredStores(settings)[0]?.label;
 }
