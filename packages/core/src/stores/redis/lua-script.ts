@@ -7,7 +7,7 @@ export interface Script {
   readonly sha: string;
 }
 
-const INCLUDE = /^ *--- @include "([\w-]+)"\n/gm;
+const INCLUDE = /^( *)--- @include "([\w-]+)"\n/gm;
 
 /** What the Lua version of an algorithm may define for the scripts that include it. */
 const EXPORTS = [
@@ -20,15 +20,28 @@ const texts = new Map(
   Object.entries(lua).map(([file, text]) => [file.slice(file.lastIndexOf("/") + 1, -".lua".length), text]),
 );
 
+/** What a script is linked with. */
+interface Linking {
+  /** For coarse limits, `coarse-<name>` is included instead of `<name>` if it exists. */
+  readonly isCoarse?: boolean;
+  /** Texts that are not files, by name. */
+  readonly others?: ReadonlyMap<string, string>;
+}
+
 /**
- * A file with all that it includes. For coarse limits, `coarse-<name>` is included instead of `<name>` if it exists.
+ * A file with all that it includes. What is included at the outermost level is in scope from then on, and is not included
+ * again.
  */
-function linked(name: string, isCoarse = false, others: ReadonlyMap<string, string> = new Map()): string {
-  const text = others.get(name) ?? texts.get(name);
+function linked(name: string, linking: Linking = {}, inScope: Set<string> = new Set()): string {
+  const { isCoarse = false, others } = linking;
+  const text = others?.get(name) ?? texts.get(name);
   if (text === undefined) throw new Error(`there is no ${name}.lua`);
-  return text.replace(INCLUDE, (_, included: string) => {
+  return text.replace(INCLUDE, (_, indentation: string, included: string) => {
+    if (inScope.has(included)) return "";
+    const isOutermost = indentation === "";
+    if (isOutermost) inScope.add(included);
     const coarse = `coarse-${included}`;
-    return linked(isCoarse && texts.has(coarse) ? coarse : included, isCoarse, others);
+    return linked(isCoarse && texts.has(coarse) ? coarse : included, linking, isOutermost ? inScope : new Set(inScope));
   });
 }
 
@@ -131,7 +144,7 @@ export class Twin {
 
   constructor(algorithm: string, isCoarse: boolean) {
     this.name = isCoarse ? `coarse-${algorithm}` : algorithm;
-    this.text = linked(algorithm, isCoarse);
+    this.text = linked(algorithm, { isCoarse });
     this.isCoarse = isCoarse;
     this.take = this.defines("FORMAT") ? script(flattened(withOneUnpack(shaken(this.around("take"))))) : undefined;
   }
@@ -153,7 +166,7 @@ export class Twin {
     const others = new Map([["algorithm", this.text]]);
     // Only a calendar has windows that may be unknown.
     if (!this.defines("covers")) others.set("window-check", "");
-    return inlined(linked(file, this.isCoarse, others), this.text);
+    return inlined(linked(file, { isCoarse: this.isCoarse, others }), this.text);
   }
 
   private defines(name: string): boolean {

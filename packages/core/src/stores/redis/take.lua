@@ -47,43 +47,9 @@ for i = from, to do
   else
     stored = try("GET", name)
   end
-  if not stored then
-    kept = -1 / 0
-    blank(cells)
-  elseif #stored == BYTES then
-    kept, cells[1], cells[2], cells[3] = unpack_from(FORMAT, stored)
-  else
-    problem = stored
-  end
+  --- @include "read-row"
   if kept then
-    local allowed, remaining, retry_after, reset_after, time, level, carry = evaluate(cells, now, cost)
-    local is_charged = allowed and cost > 0
-    if is_charged then
-      charge(cells, time, level, carry)
-    end
-    if kept < now + reset_after and (is_charged or stored) then
-      -- Also without a charge: the limit may have a longer window than the one the row was written under.
-      --- @include "keep"
-      local longer, ttl = keep_row(window, reset_after)
-      local value = pack(FORMAT, longer, cells[1], cells[2], cells[3])
-      local done
-      if stored then
-        done = try("PSETEX", name, ttl, value)
-      else
-        done = try("SET", name, value, "PX", ttl, "NX")
-      end
-      -- MGET treats a key of another type as missing.
-      if not done then
-        problem = ""
-      elseif done.err then
-        problem = done
-      end
-    elseif is_charged then
-      local done = try("SETRANGE", name, "8", pack(CELLS, cells[1], cells[2], cells[3]))
-      if done ~= BYTES then problem = done end
-    elseif values and not stored and try("EXISTS", name) == 1 then
-      problem = ""
-    end
+    --- @include "take-row"
     if not problem then
       if allowed then
         if not out then return pack("<ddd", now, remaining, reset_after) end
