@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { ExitCode } from "../failure.ts";
 import type { RequireValue } from "../rules/rules-commands.ts";
-import type { ReplayCommandOptions } from "./replay.ts";
+import type { ReplayCommandOptions } from "./replay-logs.ts";
 
 export const FORMATS = `
 Formats, detected from the first lines:
@@ -52,7 +52,7 @@ Examples:
         finish(await replayRecordingFiles(logs, options.json === true));
         return;
       }
-      const { replayLogs } = await import("./replay.ts");
+      const { replayLogs } = await import("./replay-logs.ts");
       finish(await replayLogs(logs, options));
     });
 }

@@ -3,6 +3,13 @@ import { HeadgateError, shown } from "../errors.ts";
 import { failureOf } from "../wrappers/resilient/store-failure.ts";
 import { MemoryStore } from "./express-rate-limit/compatible-memory-store.ts";
 import { addressKey, evaluated, requireConfig, requireLimit } from "./express-rate-limit/compatible-options.ts";
+import type {
+  AugmentedRequest,
+  GivenOptions,
+  Options,
+  RateLimitInfo,
+  RateLimitRequestHandler,
+} from "./express-rate-limit/compatible-types.ts";
 import {
   type Counter,
   ENDLESS,
@@ -19,18 +26,9 @@ import {
   setDraft8Headers,
   setLegacyHeaders,
 } from "./express-rate-limit/headers.ts";
-import type {
-  AugmentedRequest,
-  GivenOptions,
-  Options,
-  RateLimitInfo,
-  RateLimitRequestHandler,
-} from "./express-rate-limit/types.ts";
 import { Warnings } from "./express-rate-limit/warnings.ts";
 
 export { MemoryStore } from "./express-rate-limit/compatible-memory-store.ts";
-export { HeadgateStore, type HeadgateStoreOptions } from "./express-rate-limit/headgate-store.ts";
-export { ipKeyGenerator } from "./express-rate-limit/ip-key.ts";
 export type {
   AugmentedRequest,
   ClientRateLimitInfo,
@@ -48,7 +46,9 @@ export type {
   RateLimitRequestHandler,
   Store,
   ValueDeterminingMiddleware,
-} from "./express-rate-limit/types.ts";
+} from "./express-rate-limit/compatible-types.ts";
+export { HeadgateStore, type HeadgateStoreOptions } from "./express-rate-limit/headgate-store.ts";
+export { ipKeyGenerator } from "./express-rate-limit/ip-key.ts";
 
 /** Lengths of windows in milliseconds, for `windowMs`. */
 export const SECOND = 1_000;

@@ -1,6 +1,6 @@
 import { MemoryStore as Memory, type MemoryStoreOptions } from "../../stores/memory/memory-store.ts";
+import type { ClientRateLimitInfo, Options, Store } from "./compatible-types.ts";
 import { WindowCounter } from "./counter.ts";
-import type { ClientRateLimitInfo, Options, Store } from "./types.ts";
 
 /** Name to count under unless the option `name` is set. */
 export const DEFAULT_NAME = "express-rate-limit";

@@ -2,8 +2,6 @@ import type { Request, Response } from "express";
 import { HeadgateError, shown } from "../../errors.ts";
 import { aFunction, requireOptions, stated } from "../../options.ts";
 import { DEFAULT_NAME, DEFAULT_WINDOW_MS, MemoryStore } from "./compatible-memory-store.ts";
-import { defaultIdentifier } from "./headers.ts";
-import { DEFAULT_SUBNET, ipKeyGenerator } from "./ip-key.ts";
 import type {
   AugmentedRequest,
   DraftHeadersVersion,
@@ -11,7 +9,9 @@ import type {
   Logger,
   Options,
   ValueDeterminingMiddleware,
-} from "./types.ts";
+} from "./compatible-types.ts";
+import { defaultIdentifier } from "./headers.ts";
+import { DEFAULT_SUBNET, ipKeyGenerator } from "./ip-key.ts";
 
 const KNOWN: ReadonlySet<string> = new Set<keyof Options>([
   "windowMs",

@@ -2,7 +2,7 @@ import { fixedWindow } from "../../algorithms/registry.ts";
 import { HeadgateError, StoreError, shown } from "../../errors.ts";
 import { isPromise } from "../../limiter/maybe-promise.ts";
 import type { Action, Answer, Store as HeadgateStore, Rule } from "../../stores/store.ts";
-import type { ClientRateLimitInfo, LegacyStore, Options, Store } from "./types.ts";
+import type { ClientRateLimitInfo, LegacyStore, Options, Store } from "./compatible-types.ts";
 
 /** A request that was counted, or not because the limit was reached. */
 export interface Hit extends ClientRateLimitInfo {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Response } from "express";
-import type { RateLimitInfo } from "./types.ts";
+import type { RateLimitInfo } from "./compatible-types.ts";
 
 /** Sets the headers exactly like express-rate-limit. */
 export function setLegacyHeaders(response: Response, { limit, remaining, resetTime }: RateLimitInfo): void {

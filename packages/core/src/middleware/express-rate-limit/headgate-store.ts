@@ -3,8 +3,8 @@ import { aName, readOptions } from "../../options.ts";
 import { MemoryStore } from "../../stores/memory/memory-store.ts";
 import type { Store as Wrapped } from "../../stores/store.ts";
 import { DEFAULT_NAME } from "./compatible-memory-store.ts";
+import type { ClientRateLimitInfo, Options, Store } from "./compatible-types.ts";
 import { isHeadgateStore, WindowCounter } from "./counter.ts";
-import type { ClientRateLimitInfo, Options, Store } from "./types.ts";
 
 export interface HeadgateStoreOptions {
   /**

@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import type { Request } from "express";
 import { shown } from "../../errors.ts";
 import { DRAFTS } from "./compatible-options.ts";
-import type { GivenOptions, Logger } from "./types.ts";
+import type { GivenOptions, Logger } from "./compatible-types.ts";
 
 /** The code and text of a problem, if a check found one. Checks have the names that `validate` uses. */
 type Finding = readonly [code: string, problem: string] | undefined;
