@@ -11,7 +11,7 @@ const BIN = "/usr/lib/postgresql/15/bin";
 const run = promisify(execFile);
 
 /**
- * Starts a PostgreSQL of the test's own on a loopback port, and answers once it answers. `config` is further lines of
+ * Starts a PostgreSQL for one test on a loopback port, and resolves once it answers. `config` is further lines of
  * postgresql.conf, as `{ fsync: "off" }`.
  */
 export async function startPostgres(config: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {

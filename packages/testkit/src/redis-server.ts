@@ -25,7 +25,7 @@ export interface RedisSettings {
 
 const run = promisify(execFile);
 
-/** Starts a Redis of the test's own on a loopback port, and answers once it answers. It keeps nothing on disk. */
+/** Starts a Redis for one test on a loopback port, and resolves once it answers. It keeps nothing on disk. */
 export async function startRedis(settings: RedisSettings = {}): Promise<RedisServer> {
   for (;;) {
     const server = new RedisServer(settings, settings.port ?? (await freePort()));

@@ -23,7 +23,7 @@ export interface ZooKeeperSettings {
   readonly tickMs?: number;
 }
 
-/** Starts a ZooKeeper of the test's own on a loopback port, and answers once it answers. */
+/** Starts a ZooKeeper for one test on a loopback port, and resolves once it answers. */
 export async function startZooKeeper(settings: ZooKeeperSettings = {}): Promise<ZooKeeperServer> {
   for (let attempt = 1; ; attempt += 1) {
     const server = new ZooKeeperServer(await freePort(), settings);

@@ -10,7 +10,7 @@ export interface ReportOutput {
   readonly json?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Prints a report, and writes it as a page if asked to. */
+/** Prints a report, and also writes it as a page if the options say so. */
 export async function printReport(report: ReplayReport, { page, html, json }: ReportOutput): Promise<void> {
   if (html !== undefined) await writePage(html, reportHtml(report, page));
   if (json !== undefined) {

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { gatedServer, serverOf } from "../../test/client/server.ts";
 import { watch } from "../../test/limiter/watched-promise.ts";
-import { face } from "../../test/middleware/request.ts";
+import { testAdapter } from "../../test/middleware/request.ts";
 import { type FetchOptions, pacedFetch } from "../client.ts";
 import { fixedWindow, gcra, type Limit, slidingWindow, tokenBucket } from "../index.ts";
 import { RateLimitMiddleware } from "../middleware/middleware.ts";
@@ -253,7 +253,7 @@ describe("a Retry-After", () => {
   });
 });
 
-describe("against a gate of ours", () => {
+describe("against our own middleware", () => {
   const limits: [string, Limit][] = [
     ["a token bucket", tokenBucket("10/s")],
     ["a bucket with a small burst", gcra("60/m", { burst: 3 })],
@@ -263,7 +263,7 @@ describe("against a gate of ours", () => {
 
   it.each(limits)("a crowd under %s is served in the end, and hardly ever refused", async (_name, limit) => {
     const { limiter, clock } = testLimiter({ api: limit });
-    const gate = new RateLimitMiddleware(limiter, { rules: "api", proxies: 0, clock }, face);
+    const gate = new RateLimitMiddleware(limiter, { rules: "api", proxies: 0, clock }, testAdapter);
     const server = gatedServer(clock, gate, 20);
     const fetch = pacedFetch({ fetch: server.fetch, clock, random: () => 0, maxWaitMs: 3_600_000 });
     const responses = Array.from({ length: 30 }, () => watch(clock, fetch(A)));
@@ -282,7 +282,7 @@ describe("against a gate of ours", () => {
         fc.array(fc.integer({ min: 0, max: 3_000 }), { maxLength: 40 }),
         async (limit, pauses) => {
           const { limiter, clock } = testLimiter({ api: limit });
-          const gate = new RateLimitMiddleware(limiter, { rules: "api", proxies: 0, clock }, face);
+          const gate = new RateLimitMiddleware(limiter, { rules: "api", proxies: 0, clock }, testAdapter);
           const server = gatedServer(clock, gate);
           const fetch = pacedFetch({ fetch: server.fetch, clock, pace: false, maxRetries: 1 });
           for (const pause of pauses) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { face } from "../../test/middleware/request.ts";
+import { testAdapter } from "../../test/middleware/request.ts";
 import { ann, now } from "../../test/middleware/test-middleware.ts";
 import {
   bucketedWindow,
@@ -53,7 +53,7 @@ describe("an option that is undefined means the same as none:", () => {
     const rare = { refundOn: undefined, reserveForMs: undefined, onStoreFailure: undefined, onNotice: undefined };
     const address = { proxies: undefined, forwardedHeader: undefined, ipv6Prefix: undefined };
     const rules = { rule: "api", by: undefined, cost: 3, reserve: undefined } as const;
-    const gate = new RateLimitMiddleware(limiter, { rules, ...options, ...rare, ...address, clock }, face);
+    const gate = new RateLimitMiddleware(limiter, { rules, ...options, ...rare, ...address, clock }, testAdapter);
     expect(now(gate.admit(ann)).decided).toMatchObject({ cost: 3, remaining: 6 });
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { face, type TestRequest } from "../../test/middleware/request.ts";
+import { type TestRequest, testAdapter } from "../../test/middleware/request.ts";
 import { ann, passed, refused } from "../../test/middleware/test-middleware.ts";
 import { concurrency, fixedWindow } from "../index.ts";
 import { testLimiter } from "../testing/index.ts";
@@ -13,7 +13,7 @@ const gone = { status: 200, aborted: true };
 
 function gateOf(options: MiddlewareOptions<keyof typeof rules, TestRequest>) {
   const { limiter, clock } = testLimiter(rules);
-  const gate = new RateLimitMiddleware(limiter, { proxies: 0, clock, ...options }, face);
+  const gate = new RateLimitMiddleware(limiter, { proxies: 0, clock, ...options }, testAdapter);
   const inUse = (): number | undefined => limiter.peekSync("slots", key).inUse;
   const left = (rule: "api" | "tokens"): number => limiter.peekSync(rule, key).remaining;
   return { gate, limiter, clock, inUse, left };

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { face, type TestRequest } from "../../test/middleware/request.ts";
+import { type TestRequest, testAdapter } from "../../test/middleware/request.ts";
 import { gateOf, now, rules } from "../../test/middleware/test-middleware.ts";
 import { testLimiter } from "../testing/index.ts";
 import type { By } from "./identity.ts";
@@ -162,7 +162,7 @@ describe("the user", () => {
 
   it("must be known to the framework", () => {
     const { limiter } = testLimiter(rules);
-    const { peer, header } = face;
+    const { peer, header } = testAdapter;
     expect(() => new RateLimitMiddleware(limiter, { rules: "api", by: "user" }, { peer, header })).toThrow(
       expect.objectContaining({ code: "HG_BAD_OPTION", field: "by" }),
     );

@@ -1,6 +1,6 @@
 import { refusal } from "headgate-testkit/refusal";
 import { describe, expect, it } from "vitest";
-import { face, type TestRequest } from "../../test/middleware/request.ts";
+import { type TestRequest, testAdapter } from "../../test/middleware/request.ts";
 import { rules } from "../../test/middleware/test-middleware.ts";
 import { testLimiter } from "../testing/index.ts";
 import { RateLimitMiddleware } from "./middleware.ts";
@@ -9,7 +9,13 @@ import type { MiddlewareOptions } from "./middleware-options.ts";
 function refusalOf(options: unknown, more?: readonly string[]): { code: string; field: string; message: string } {
   const { limiter } = testLimiter(rules);
   return refusal(
-    () => new RateLimitMiddleware(limiter, options as MiddlewareOptions<keyof typeof rules, TestRequest>, face, more),
+    () =>
+      new RateLimitMiddleware(
+        limiter,
+        options as MiddlewareOptions<keyof typeof rules, TestRequest>,
+        testAdapter,
+        more,
+      ),
   );
 }
 
@@ -80,7 +86,7 @@ describe("the options of a gate are refused at the start", () => {
   });
 
   it("and so is what is no limiter", () => {
-    const make = () => new RateLimitMiddleware({} as never, { rules: "api" }, face);
+    const make = () => new RateLimitMiddleware({} as never, { rules: "api" }, testAdapter);
     expect(refusal(make)).toMatchObject({ code: "HG_BAD_OPTION", field: "limiter" });
   });
 });

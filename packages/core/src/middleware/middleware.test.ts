@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { SlowStore } from "../../test/limiter/slow-store.ts";
-import { face, type TestRequest } from "../../test/middleware/request.ts";
+import { type TestRequest, testAdapter } from "../../test/middleware/request.ts";
 import { ann, bob, gateOf, headersOf, now, passed, refused, rules } from "../../test/middleware/test-middleware.ts";
 import { SharedStore } from "../../test/reservations/fake-journal.ts";
 import { fixedWindow, type Limiter, rateLimiter } from "../index.ts";
@@ -19,8 +19,10 @@ describe("a gate over memory", () => {
 
   it("needs no more than the names of its rules", () => {
     const { limiter } = testLimiter(rules);
-    expect(now(new RateLimitMiddleware(limiter, "api", face).admit(ann)).headers[0].value).toBe('"api";q=2;w=60');
-    expect(now(new RateLimitMiddleware(limiter, ["api", "day"], face).admit(bob)).headers[0].value).toBe(
+    expect(now(new RateLimitMiddleware(limiter, "api", testAdapter).admit(ann)).headers[0].value).toBe(
+      '"api";q=2;w=60',
+    );
+    expect(now(new RateLimitMiddleware(limiter, ["api", "day"], testAdapter).admit(bob)).headers[0].value).toBe(
       '"api";q=2;w=60, "day";q=10;w=86400',
     );
   });
@@ -64,7 +66,7 @@ describe("a gate over memory", () => {
 
   it("names a rule in the problem as the headers do", () => {
     const { limiter } = testLimiter({ "tägl\n": fixedWindow("1/d") });
-    const gate = new RateLimitMiddleware(limiter, { rules: "tägl\n", proxies: 0 }, face);
+    const gate = new RateLimitMiddleware(limiter, { rules: "tägl\n", proxies: 0 }, testAdapter);
     gate.admit(ann);
     const refusal = refused(now(gate.admit(ann)));
     expect(JSON.parse(refusal.body)["violated-policies"]).toEqual(["t%C3%A4gl%0A"]);
@@ -185,7 +187,7 @@ describe("a gate over a store elsewhere", () => {
     const clock = new ManualClock(60_000_000);
     const store = new SlowStore(clock);
     const limiter: Limiter<typeof rules> = rateLimiter(rules, { store, clock });
-    const gate = new RateLimitMiddleware(limiter, { rules: ["api", "day"], proxies: 0, clock }, face);
+    const gate = new RateLimitMiddleware(limiter, { rules: ["api", "day"], proxies: 0, clock }, testAdapter);
     expect(headersOf(await gate.admit(ann))).toMatchObject({ RateLimit: '"api";r=1;t=60, "day";r=9;t=8640' });
     expect(store.calls).toHaveLength(1);
     await gate.admit(ann);
@@ -196,7 +198,11 @@ describe("a gate over a store elsewhere", () => {
 describe("the warning", () => {
   it("comes over 80 % and stays until below 70 %", () => {
     const { limiter, clock } = testLimiter({ api: fixedWindow("100/m") });
-    const gate = new RateLimitMiddleware(limiter, { rules: "api", cost: (r) => r.cost ?? 1, clock, proxies: 0 }, face);
+    const gate = new RateLimitMiddleware(
+      limiter,
+      { rules: "api", cost: (r) => r.cost ?? 1, clock, proxies: 0 },
+      testAdapter,
+    );
     const state = (cost: number) => headersOf(now(gate.admit({ ...ann, cost })))["Headgate-State"];
     expect(state(80)).toBeUndefined();
     expect(state(1)).toBe('warning;policy="api"');
@@ -236,7 +242,7 @@ describe("onDecision of the limiter", () => {
       const limiter = shared
         ? rateLimiter(rules, { store: new SharedStore(clock), clock, onDecision })
         : rateLimiter(rules, { clock, onDecision });
-      const gate = new RateLimitMiddleware(limiter, { proxies: 0, clock, ...options }, face);
+      const gate = new RateLimitMiddleware(limiter, { proxies: 0, clock, ...options }, testAdapter);
       expect((await gate.admit({ ...ann })).allowed).toBe(true);
       expect(told).toEqual(expected);
     }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { face, type TestRequest } from "../../test/middleware/request.ts";
+import { type TestRequest, testAdapter } from "../../test/middleware/request.ts";
 import { ann, passed, refused } from "../../test/middleware/test-middleware.ts";
 import { SharedStore } from "../../test/reservations/fake-journal.ts";
 import { cached, fixedWindow, type Limiter, rateLimiter, resilient, type Store, StoreError } from "../index.ts";
@@ -37,7 +37,7 @@ class Process {
     this.gate = new RateLimitMiddleware(
       this.limiter,
       { rules: reserving, proxies: 0, clock: this.clock, onNotice, ...options },
-      face,
+      testAdapter,
     );
   }
 
@@ -368,7 +368,7 @@ describe("what cannot be read in the journal", () => {
   });
 });
 
-describe("a gate", () => {
+describe("the middleware", () => {
   it("writes nothing down for requests that reserve nothing", async () => {
     const world = new World();
     const running = world.start({ rules: ["calls", "tokens"], refundOn: "5xx" });

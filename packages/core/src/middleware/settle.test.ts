@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { SlowStore } from "../../test/limiter/slow-store.ts";
-import { face, type TestRequest } from "../../test/middleware/request.ts";
+import { type TestRequest, testAdapter } from "../../test/middleware/request.ts";
 import { ann, gateOf, passed, rules } from "../../test/middleware/test-middleware.ts";
 import { fixedWindow, rateLimiter, StoreError, tokenBucket } from "../index.ts";
 import { ManualClock, testLimiter } from "../testing/index.ts";
@@ -91,7 +91,7 @@ describe("a request that fails", () => {
   });
 });
 
-describe("a gate", () => {
+describe("the middleware", () => {
   it("needs to hear of the end only where something may be corrected", () => {
     expect(gateOf({ rules: "api" }).gate.watches).toBe(false);
     expect(gateOf({ rules: "api", refundOn: "5xx" }).gate.watches).toBe(true);
@@ -187,7 +187,9 @@ describe("a request that comes through several gates", () => {
   /** Sends requests, each an object, through gates of one limiter; answers the admissions of each gate. */
   function gates(...asked: Asked[]) {
     const { limiter, clock } = testLimiter(rules);
-    const each = asked.map((options) => new RateLimitMiddleware(limiter, { proxies: 0, clock, ...options }, face));
+    const each = asked.map(
+      (options) => new RateLimitMiddleware(limiter, { proxies: 0, clock, ...options }, testAdapter),
+    );
     const send = async (request: TestRequest) => {
       const admissions: Passed[] = [];
       for (const gate of each) admissions.push(passed(await gate.admit(request)));
@@ -246,7 +248,7 @@ describe("a correction that the store does not take", () => {
     const gate = new RateLimitMiddleware(
       rateLimiter(rules, { store, clock }),
       { rules: { rule: "day", reserve: 5 }, refundOn: "5xx", proxies: 0, clock, onNotice: (n) => notices.push(n) },
-      face,
+      testAdapter,
     );
     const admission = passed(await gate.admit(ann));
     store.failure = new StoreError("HG_STORE_TIMEOUT", "took too long");

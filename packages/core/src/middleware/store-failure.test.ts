@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { SlowStore } from "../../test/limiter/slow-store.ts";
-import { face, type TestRequest } from "../../test/middleware/request.ts";
+import { type TestRequest, testAdapter } from "../../test/middleware/request.ts";
 import { ann, headersOf, passed, refused, rules } from "../../test/middleware/test-middleware.ts";
 import { type Answer, rateLimiter, type Store, StoreError } from "../index.ts";
 import { ManualClock } from "../testing/index.ts";
@@ -16,7 +16,11 @@ function gateOver(store: Store, options: Partial<MiddlewareOptions<keyof typeof 
   const onNotice = (notice: Notice) => notices.push(notice);
   const limiter = rateLimiter(rules, { store, clock });
   return {
-    gate: new RateLimitMiddleware(limiter, { rules: ["api", "day"], proxies: 0, clock, onNotice, ...options }, face),
+    gate: new RateLimitMiddleware(
+      limiter,
+      { rules: ["api", "day"], proxies: 0, clock, onNotice, ...options },
+      testAdapter,
+    ),
     notices,
   };
 }

@@ -19,7 +19,7 @@ export class ReservationState<Name extends string = string> {
   owner: string | undefined;
   /** When it was made, by the store's clock, in microseconds. */
   madeAt = 0;
-  /** Whether it is a pending take of a check, and not a reservation that anybody has asked for. */
+  /** Whether it is a pending take of a check rather than a reservation that a caller made. */
   isPending = false;
   /** Whether it is known that the quota was taken. */
   isTaken = false;

@@ -8,7 +8,7 @@ export interface TestRequest {
   readonly cost?: number;
 }
 
-export const face: RequestAdapter<TestRequest> = {
+export const testAdapter: RequestAdapter<TestRequest> = {
   peer: ({ peer }) => peer,
   header: ({ headers }, name) => headers?.[name],
   user: ({ user }) => user,

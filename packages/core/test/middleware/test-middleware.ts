@@ -3,7 +3,7 @@ import type { Admission, Denied, Passed } from "../../src/middleware/admission.t
 import { RateLimitMiddleware } from "../../src/middleware/middleware.ts";
 import type { MiddlewareOptions } from "../../src/middleware/middleware-options.ts";
 import { testLimiter } from "../../src/testing/index.ts";
-import { face, type TestRequest } from "./request.ts";
+import { type TestRequest, testAdapter } from "./request.ts";
 
 export const rules = { api: fixedWindow("2/m"), burst: gcra("1/s", { burst: 5 }), day: tokenBucket("10/d") };
 export const ann: TestRequest = { peer: "1.2.3.4" };
@@ -11,7 +11,7 @@ export const bob: TestRequest = { peer: "5.6.7.8" };
 
 export function gateOf(options: MiddlewareOptions<keyof typeof rules, TestRequest>) {
   const { limiter, clock } = testLimiter(rules, { startMs: 60_000_000 });
-  return { gate: new RateLimitMiddleware(limiter, { proxies: 0, ...options, clock }, face), limiter, clock };
+  return { gate: new RateLimitMiddleware(limiter, { proxies: 0, ...options, clock }, testAdapter), limiter, clock };
 }
 
 /** The answer of a gate that needs no promise. */

@@ -42,7 +42,7 @@ afterAll(() => {
 });
 
 describe("the packed library", () => {
-  it("loads without the packages that only some doors need", async () => {
+  it("loads without the packages that only some entry points need", async () => {
     const alone = new Consumer();
     try {
       await alone.install();

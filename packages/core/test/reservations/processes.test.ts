@@ -3,7 +3,7 @@ import { eventually } from "headgate-testkit/eventually";
 import { afterAll, describe, expect, it } from "vitest";
 import { limitFromSpec, rateLimiter } from "../../src/index.ts";
 import { RateLimitMiddleware } from "../../src/middleware/middleware.ts";
-import { face } from "../middleware/request.ts";
+import { testAdapter } from "../middleware/request.ts";
 import { useRedis } from "../stores/redis/redis.ts";
 import { Holder } from "./holder.ts";
 
@@ -28,7 +28,11 @@ async function start() {
   const prefix = redis.newPrefix();
   const rules = { tokens: limitFromSpec(specs.tokens), calls: limitFromSpec(specs.calls) };
   const limiter = rateLimiter(rules, { store: redis.store({ prefix }) });
-  new RateLimitMiddleware(limiter, { rules: { rule: "tokens", reserve: 60 }, reserveForMs: FOR_MS, proxies: 0 }, face);
+  new RateLimitMiddleware(
+    limiter,
+    { rules: { rule: "tokens", reserve: 60 }, reserveForMs: FOR_MS, proxies: 0 },
+    testAdapter,
+  );
   const holder = await Holder.start(redis.server.url, prefix, specs, options);
   holders.push(holder);
   const used = async (): Promise<[number, number]> => {

@@ -11,7 +11,7 @@ const LONGEST = 1024;
 /** Without `**`. */
 export const MOST_PARTS = 32;
 
-/** Characters of possible mistakes. Rare, so that a hundred thousand patterns are parsed quickly. */
+/** Characters that may be mistakes. They are rare, so a hundred thousand patterns are parsed quickly. */
 const SUSPECT = /[?#\\%*:{\p{Cc}\p{Cs}]|^\.{0,2}$/u;
 
 /** Segments that would match nothing or something unintended, and what to write instead. */

@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { refusal } from "headgate-testkit/refusal";
 import { describe, expect, it } from "vitest";
-import { face, type TestRequest } from "../../../test/middleware/request.ts";
+import { type TestRequest, testAdapter } from "../../../test/middleware/request.ts";
 import { gateOf } from "../../../test/middleware/test-middleware.ts";
 import { type Notice, Notices } from "../notices.ts";
 import { type AddressOptions, ClientAddress, clientAddressOf } from "./client-address.ts";
 
 function finder(options: AddressOptions = {}): { of(request: TestRequest): string | undefined; notices: Notice[] } {
   const notices: Notice[] = [];
-  const address = new ClientAddress(face, options, new Notices((notice) => notices.push(notice)));
+  const address = new ClientAddress(testAdapter, options, new Notices((notice) => notices.push(notice)));
   return { of: (request) => address.of(request), notices };
 }
 
@@ -227,7 +227,7 @@ describe("a proxy that nobody has told of", () => {
 
   it("is noticed where the framework was told of proxies, but still takes the peer for the client", () => {
     const notices: Notice[] = [];
-    const told = { ...face, connection: () => "::ffff:10.0.0.1" };
+    const told = { ...testAdapter, connection: () => "::ffff:10.0.0.1" };
     const address = new ClientAddress(told, {}, new Notices((notice) => notices.push(notice)));
     const headers = { "x-forwarded-for": "1.2.3.4" };
     expect(address.of({ peer: "1.2.3.4", headers })).toBe("1.2.3.4");
@@ -258,7 +258,7 @@ describe("the options of the address", () => {
     [{ forwardedHeader: "x-real-ip" }, "forwardedHeader"],
   ])("refuse %j", (options, field) => {
     const given = options as AddressOptions;
-    const addressOf = clientAddressOf(() => face);
+    const addressOf = clientAddressOf(() => testAdapter);
     expect(refusal(() => addressOf({ peer: "1.2.3.4" }, given))).toMatchObject({ code: "HG_BAD_OPTION", field });
     expect(refusal(() => gateOf({ rules: "api", ...given }))).toMatchObject({ code: "HG_BAD_OPTION", field });
   });

@@ -49,7 +49,7 @@ export function digest(text: string): string {
   return sha256(Buffer.from(text, "utf16le"));
 }
 
-/** Without an object for each hash, which costs several times as much, where the runtime can do that. */
+/** Hashes in one call where the runtime can: an object for each hash costs several times as much. */
 const sha256: (bytes: Buffer) => string =
   typeof crypto.hash === "function"
     ? (bytes) => crypto.hash("sha256", bytes, "base64url")

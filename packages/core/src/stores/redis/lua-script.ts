@@ -69,7 +69,7 @@ function assigned(results: string, returned: string): string {
 /** `local A, B = 1, "two"` of the outermost level. */
 const CONSTANTS = /^local ([\w, ]+) = ((?:(?:-?[\d.]+(?: \/ 0)?|"[^"]*"|true|false)(?:, )?)+)\n/gm;
 
-/** Writes constants where they are used, for a variable has to be filled first. */
+/** Replaces constants by their values, because a variable would have to be assigned first. */
 function withConstants(text: string): string {
   const values = new Map<string, string>();
   const rest = text.replace(CONSTANTS, (_, names: string, literals: string) => {

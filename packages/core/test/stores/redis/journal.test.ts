@@ -6,7 +6,7 @@ import { fixedWindow, rateLimiter, StoreError } from "../../../src/index.ts";
 import { RateLimitMiddleware } from "../../../src/middleware/middleware.ts";
 import { clusterOptions, RedisStore, type RedisStoreOptions } from "../../../src/redis.ts";
 import { ManualClock } from "../../../src/testing/index.ts";
-import { face } from "../../middleware/request.ts";
+import { testAdapter } from "../../middleware/request.ts";
 import { passed } from "../../middleware/test-middleware.ts";
 import { callsOf, PATIENCE_MS, useRedis } from "./redis.ts";
 
@@ -145,7 +145,7 @@ describe.each([
     const gateOf = (own: ManualClock) => {
       const limiter = rateLimiter(rules, { store, clock: own });
       const options = { rules: ["calls", { rule: "tokens", reserve: 60 }], proxies: 0, clock: own } as const;
-      return { limiter, gate: new RateLimitMiddleware(limiter, options, face) };
+      return { limiter, gate: new RateLimitMiddleware(limiter, options, testAdapter) };
     };
     passed(await gateOf(new ManualClock()).gate.admit({ peer: "1.2.3.4" }));
     const { limiter } = gateOf(clock);
@@ -176,7 +176,7 @@ describe("the journal of reservations", () => {
       return new RateLimitMiddleware(
         limiter,
         { rules: { rule: "api", ...reserve }, refundOn: "5xx", proxies: 0, clock },
-        face,
+        testAdapter,
       );
     };
     const [plain, reserving] = [gateOf({}), gateOf({ reserve: 2 })];

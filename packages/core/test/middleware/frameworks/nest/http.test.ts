@@ -5,11 +5,11 @@ import { adapterOf } from "../../../../src/middleware/nest/nest-http.ts";
 /** A request over a proxy, as Nest hands it on from Fastify. */
 async function seen(trustProxy: FastifyServerOptions["trustProxy"], proxies?: unknown) {
   const app = fastify({ ...(trustProxy === undefined ? {} : { trustProxy }) });
-  const face = adapterOf(proxies);
+  const testAdapter = adapterOf(proxies);
   app.get("/", async (request) => ({
-    peer: face.peer(request),
-    connection: face.connection?.(request),
-    trustsAll: face.trustsAll?.(request),
+    peer: testAdapter.peer(request),
+    connection: testAdapter.connection?.(request),
+    trustsAll: testAdapter.trustsAll?.(request),
   }));
   return (await app.inject({ url: "/", headers: { "x-forwarded-for": "6.6.6.6, 203.0.113.7" } })).json();
 }

@@ -218,7 +218,7 @@ function CandidateFields({
   );
 }
 
-/** A whole number. What is none is shown with the reason, and changes nothing. */
+/** An input for whole numbers. Anything else is shown with the reason, and changes nothing. */
 function NumberField({
   label,
   value,

@@ -59,7 +59,7 @@ export function useRecordedReplay(rule: RateLimitRule, recording: Recording, can
   return state;
 }
 
-/** Sends one candidate at a time, and after it only the latest of those that came meanwhile. */
+/** Sends one candidate at a time, and after it only the latest of those that arrived in the meantime. */
 class LatestTrial {
   readonly #send: (candidate: Candidate) => void;
   #waiting: Candidate | undefined;

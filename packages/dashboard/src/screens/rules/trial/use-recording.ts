@@ -5,7 +5,7 @@ import { type Loaded, useLoaded } from "../../../api/use-loaded.ts";
 
 /** Enough for a picture of the traffic, and few enough to be decided again while the limit is dragged. */
 const MOST_REQUESTS = 50_000;
-/** Of recordings that have little about the rule, the service reads a few megabytes for each. */
+/** Recordings may contain few requests of the rule; the service reads a few megabytes of each. */
 const MOST_PAGES = 40;
 const PAGE = 5_000;
 
