@@ -8,10 +8,10 @@ import {
   MemoryStore,
   rateLimiter,
   type Store,
-  StoreWrapper,
   slidingWindow,
   tokenBucket,
 } from "../index.ts";
+import { StoreWrapper } from "../store.ts";
 import { ManualClock, testLimiter } from "../testing/index.ts";
 
 const rules = { plan: fixedWindow("3/h"), credits: tokenBucket("2/d"), tasks: concurrency(2) };
