@@ -111,7 +111,8 @@ export function jointPlan(
   return {
     enforced,
     shadow: parts.flatMap(({ plan }) => plan.shadow),
-    slots: parts.flatMap(({ plan }) => plan.slots),
+    // Only named in the answer, once each.
+    slots: [...new Map(parts.flatMap(({ plan }) => plan.slots).map((limit) => [limit.config.rule_id, limit])).values()],
     keys: { enforced: keysOf("enforced"), shadow: keysOf("shadow") },
     ...storesOf(enforced),
   };

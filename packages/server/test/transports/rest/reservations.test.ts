@@ -336,6 +336,9 @@ describe("a limit on concurrent tasks", () => {
     expect((await ask("POST", "check", TOKENS)).body).not.toHaveProperty("not_applied");
     const both = { ...STREAM, endpoint: "/streams/tokens" };
     expect((await ask("POST", "check", both)).body).toMatchObject({ rule_id: "both", not_applied: ["both-streams"] });
+    const { endpoint } = STREAM;
+    const identities = ["42", "43"].map((identifier) => ({ dimension: "user", identifier }));
+    expect((await ask("POST", "check", { identities, endpoint })).body).toMatchObject({ not_applied: ["streams"] });
     const explained = await ask("POST", "explain", STREAM, { key: service.keys.read });
     expect(explained.body).toMatchObject({
       summary: "Allowed: only limits on concurrent tasks match, which checks do not apply.",
