@@ -1,4 +1,3 @@
-import { eventually } from "headgate-testkit/eventually";
 import { describe, expect, it } from "vitest";
 import type { Setting } from "./signed-in.ts";
 
@@ -12,11 +11,12 @@ export function trialScreens(setting: Setting): void {
       await setting.node.addRule("tried", "/tried", 5, { window_seconds: 3_600, algorithm: "sliding_window_log" });
       const users = Array.from({ length: 10 }, (_, i) => Array.from({ length: i + 1 }, () => `user-${i}`));
       await Promise.all(users.flat().map((user) => setting.node.check(user, "/tried")));
-      await eventually("all is recorded", async () => {
+      const recorded = async () => {
         const response = await setting.node.request("GET", "/api/v1/rules/tried/recording");
         const { requests, processes } = (await response.json()) as { requests: unknown[]; processes: number };
-        return requests.length === 55 && processes === 2;
-      });
+        return { requests: requests.length, processes };
+      };
+      await expect.poll(recorded, { timeout: 30_000 }).toEqual({ requests: 55, processes: 2 });
 
       const dashboard = await setting.open("rules/tried");
       const { page } = dashboard;
