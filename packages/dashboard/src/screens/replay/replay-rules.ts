@@ -1,5 +1,5 @@
 import type { RuleInput } from "headgate-server";
-import { BLANK, bodyOf, RATE_ALGORITHMS } from "../rules/rule-draft.ts";
+import { BLANK, bodyOf, RATE_ALGORITHMS, UNSET } from "../rules/rule-draft.ts";
 
 /** A limit as the form of the replay has it: for all paths, unless one is given. */
 export interface LimitDraft {
@@ -31,9 +31,6 @@ export function problemsOf({ path, limit, windowSeconds, burst }: LimitDraft): P
   };
 }
 
-/** What a stored rule has where nothing was stated. */
-type Unset = { readonly [Name in keyof RuleInput as null extends RuleInput[Name] ? Name : never]: null };
-
 /** The rule that a limit of the form stands for. */
 export function ruleOf(draft: LimitDraft, dimension: RuleInput["dimension"], name: string): RuleInput {
   const { path, limit, windowSeconds, algorithm, burst } = draft;
@@ -48,19 +45,6 @@ export function ruleOf(draft: LimitDraft, dimension: RuleInput["dimension"], nam
     algorithm,
     burst,
   });
-  const unset: Unset = {
-    window_seconds: null,
-    methods: null,
-    tier: null,
-    burst: null,
-    anchor: null,
-    bucket_width: null,
-    exact: null,
-    calendar: null,
-    time_zone: null,
-    anchor_day: null,
-    candidate: null,
-    enforce_share: null,
-  };
-  return { ...unset, ...fields } as unknown as RuleInput;
+  // A stored rule has null where nothing was stated.
+  return { ...UNSET, ...fields } as unknown as RuleInput;
 }

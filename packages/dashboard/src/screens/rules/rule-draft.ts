@@ -50,6 +50,10 @@ const RATE_FIELDS: readonly RuleField[] = [
   "candidate.window_seconds",
 ];
 const CANDIDATE = "candidate.";
+/** Every field of a rule, without a value. */
+export const UNSET: Readonly<Record<string, null>> = Object.fromEntries(
+  FIELDS.map((field) => [field.split(".")[0], null]),
+);
 const NUMBERS: readonly RuleField[] = [
   "limit",
   "window_seconds",
