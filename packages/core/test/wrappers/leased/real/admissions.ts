@@ -59,6 +59,24 @@ export function shareAtFirstDenial(tallies: readonly Tally[], total: number, win
   return consumed / total;
 }
 
+/** Fewer units than there should be, perhaps because a busy machine kept a process from asking. */
+class TooFew extends Error {}
+
+export function expectAtLeast(least: number, units: number | undefined, what: string): void {
+  if (!(units !== undefined && units >= least)) throw new TooFew(`${what}: ${units}, expected at least ${least}`);
+}
+
+/** Runs a scenario again if it had too few of something. Everything else that is wrong fails at once: too many, above all. */
+export async function inOneOfFiveTries(scenario: () => Promise<void>): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await scenario();
+    } catch (error) {
+      if (!(error instanceof TooFew) || tries === 5) throw error;
+    }
+  }
+}
+
 /** Waits until a window of this length has just begun, unless so much of it is left; answers its number. */
 export async function windowWithRoom(windowMs: number, roomMs: number): Promise<number> {
   const left = windowMs - (Date.now() % windowMs);

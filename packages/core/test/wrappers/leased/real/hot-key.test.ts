@@ -2,7 +2,9 @@ import { describe, expect, it } from "vitest";
 import { useRedis } from "../../../stores/redis/redis.ts";
 import {
   admittedInWholeWindows,
+  expectAtLeast,
   expectNoneOver,
+  inOneOfFiveTries,
   nextStart,
   shareAtFirstDenial,
   type Tally,
@@ -22,34 +24,32 @@ function settings(limit: number, windowMs: number): NodeSettings {
 }
 
 describe("processes that hammer one key", () => {
-  it("are let in exactly as often as each window's total, all together, with clocks that are minutes apart", async () => {
-    const [limit, windowMs] = [2_000, 1_000];
-    const shared = settings(limit, windowMs);
-    const started = await Promise.all([-60_000, 0, 0, 60_000].map((aheadMs) => start({ ...shared, aheadMs })));
-    const traffic = { inFlight: 64, forMs: 3.5 * windowMs, startAt: nextStart(windowMs) };
-    const tallies = await Promise.all(started.flat().map((node) => node.hammer(traffic)));
-    for (const { errors, at } of tallies) {
-      expect(errors).toEqual({});
-      expect(at.length).toBeGreaterThan(0);
-    }
-    const whole = admittedInWholeWindows(tallies, limit);
-    expect(whole.length).toBeGreaterThanOrEqual(2);
-    // A busy machine may stop a node that holds some until the window is over.
-    expect(Math.min(...whole)).toBeGreaterThan(limit / 2);
-    expect(Math.max(...whole)).toBe(limit);
-  });
+  it("are let in exactly as often as each window's total, all together, with clocks that are minutes apart", () =>
+    inOneOfFiveTries(async () => {
+      const [limit, windowMs] = [2_000, 1_000];
+      const shared = settings(limit, windowMs);
+      const started = await Promise.all([-60_000, 0, 0, 60_000].map((aheadMs) => start({ ...shared, aheadMs })));
+      const traffic = { inFlight: 64, forMs: 3.5 * windowMs, startAt: nextStart(windowMs) };
+      const tallies = await Promise.all(started.flat().map((node) => node.hammer(traffic)));
+      for (const { errors, at } of tallies) {
+        expect(errors).toEqual({});
+        expectAtLeast(1, at.length, "admitted by a node");
+      }
+      const whole = admittedInWholeWindows(tallies, limit);
+      expectAtLeast(2, whole.length, "whole windows");
+      expectAtLeast(limit, Math.min(...whole), "admitted in a window");
+    }));
 
-  it("find the pool refreshed once by both who ask at the same instant", async () => {
-    const [limit, windowMs] = [100, 1_000];
-    const nodes = await start({ ...settings(limit, windowMs), options: { base: 10 } }, 2);
-    const traffic = { inFlight: 4, forMs: 4.5 * windowMs, startAt: nextStart(windowMs) };
-    const tallies = await Promise.all(nodes.map((node) => node.hammer(traffic)));
-    const whole = admittedInWholeWindows(tallies, limit);
-    expect(whole.length).toBeGreaterThanOrEqual(2);
-    // A busy machine may stop a node that holds some until the window is over.
-    expect(Math.min(...whole)).toBeGreaterThan(limit / 2);
-    expect(Math.max(...whole)).toBe(limit);
-  });
+  it("find the pool refreshed once by both who ask at the same instant", () =>
+    inOneOfFiveTries(async () => {
+      const [limit, windowMs] = [100, 1_000];
+      const nodes = await start({ ...settings(limit, windowMs), options: { base: 10 } }, 2);
+      const traffic = { inFlight: 4, forMs: 4.5 * windowMs, startAt: nextStart(windowMs) };
+      const tallies = await Promise.all(nodes.map((node) => node.hammer(traffic)));
+      const whole = admittedInWholeWindows(tallies, limit);
+      expectAtLeast(2, whole.length, "whole windows");
+      expectAtLeast(limit, Math.min(...whole), "admitted in a window");
+    }));
 });
 
 it("fifty nodes that start at once on one key are let in exactly as often as its total", async () => {
