@@ -63,7 +63,9 @@ test.each([
   [["memory", "--workload", "warm"], "memory has no workload warm"],
   [["memory", "--subject", "nobody"], "memory has no subject nobody"],
   [["memory", "--rounds", "0"], "--rounds must be a number over 0"],
-  [["memory", "--write"], "--write runs every suite"],
+  [["memory", "redis"], "one suite at a time"],
+  [["memory", "--write", "--rounds", "3"], "--write takes nothing else but suites"],
+  [["memry", "--write"], "there is no suite memry"],
   [["--fast"], "'--fast'"],
 ])("%j is refused with what there is, and nothing on standard output", (args, message) => {
   const { status, stdout, stderr } = bench(...args);

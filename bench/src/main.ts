@@ -5,9 +5,10 @@ import { accuracy, accuracyPackages } from "./accuracy/accuracy.ts";
 import { type Options, readOptions, UsageError } from "./options.ts";
 import { peerVersions } from "./peers/peer-versions.ts";
 import { progress } from "./progress.ts";
+import { benchmarksPage } from "./report/benchmarks-page.ts";
 import { machine } from "./report/machine.ts";
-import { markdown, type Section } from "./report/markdown.ts";
-import { type Ranking, type Result, rankings, rankingsOf } from "./report/results.ts";
+import { readMeasuredSuites, writeMeasuredSuites } from "./report/measured-suites.ts";
+import { type Ranking, type Result, rankings } from "./report/results.ts";
 import { textTable } from "./report/table.ts";
 import { runInChild } from "./run/in-child.ts";
 import { nodeProgram, outputOf } from "./run/node-versions.ts";
@@ -26,17 +27,13 @@ const BENEATH = ["@hono/node-server", "express", "fastify", "hono", "ioredis"];
 async function main(): Promise<void> {
   collectTemporaryFiles();
   const options = readOptions(process.argv.slice(2));
-  if (options.write) return write(options);
-  if (options.suite === undefined || options.help) return console.log(usage());
-  if (options.suite === "accuracy") {
-    return console.log(await accuracy(options.subjects, versions(accuracyPackages), (text) => console.error(text)));
+  if (options.write && !options.help) return write(options);
+  const [name] = options.suites;
+  if (name === undefined || options.help) return console.log(usage());
+  if (name === "accuracy") {
+    return console.log(await accuracy(options.subjects, versionsOf(accuracyPackages), (text) => console.error(text)));
   }
-  const suite = findSuite(options.suite);
-  if (suite === undefined) {
-    throw new UsageError(
-      `there is no suite ${options.suite}; there are accuracy, ${suites.map(({ name }) => name).join(", ")}`,
-    );
-  }
+  const suite = knownSuite(name);
   const taken = await take(suite, options);
   console.log(
     options.json
@@ -45,30 +42,31 @@ async function main(): Promise<void> {
   );
 }
 
-/** Measures every suite with each version of Node, one after the other, and writes the page. */
-async function write({ quick, nodes }: Options): Promise<void> {
+/** Measures the suites with each version of Node, one after the other, and writes the page. */
+async function write({ suites: names, quick, nodes }: Options): Promise<void> {
+  const chosen = names.length === 0 ? suites : names.map(knownSuite);
   const found = await Promise.all(nodes.map(nodeProgram));
-  const before = machine(found.map(({ version }) => version).join(" and "));
-  const sections: Section[] = [];
-  for (const suite of suites) {
+  for (const suite of chosen) {
+    const surroundings = machine(found.map(({ version }) => version).join(" and "));
     const measured = [];
     for (const { program, version } of found) {
       console.error(`${suite.name} on Node ${version}`);
       const args = [MAIN, suite.name, "--json", ...(quick ? ["--quick"] : [])];
       try {
         const results: Result[] = JSON.parse(await outputOf(program, args));
-        measured.push({ version, rankings: rankingsOf(suite.workloads, results) });
+        measured.push({ version, results });
       } catch (error) {
         // The others took long to measure, so they are written all the same.
         console.error(`${suite.name} is not on the page: ${error instanceof Error ? error.message : error}`);
         process.exitCode = 1;
       }
     }
-    if (measured.length > 0) sections.push({ suite, measured });
+    if (measured.length === 0) continue;
+    const versions = suite.name === "peers" ? peerVersions() : versionsOf([...subjectsOf(suite), ...BENEATH]);
+    const all = { ...readMeasuredSuites(), [suite.name]: { quick, machine: surroundings, versions, measured } };
+    writeMeasuredSuites(all);
+    writeFileSync(PAGE, benchmarksPage(suites, all));
   }
-  const command = ["npm run bench -- --write", quick ? "--quick" : ""].join(" ").trim();
-  const measuredVersions = [...versions(measuredPackages()), ...peerVersions()];
-  writeFileSync(PAGE, markdown({ command, machine: before, versions: measuredVersions, sections }));
 }
 
 interface Taken {
@@ -94,6 +92,12 @@ async function take(suite: Suite, options: Options): Promise<Taken> {
   return { rankings: rankings(wanted, samples), notes: surroundings?.notes ?? [] };
 }
 
+function knownSuite(name: string): Suite {
+  const suite = findSuite(name);
+  if (suite !== undefined) return suite;
+  throw new UsageError(`there is no suite ${name}; there are accuracy, ${suites.map((each) => each.name).join(", ")}`);
+}
+
 function requireKnown(suite: Suite, what: string, asked: readonly string[] = [], known: ReadonlySet<string>): void {
   const unknown = asked.find((name) => !known.has(name));
   if (unknown === undefined) return;
@@ -113,12 +117,8 @@ function budgetOf(suite: Suite, { quick, rounds, seconds }: Options): Budget {
   };
 }
 
-function measuredPackages(): string[] {
-  return [...suites.flatMap((suite) => [...subjectsOf(suite)]), ...BENEATH];
-}
-
 /** Versions are pinned in the package, so they are the installed ones. */
-function versions(packages: readonly string[]): [name: string, version: string][] {
+function versionsOf(packages: readonly string[]): [name: string, version: string][] {
   const { dependencies }: { dependencies: Record<string, string> } = JSON.parse(readFileSync(PACKAGE, "utf8"));
   return Object.entries(dependencies).filter(([name]) => packages.includes(name));
 }

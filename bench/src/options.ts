@@ -1,7 +1,8 @@
 import { parseArgs } from "node:util";
 
 export interface Options {
-  readonly suite: string | undefined;
+  /** One, or with `--write` any number: none means all. */
+  readonly suites: readonly string[];
   readonly quick: boolean;
   readonly json: boolean;
   readonly write: boolean;
@@ -22,15 +23,13 @@ export class UsageError extends Error {}
 export function readOptions(args: readonly string[]): Options {
   const { values, positionals } = parse(args);
   const { quick, json, write, help, node, ...selection } = values;
-  if (positionals.length > 1) throw new UsageError(`one suite at a time, got ${positionals.join(", ")}`);
-  // The page names the command that generated it, and must contain every suite and subject.
-  if (write && (json || positionals.length > 0 || Object.keys(selection).length > 0)) {
-    throw new UsageError(
-      "--write runs every suite for docs/internals/benchmarks.md: it takes nothing else but --quick and --node",
-    );
+  if (positionals.length > 1 && !write) throw new UsageError(`one suite at a time, got ${positionals.join(", ")}`);
+  // The page must contain every workload and subject of a suite.
+  if (write && (json || Object.keys(selection).length > 0)) {
+    throw new UsageError("--write takes nothing else but suites, --quick and --node");
   }
   return {
-    suite: positionals[0],
+    suites: positionals,
     quick,
     json,
     write,

@@ -66,6 +66,8 @@ export interface Suite {
   /** Sentences about subjects that are not installed. */
   readonly absent?: readonly string[];
   readonly workloads: readonly Workload[];
+  /** The workloads with which the page begins. Without them, it begins with all that are compared with a peer. */
+  readonly headlines?: readonly string[];
   readonly experiments: readonly Experiment[];
   readonly full: Budget;
   readonly quick: Budget;

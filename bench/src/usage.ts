@@ -4,7 +4,7 @@ export function usage(): string {
   const width = Math.max(...suites.map(({ name }) => name.length));
   return [
     "npm run -s bench -- <suite> [--quick] [--json]",
-    "npm run bench -- --write           every suite on Node 24 and 26, into docs/internals/benchmarks.md",
+    "npm run bench -- --write [suite…]  every suite, or these, on Node 24 and 26, into docs/internals/benchmarks.md",
     "npm run -s bench -- accuracy       over-admission and outages, into docs/internals/accuracy.md",
     "",
     "Suites:",

@@ -2,7 +2,7 @@ import { HEADGATE, type Suite } from "../suite.ts";
 import { frameworks } from "./frameworks.ts";
 import { onOneCore } from "./one-core.ts";
 import { BARE, THREE_HEADERS } from "./servers/server.ts";
-import { workloadsOf } from "./workloads.ts";
+import { costName, workloadsOf } from "./workloads.ts";
 
 const entries = Object.entries(frameworks);
 
@@ -29,6 +29,7 @@ export const http: Suite = {
       "their default headers. `floor: three constant headers` sets three headers and decides nothing.",
   ],
   workloads: entries.flatMap(([name, { title }]) => workloadsOf(name, title)),
+  headlines: entries.map(([name]) => costName(name)),
   experiments: entries.map(([name, { title, peer }]) => ({
     name,
     workloads: workloadsOf(name, title).map((workload) => workload.name),

@@ -13,7 +13,7 @@ import { throttleProtocol } from "./throttle-protocol.ts";
 /** A server in another language, and Headgate in its place. */
 export interface Contest {
   readonly program: ProgramName;
-  /** What is compared, as the beginning of a sentence. */
+  /** What is compared, as a sentence. */
   readonly about: string;
   versionOf(program: string): string;
   readonly peer: {
@@ -34,14 +34,14 @@ const BATCH = 100;
 export const contests: Readonly<Record<string, Contest>> = {
   "envoyproxy/ratelimit": {
     program: { name: "ratelimit", variable: "RATELIMIT_BINARY" },
-    about: "Envoy's rate limit protocol, counters in Redis",
+    about: "Envoy's rate limit protocol, counters in Redis.",
     versionOf: goModuleVersion,
     peer: { start: startRatelimit, protocol: envoyProtocol(MANY) },
     headgate: { start: startForEnvoyWithRedis, protocol: envoyProtocol(MANY) },
   },
   limitador: {
     program: { name: "limitador-server", variable: "LIMITADOR_BINARY" },
-    about: "Envoy's rate limit protocol, counters in memory",
+    about: "Envoy's rate limit protocol, counters in memory.",
     versionOf: printedVersion,
     // A limit of it looks at one descriptor.
     peer: { start: startLimitador, protocol: envoyProtocol(1) },
@@ -49,21 +49,21 @@ export const contests: Readonly<Record<string, Contest>> = {
   },
   throttlecrab: {
     program: { name: "throttlecrab-server", variable: "THROTTLECRAB_BINARY" },
-    about: "`THROTTLE` over RESP",
+    about: "`THROTTLE` over RESP.",
     versionOf: printedVersion,
     peer: { start: startThrottlecrab, protocol: throttleProtocol() },
     headgate: { start: startForResp, protocol: throttleProtocol(KEY) },
   },
   gubernator: {
     program: { name: "gubernator", variable: "GUBERNATOR_BINARY" },
-    about: "one check over the gRPC protocol of each",
+    about: "One check over the gRPC protocol of each.",
     versionOf: startedVersion,
     peer: { start: startGubernator, protocol: gubernatorProtocol },
     headgate: { start: startForGrpc, protocol: headgateProtocol },
   },
   "gubernator-batch": {
     program: { name: "gubernator", variable: "GUBERNATOR_BINARY" },
-    about: `${BATCH} checks per request over the gRPC protocol of each`,
+    about: `${BATCH} checks per request over the gRPC protocol of each.`,
     versionOf: startedVersion,
     peer: { start: startGubernator, protocol: gubernatorBatches(BATCH) },
     headgate: { start: startForGrpc, protocol: headgateBatches(BATCH) },

@@ -20,7 +20,7 @@ const START_MS = 60_000;
 /** A garbage collector may take this long to notice that there is nothing to do. */
 const REST_MS = 1_000;
 
-export const SUFFIXES = ["rate", "processor", "p50", "p99", "memory", "admitted"] as const;
+const SUFFIXES = ["rate", "processor", "p50", "p99", "memory", "admitted"] as const;
 type Measured = Readonly<Record<(typeof SUFFIXES)[number], number>>;
 
 /** Loads a peer or Headgate, each with its protocol. */
@@ -30,7 +30,9 @@ export async function measurePeers({ experiment, subject, timedMs, keys }: Task)
   const server = await (subject === HEADGATE ? headgate.start() : peer.start(String(findProgram(program))));
   try {
     const measured = await new Loaded(server, protocol).measure(timedMs, keys ?? 0);
-    return Object.fromEntries(SUFFIXES.map((suffix) => [`${experiment}-${suffix}`, measured[suffix]]));
+    return Object.fromEntries(
+      SUFFIXES.map((suffix) => [suffix === "rate" ? experiment : `${experiment}-${suffix}`, measured[suffix]]),
+    );
   } finally {
     await server.end();
   }

@@ -10,24 +10,25 @@ const CLIENT_CORE = 1;
 const entries = Object.entries(contests);
 const present = entries.filter(([, { program }]) => findProgram(program) !== undefined);
 
+/** As `gubernator`, and with what else is reported, `gubernator-p99`. */
 function workloads([peer, { about }]: [string, Contest]): Workload[] {
-  const named = (suffix: string, unit: string, better: "more" | "less", what: string): Workload => ({
+  const derived = (suffix: string, unit: string, better: "more" | "less", what: string): Workload => ({
     name: `${peer}-${suffix}`,
     unit,
     better,
-    about: `${about}: ${what}`,
+    about: `${about} ${what}`,
   });
   return [
-    named("rate", "k checks/s", "more", "checks per second."),
-    named("processor", "k checks/s", "more", "checks per second of the server's processor time."),
-    named("p50", "ms", "less", "latency, median."),
-    named("p99", "ms", "less", "latency, 99th percentile."),
-    named("memory", "MiB", "less", "resident memory with a million keys (with `--quick`, 100,000)."),
-    named(
+    { name: peer, unit: "k checks/s", better: "more", about },
+    derived("processor", "k checks/s", "more", "For each second of the server's processor time."),
+    derived("p50", "ms", "less", "Latency, median."),
+    derived("p99", "ms", "less", "Latency, 99th percentile."),
+    derived("memory", "MiB", "less", "Resident memory with a million keys (with `--quick`, 100,000)."),
+    derived(
       "admitted",
       `of ${SCARCE_LIMIT}`,
       "less",
-      `checks that were allowed when 50 clients shared a limit of ${SCARCE_LIMIT}.`,
+      `Checks that were allowed when 50 clients shared a limit of ${SCARCE_LIMIT}.`,
     ),
   ];
 }
@@ -61,10 +62,10 @@ export const peers: Suite = {
     "For over-admission, 50 clients, each with a connection of its own, send 500 checks of one key at the same time. " +
       "This is repeated with ten keys, and the figure is the highest number of checks that were allowed. Memory is the " +
       "resident memory of the processes.",
-    ...absent.map((sentence) => `${sentence}.`),
   ],
   absent,
-  workloads: present.flatMap(workloads),
+  workloads: entries.flatMap(workloads),
+  headlines: entries.map(([peer]) => `${peer}-processor`),
   experiments: present.map((entry) => ({
     name: entry[0],
     workloads: workloads(entry).map(({ name }) => name),

@@ -23,6 +23,7 @@ export const replay: Suite = {
     { name: "combined", unit: "k lines/s", better: "more", about: "Lines of nginx's combined format per CPU second." },
     { name: "1m-keys", unit: "MB", better: "less", about: "Largest resident size with 1,000,000 keys." },
   ],
+  headlines: ["combined", "1m-keys"],
   experiments: [
     { name: "combined", workloads: ["combined"], subjects: [HEADGATE, READ_AND_SPLIT, READLINE] },
     { name: "1m-keys", workloads: ["1m-keys"], subjects: [HEADGATE] },

@@ -54,6 +54,7 @@ export const grpc: Suite = {
         ]
       : []),
   ]),
+  headlines: ["grpc-unary", "grpc-batch", "grpc-stream"],
   experiments: entries.map(([name, load]) => ({
     name,
     workloads: workloadNames(name, load),

@@ -37,6 +37,7 @@ export const resp: Suite = {
     ...workloads("resp-single", "One check at a time"),
     ...workloads("resp-pipeline", "Checks in pipelines of 16"),
   ],
+  headlines: ["resp-single", "resp-pipeline"],
   experiments: [experiment("resp-single"), experiment("resp-pipeline")],
   full: { rounds: 5, timedMs: 3_000, lifetimeMs: 0, stopAfterMs: Number.POSITIVE_INFINITY },
   quick: { rounds: 1, timedMs: 500, lifetimeMs: 0, stopAfterMs: 0 },

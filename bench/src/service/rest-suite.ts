@@ -33,6 +33,7 @@ export const rest: Suite = {
     ...workloads("rest-allowed", "A check that passes"),
     ...workloads("rest-denied", "A check that is denied"),
   ],
+  headlines: ["rest-allowed-share", "rest-denied-share"],
   experiments: [experiment("rest-allowed"), experiment("rest-denied")],
   full: { rounds: 5, timedMs: 1_500, lifetimeMs: 0, stopAfterMs: Number.POSITIVE_INFINITY },
   quick: { rounds: 1, timedMs: 500, lifetimeMs: 0, stopAfterMs: 0 },

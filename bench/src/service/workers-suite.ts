@@ -18,6 +18,7 @@ export const workers: Suite = {
       about: "REST checks of `headgate serve --workers 2`; 2 would be perfect.",
     },
   ],
+  headlines: ["workers-rest"],
   experiments: [{ name: "workers-rest", workloads: ["workers-rest"], subjects: [HEADGATE] }],
   full: { rounds: 5, timedMs: 6_000, lifetimeMs: 0, stopAfterMs: Number.POSITIVE_INFINITY },
   quick: { rounds: 1, timedMs: 2_000, lifetimeMs: 0, stopAfterMs: 0 },
