@@ -20,8 +20,12 @@ const together = [
   "bench/src/**/*.test.ts",
 ];
 
-/** Tests that replace modules (`vi.mock`), watch the memory of their process, or start servers under load. */
+/**
+ * Tests that replace modules (`vi.mock`), watch the memory of their process, start servers under load, or let weeks
+ * pass on a fake clock: a timer that another file has left would be run millions of times.
+ */
 const alone = [
+  "packages/core/src/clock/system-clock.test.ts",
   "packages/cli/src/json/object-stream.test.ts",
   "packages/server/src/rules/parse-in-worker.test.ts",
   "packages/server/test/rules/thread-traffic.test.ts",
