@@ -3,7 +3,7 @@ import { type Ranking, ratio } from "./results.ts";
 import { amount, figure, times } from "./table.ts";
 
 /** A suite, measured with one or more versions of Node. */
-export interface Section {
+interface Section {
   readonly suite: Suite;
   /** When it was measured, and how long. */
   readonly note: string;
