@@ -9,7 +9,7 @@ export const errorCodes = {
   HG_BAD_KEY: "a key is not a string",
   HG_BAD_TIME: "a time is not a number within 2^53 microseconds of the epoch",
   HG_BAD_CHECKS: "a list of checks is empty, has duplicates, or is not a list of checks",
-  HG_UNKNOWN_RULE: "a check names a rule that the limiter does not have",
+  HG_UNKNOWN_RULE: "a check names a rule that the limiter does not have, or a settlement one that was not reserved",
   HG_NOT_A_QUEUE: "schedule was called on a rule that is not a leaky bucket",
   HG_NEEDS_SLOT: "a concurrency limit was checked, refunded or penalized instead of reserved",
   HG_NOT_CONCURRENT: "run was called on a rule that is not a concurrency limit",

@@ -41,13 +41,14 @@ export function makeRule<Name extends string>(name: Name, limit: Limit): Rule<Na
 /** Number of names to list in an error message. */
 const MOST_NAMES = 10;
 
-export function unknownRule(name: unknown, known: Iterable<string>): HeadgateError {
+export function unknownRule(
+  name: unknown,
+  known: Iterable<string>,
+  field = "rule",
+  owner = "this limiter",
+): HeadgateError {
   const names = [...known];
   const listed = names.slice(0, MOST_NAMES).join(", ");
   const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : "";
-  return new HeadgateError(
-    "HG_UNKNOWN_RULE",
-    "rule",
-    `this limiter has no rule ${shown(name)} (it has ${listed}${more})`,
-  );
+  return new HeadgateError("HG_UNKNOWN_RULE", field, `${owner} has no rule ${shown(name)} (it has ${listed}${more})`);
 }

@@ -172,7 +172,10 @@ export class Reservation<Name extends string = string> {
   #quotasOf(rule: Name, field: string): readonly ReservedQuota<Name>[] {
     const { quotas } = this.#open.state;
     const found = quotas.filter(({ operation }) => operation.rule.name === rule);
-    if (found.length === 0) throw unknownRule(rule, new Set(quotas.map(({ operation }) => operation.rule.name)));
+    if (found.length === 0) {
+      const names = new Set(quotas.map(({ operation }) => operation.rule.name));
+      throw unknownRule(rule, names, field, "this reservation");
+    }
     if (found.some(({ isSlots }) => isSlots)) {
       throw new HeadgateError("HG_NEEDS_SLOT", field, `${rule} limits concurrent tasks, and slots have no cost`);
     }

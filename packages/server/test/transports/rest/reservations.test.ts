@@ -236,7 +236,7 @@ describe("a reservation", () => {
   it("refuses costs of rules that it has not reserved", async () => {
     const id = await made();
     const wrong = await ask("POST", `reservations/${id}/settle`, { costs: { none: 1 } });
-    expect(wrong).toMatchObject({ status: 400, body: { code: "validation_failed" } });
+    expect(wrong).toMatchObject({ status: 400, body: { errors: [{ in: "body", field: "costs.none" }] } });
     expect(await left()).toBe(600);
   });
 });
