@@ -18,6 +18,14 @@ export function setState(decision: { -readonly [Field in "state"]: Decision[Fiel
   decision.state = state;
 }
 
+/** Keys of decisions about one of several alternatives: a field would cost every decision. */
+const keys = new WeakMap<Decision, string>();
+
+/** Sets the key of a decision. Only `firstOf` does: all others have the key that their caller gave. */
+export function setKey(decision: Decision, key: string): void {
+  keys.set(decision, key);
+}
+
 /** Names the rules that denied a request, if there are several of them. Only `firstOf` does. */
 export function setDeniedBy<Name extends string>(
   decision: { -readonly [Field in "deniedBy"]: Decision<Name>[Field] },
@@ -129,6 +137,11 @@ export class Decision<Name extends string = string> {
   /** Position in line, from 1, if this is the decision of a reservation that waited. Otherwise undefined. */
   get queued(): number | undefined {
     return places.get(this);
+  }
+
+  /** The key of the check that decided, if this is the decision of `firstOf`. Otherwise undefined. */
+  get key(): string | undefined {
+    return keys.get(this);
   }
 
   /** Describes the limit, its state and when the request would be allowed. Converted to a string, it is a sentence. */

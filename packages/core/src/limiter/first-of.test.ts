@@ -39,6 +39,22 @@ describe.each<[string, (clock: ManualClock) => Limiter<typeof rules>]>([
     expect(decisions[3]).toMatchObject({ limit: 2, cost: 1, retryAfterMs: 0, deniedBy: [], source: "store" });
   });
 
+  it("says which key was charged, so that it can be refunded", async () => {
+    const limiter = make(new ManualClock());
+    const ladder = ["ann", "team"].map((key) => ({ rule: "credits", key, cost: 2 }) as const);
+    const decisions = [];
+    for (let i = 0; i < 3; i += 1) decisions.push(await limiter.firstOf(ladder));
+    expect(decisions.map(({ allowed, key }) => [allowed, key])).toEqual([
+      [true, "ann"],
+      [true, "team"],
+      [false, "ann"],
+    ]);
+    expect((await limiter.check("plan", "ann")).key).toBeUndefined();
+    const [{ rule, key = "", cost }] = decisions.slice(1);
+    await limiter.refund(rule, key, { cost });
+    expect(await limiter.firstOf(ladder)).toMatchObject({ allowed: true, key: "team" });
+  });
+
   it("denies with the shortest wait, and names all rules that denied", async () => {
     const clock = new ManualClock();
     const limiter = make(clock);

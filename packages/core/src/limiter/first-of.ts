@@ -1,7 +1,7 @@
 import { HeadgateError } from "../errors.ts";
 import type { Answer, ApplyOptions, Operation, Store } from "../stores/store.ts";
 import { decisionOf, type SyncStore } from "./decide.ts";
-import { type Decision, setDeniedBy } from "./decision.ts";
+import { type Decision, setDeniedBy, setKey } from "./decision.ts";
 import { after, type MaybePromise } from "./maybe-promise.ts";
 
 /** What to do about an alternative that is listed twice. */
@@ -49,6 +49,7 @@ function chosenOf<Name extends string>(
   const at = taken >= 0 ? taken : soonest(answers);
   const operation = operations[at];
   const decision = decisionOf("takeFirst", operation, answers[at]);
+  setKey(decision, operation.key);
   if (taken < 0) {
     setDeniedBy(
       decision,
