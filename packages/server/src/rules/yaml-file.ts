@@ -1,4 +1,4 @@
-import { type Document, isMap, isNode, LineCounter, parseDocument, visit } from "yaml";
+import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument, visit } from "yaml";
 import type { z } from "zod";
 import { fieldAt } from "./field-path.ts";
 import { type FileProblem, RulesFileError } from "./rules-file-error.ts";
@@ -10,6 +10,13 @@ export const PLAIN = { maxAliasCount: 1_000 } as const;
 /** The parser's own message is advice for programmers. */
 const SEVERAL_DOCUMENTS = "has more than one document: use a file for each of them";
 
+export interface YamlFileOptions {
+  /** Fields with text: what looks like a number or a boolean there is read as it is written, such as 007. */
+  readonly texts?: ReadonlySet<string>;
+  /** Whether `<<` merges the fields of another object, as in YAML 1.1. */
+  readonly merge?: boolean;
+}
+
 /** A YAML file whose problems are reported with their line and column. */
 export class YamlFile {
   readonly value: unknown;
@@ -17,8 +24,8 @@ export class YamlFile {
   private readonly lines = new LineCounter();
 
   /** Throws a RulesFileError if it is not valid YAML. `name` identifies it in messages. */
-  constructor(text: string, name: string) {
-    this.document = parseDocument(text, { ...READING, lineCounter: this.lines });
+  constructor(text: string, name: string, { texts, merge = false }: YamlFileOptions = {}) {
+    this.document = parseDocument(text, { ...READING, merge, lineCounter: this.lines });
     const ofFile = (offset: number, problem: string): FileProblem => ({ ...this.place(offset), field: "", problem });
     const syntax = [...this.document.errors, ...this.document.warnings];
     if (syntax.length > 0) {
@@ -27,6 +34,7 @@ export class YamlFile {
         syntax.map(({ pos, code, message }) => ofFile(pos[0], code === "MULTIPLE_DOCS" ? SEVERAL_DOCUMENTS : message)),
       );
     }
+    if (texts !== undefined) keepTexts(this.document, texts);
     this.value = plain(this.document, (offset, problem) => new RulesFileError(name, [ofFile(offset, problem)]));
   }
 
@@ -44,6 +52,15 @@ export class YamlFile {
     const { line, col } = this.lines.linePos(offset);
     return { line, column: col };
   }
+}
+
+function keepTexts(document: Document, fields: ReadonlySet<string>): void {
+  visit(document, {
+    Pair(_, { key, value }) {
+      if (!isScalar(key) || !fields.has(String(key.value)) || !isScalar(value)) return;
+      if (typeof value.value === "number" || typeof value.value === "boolean") value.value = value.source;
+    },
+  });
 }
 
 function plain(document: Document, refuse: (offset: number, problem: string) => RulesFileError): unknown {

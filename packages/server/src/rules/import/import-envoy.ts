@@ -1,5 +1,5 @@
 import { UNITS } from "../../transports/envoy/descriptor.ts";
-import { type DescriptorInput, envoyFile } from "../../transports/envoy/envoy-config-schema.ts";
+import { type DescriptorInput, ENVOY_YAML, envoyFile } from "../../transports/envoy/envoy-config-schema.ts";
 import { RulesFileError } from "../rules-file-error.ts";
 import { YamlFile } from "../yaml-file.ts";
 import { dimensionFor, patternFor } from "./identity-names.ts";
@@ -15,7 +15,7 @@ interface Level {
 
 /** Converts a configuration file of envoyproxy/ratelimit. */
 export function importEnvoy(text: string, name: string, into: ImportedRules): void {
-  const yaml = new YamlFile(text, name);
+  const yaml = new YamlFile(text, name, ENVOY_YAML);
   const { data, error } = envoyFile.safeParse(yaml.value);
   if (error !== undefined) throw new RulesFileError(name, yaml.problemsOf(error.issues));
   const visit = (inputs: readonly DescriptorInput[], levels: readonly Level[], place: readonly PropertyKey[]): void => {

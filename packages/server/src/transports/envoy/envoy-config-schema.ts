@@ -13,7 +13,10 @@ const ALGORITHMS = Object.values(algorithms)
   .filter(({ traits }) => !("releasable" in traits))
   .map(({ name }) => name);
 
-/** YAML reads a value such as 404 or true as a number or a boolean, and it is meant as a text. */
+/** Texts of numbers and booleans are kept as they are written: `value: 007` is not 7. */
+export const ENVOY_YAML = { texts: new Set(["domain", "key", "value", "name"]), merge: true } as const;
+
+/** An alias of another field can still be a number or a boolean. */
 const text = z.union([z.string(), z.number(), z.boolean()], { error: "must be a text" }).transform(String);
 
 const flag = z.boolean({ error: "must be true or false" }).nullish().transform(Boolean);

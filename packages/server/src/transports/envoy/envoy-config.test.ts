@@ -71,6 +71,24 @@ describe("the limit of a descriptor", () => {
     expect(matching(BASIC, descriptor)).toBe(limit);
   });
 
+  it.each(["012345678901", "1.10", "12345678901234567890", "0x1F", "1e3", "True"])(
+    "for the unquoted value %s: the value as it is written",
+    (value) => {
+      const text = `domain: test\ndescriptors:\n  - key: account\n    value: ${value}\n    rate_limit: { unit: day, requests_per_unit: 5 }`;
+      expect(matching(text, `account=${value}`)).toBe(5);
+    },
+  );
+
+  it("can be shared by descriptors with anchors, aliases and merge keys", () => {
+    const text = `
+domain: test
+descriptors:
+  - { key: a, rate_limit: &daily { unit: day, requests_per_unit: 5 } }
+  - { key: b, rate_limit: *daily }
+  - { key: c, rate_limit: { <<: *daily, requests_per_unit: 6 } }`;
+    expect(["a=1", "b=1", "c=1"].map((descriptor) => matching(text, descriptor))).toEqual([5, 5, 6]);
+  });
+
   it("takes linear time for any wildcard", () => {
     const text = `{ domain: test, descriptors: [{ key: k, value: "${"*a".repeat(40)}*b", rate_limit: { unit: day, requests_per_unit: 1 } }] }`;
     const started = performance.now();

@@ -5,7 +5,7 @@ import { type FileProblem, RulesFileError } from "../../rules/rules-file-error.t
 import { YamlFile } from "../../rules/yaml-file.ts";
 import type { Log } from "../../runtime/log.ts";
 import { DescriptorNode } from "./descriptor-tree.ts";
-import { type DescriptorInput, envoyFile, WITHOUT_EFFECT } from "./envoy-config-schema.ts";
+import { type DescriptorInput, ENVOY_YAML, envoyFile, WITHOUT_EFFECT } from "./envoy-config-schema.ts";
 import { configuredLimit } from "./envoy-limit.ts";
 
 /** The descriptors of each domain. */
@@ -28,7 +28,7 @@ export function readDomains(files: readonly EnvoyFile[]): ReadDomains {
   const origins = new Map<string, string>();
   const warnings: string[] = [];
   for (const { name, text } of files) {
-    const yaml = new YamlFile(text, name);
+    const yaml = new YamlFile(text, name, ENVOY_YAML);
     const { data, error } = envoyFile.safeParse(yaml.value);
     if (error !== undefined) throw new RulesFileError(name, yaml.problemsOf(error.issues));
     const { domain, descriptors } = data;
