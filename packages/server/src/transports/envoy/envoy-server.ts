@@ -22,6 +22,8 @@ import { readRateLimitRequest, writeRateLimitAnswer } from "./rate-limit-codec.t
 
 const RATE_LIMIT = "envoy.service.ratelimit.v3.RateLimitService";
 const AUTHORIZATION = "envoy.service.auth.v3.Authorization";
+/** The names that health checks can ask for: those of the services, and the one that envoyproxy/ratelimit has. */
+const HEALTH_NAMES = ["", RATE_LIMIT, AUTHORIZATION, "ratelimit"];
 
 /** Maximum message size in bytes. Filters send a few descriptors, or the headers of a request. */
 const LARGEST_MESSAGE = 1 << 18;
@@ -50,7 +52,7 @@ export async function startEnvoy(options: EnvoyOptions): Promise<RunningTranspor
     "grpc.enable_channelz": 0,
   });
   new EnvoyHandlers(options, access, parts).addTo(server);
-  const health = new HealthImplementation({ "": "SERVING", [RATE_LIMIT]: "SERVING", [AUTHORIZATION]: "SERVING" });
+  const health = new HealthImplementation(Object.fromEntries(HEALTH_NAMES.map((name) => [name, "SERVING" as const])));
   health.addToServer(server);
   const listener = new GrpcListener(server, settings, connections);
   try {
@@ -59,7 +61,7 @@ export async function startEnvoy(options: EnvoyOptions): Promise<RunningTranspor
       address: { ...address, port: bound },
       reloadCertificates: () => listener.reloadCertificates(),
       async stop(graceMs) {
-        for (const name of ["", RATE_LIMIT, AUTHORIZATION]) health.setStatus(name, "NOT_SERVING");
+        for (const name of HEALTH_NAMES) health.setStatus(name, "NOT_SERVING");
         await listener.stop(graceMs);
         parts.close();
       },

@@ -31,11 +31,11 @@ const REFUND = {
 };
 
 /** Calls a method with an empty message. Rejects with the status. */
-function send(address: string, path: string): Promise<Buffer> {
+function send(address: string, path: string, message: Buffer = Buffer.alloc(0)): Promise<Buffer> {
   const client = new Client(address, credentials.createInsecure());
-  const same = (message: Buffer): Buffer => message;
+  const same = (bytes: Buffer): Buffer => bytes;
   return new Promise<Buffer>((resolve, reject) => {
-    client.makeUnaryRequest(path, same, same, Buffer.alloc(0), (error, bytes) => {
+    client.makeUnaryRequest(path, same, same, message, (error, bytes) => {
       client.close();
       if (error === null && bytes !== undefined) resolve(bytes);
       else reject(error);
@@ -136,8 +136,19 @@ describe("the gRPC listener for Envoy", () => {
 
   it("answers health checks", async () => {
     const { address } = await servedEnvoy();
-    // status: SERVING
-    expect(await send(address, "/grpc.health.v1.Health/Check")).toEqual(Buffer.from([8, 1]));
+    // The whole server, its services, and the name of envoyproxy/ratelimit.
+    const services = [
+      "",
+      "envoy.service.ratelimit.v3.RateLimitService",
+      "envoy.service.auth.v3.Authorization",
+      "ratelimit",
+    ];
+    for (const service of services) {
+      const name = Buffer.from(service);
+      const request = Buffer.concat([Buffer.from([10, name.length]), name]);
+      // status: SERVING
+      expect(await send(address, "/grpc.health.v1.Health/Check", request)).toEqual(Buffer.from([8, 1]));
+    }
   });
 
   it("reloads the configuration when a file changes, and keeps it if that is invalid", async () => {
