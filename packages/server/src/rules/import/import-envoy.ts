@@ -11,6 +11,8 @@ const METHOD_KEY = /(^|[-_:])method$/i;
 interface Level {
   readonly key: string;
   readonly value: string;
+  /** Whether all values of a wildcard share a counter. */
+  readonly isShared: boolean;
 }
 
 /** Converts a configuration file of envoyproxy/ratelimit. */
@@ -21,7 +23,7 @@ export function importEnvoy(text: string, name: string, into: ImportedRules): vo
   const visit = (inputs: readonly DescriptorInput[], levels: readonly Level[], place: readonly PropertyKey[]): void => {
     for (const [i, input] of inputs.entries()) {
       const at = [...place, i];
-      const all = [...levels, { key: input.key, value: input.value }];
+      const all = [...levels, { key: input.key, value: input.value, isShared: input.share_threshold }];
       const { line } = yaml.problemAt([...at, "key"], "");
       convert(input, data.domain, all, line, into);
       visit(input.descriptors, all, [...at, "descriptors"]);
@@ -69,6 +71,9 @@ function convert(
   const open = paths.find(({ value }) => /[^/]\*$/.test(value));
   if (open !== undefined) {
     into.note(line, `${path}: the rule does not match paths that go on without a slash, as ${open.value} does`);
+  }
+  if (paths.some(({ value, isShared }) => value.includes("*") && !isShared)) {
+    into.note(line, `${path}: each path has a counter of its own; the rule counts all that match together`);
   }
   if (limit.replaces.length > 0) into.note(line, `${path}: replaces is not carried over; the rules apply together`);
   if (input.quota_mode) into.note(line, `${path}: quota_mode is not carried over`);

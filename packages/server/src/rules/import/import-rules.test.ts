@@ -51,6 +51,7 @@ descriptors:
     expect(notes).toEqual([
       "edge.yaml:3: edge.remote_address: rules do not count denied requests, as charge: always does",
       expect.stringMatching(/^edge\.yaml:8: edge\.path_\/search\*\.user_id: .* without a slash, as \/search\* does$/),
+      "edge.yaml:8: edge.path_/search*.user_id: each path has a counter of its own; the rule counts all that match together",
       expect.stringMatching(/^edge\.yaml:11: edge\.generic_key_slow has no equivalent: .* no generic_key=slow$/),
       expect.stringMatching(/^edge\.yaml:14: edge\.method_POST has no equivalent: it counts all clients together/),
       expect.stringMatching(/^edge\.yaml:15: edge\.remote_address_192\.0\.2\.1 is unlimited/),
@@ -59,6 +60,19 @@ descriptors:
 
   it("are a valid rules file", () => {
     expect(parseRules(rulesText(rules), "rules.yaml")).toEqual(rules);
+  });
+
+  it("come without such a note if all paths share a counter", () => {
+    const text = `domain: edge
+descriptors:
+  - key: path
+    value: /files/*
+    share_threshold: true
+    descriptors: [{ key: user, rate_limit: { unit: day, requests_per_unit: 1, charge: if_it_fits } }]`;
+    expect(importRules("envoy", text, "edge.yaml")).toMatchObject({
+      rules: [{ endpoint_pattern: "/files/**" }],
+      notes: [],
+    });
   });
 
   it("are not made from wildcards inside a path", () => {
