@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -20,6 +20,18 @@ descriptors:
   expect(await envoyFindings(folder)).toMatchObject([
     { level: "ok", about: "Envoy", message: "2 limits in one domain" },
     { level: "warn", message: expect.stringContaining("edge.yaml:3: descriptors[0].detailed_metric has no effect") },
+  ]);
+});
+
+it("names what is in the folder and is not read", async () => {
+  const text = "domain: edge\ndescriptors: [{ key: a, rate_limit: { unit: day, requests_per_unit: 1 } }]";
+  for (const name of ["edge.yaml", "edge.json", ".hidden"]) writeFileSync(join(folder, name), text);
+  mkdirSync(join(folder, "config"));
+  const ignored = (name: string) => `${join(folder, name)} is ignored: it is not a .yaml or .yml file`;
+  expect(await envoyFindings(folder)).toMatchObject([
+    { level: "ok" },
+    { level: "warn", message: ignored("config") },
+    { level: "warn", message: ignored("edge.json") },
   ]);
 });
 

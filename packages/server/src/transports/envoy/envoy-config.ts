@@ -18,7 +18,7 @@ export interface EnvoyFile {
 
 export interface ReadDomains {
   readonly domains: Domains;
-  /** Fields that have no effect, with their place. */
+  /** Fields that have no effect, with their place, and files that are not read. */
   readonly warnings: readonly string[];
 }
 
@@ -159,22 +159,31 @@ export class EnvoyConfig {
 }
 
 /** Reads all configuration files of a folder. */
-export async function readFolder(folder: string): Promise<ReadDomains> {
-  return readDomains(await filesIn(folder));
+export async function readFolder(folder: string): Promise<ReadDomains & { readonly limits: number }> {
+  const { files, others } = await filesIn(folder);
+  const { domains, warnings } = readDomains(files);
+  // envoyproxy/ratelimit reads files with any name, and those of folders in the folder.
+  const ignored = others.map((name) => `${join(folder, name)} is ignored: it is not a .yaml or .yml file`);
+  const limits = [...domains.values()].reduce((count, root) => count + [...root.limits()].length, 0);
+  const none = limits === 0 ? [`${folder} has no limits, so requests pass unless they bring their own`] : [];
+  return { domains, limits, warnings: [...none, ...ignored, ...warnings] };
 }
 
-/** The YAML files of a folder, sorted by name. Names with a leading dot belong to editors and to Kubernetes. */
-async function namesIn(folder: string): Promise<string[]> {
-  const names = await readdir(folder);
-  return names.filter((name) => /\.ya?ml$/i.test(name) && !name.startsWith(".")).sort();
+/** The names in a folder, sorted. Those with a leading dot belong to editors and to Kubernetes. */
+async function namesIn(folder: string): Promise<{ readonly yaml: string[]; readonly others: string[] }> {
+  const names = (await readdir(folder)).filter((name) => !name.startsWith(".")).sort();
+  const isYaml = (name: string): boolean => /\.ya?ml$/i.test(name);
+  return { yaml: names.filter(isYaml), others: names.filter((name) => !isYaml(name)) };
 }
 
-async function filesIn(folder: string): Promise<EnvoyFile[]> {
+async function filesIn(folder: string): Promise<{ readonly files: EnvoyFile[]; readonly others: string[] }> {
   try {
-    const names = await namesIn(folder);
-    return await Promise.all(
-      names.map(async (name) => ({ name: join(folder, name), text: await readFile(join(folder, name), "utf8") })),
-    );
+    const { yaml, others } = await namesIn(folder);
+    const files = yaml.map(async (name) => ({
+      name: join(folder, name),
+      text: await readFile(join(folder, name), "utf8"),
+    }));
+    return { files: await Promise.all(files), others };
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
     const problem = code === "ENOENT" ? "no such folder" : `cannot be read (${code})`;
@@ -185,7 +194,8 @@ async function filesIn(folder: string): Promise<EnvoyFile[]> {
 /** Changes whenever one of the files does, as far as the system reports. */
 async function stateOf(folder: string): Promise<string> {
   try {
-    const states = (await namesIn(folder)).map(async (name) => {
+    const { yaml } = await namesIn(folder);
+    const states = yaml.map(async (name) => {
       const { ino, size, mtimeNs, ctimeNs } = await stat(join(folder, name), { bigint: true });
       return [name, ino, size, mtimeNs, ctimeNs].join(" ");
     });

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ChannelCredentials, Client, credentials, status } from "@grpc/grpc-js";
@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest";
 import { world } from "../../checks/fixtures.ts";
 import { sampleRule } from "../../rules/sample-rule.ts";
 import { makeCertificates } from "../certificates.ts";
+import { finallyDo } from "../finally-do.ts";
 import { frame, rawCall, rawSession } from "../grpc/http2-client.ts";
 import {
   authorize,
@@ -163,6 +164,18 @@ describe("the gRPC listener for Envoy", () => {
     writeFileSync(join(config, "test.yaml"), "domain: ''");
     await eventually("the mistake is logged", async () => logged.some((line) => line.includes("must not be empty")));
     expect(await remaining()).toBe(7);
+  });
+
+  it("warns if the folder has no limits, because the files are in one below it", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "headgate-runtime-"));
+    finallyDo(() => rmSync(folder, { recursive: true }));
+    mkdirSync(join(folder, "config"));
+    writeFileSync(join(folder, "config", "test.yaml"), CONFIG);
+    const { logged } = await servedEnvoy({ settings: { envoyConfig: folder } });
+    expect(logged).toEqual([
+      expect.stringContaining(`${folder} has no limits, so requests pass unless they bring their own`),
+      expect.stringContaining(`${join(folder, "config")} is ignored: it is not a .yaml or .yml file`),
+    ]);
   });
 
   it("gives the store the caller's time less a quarter, or envoy_timeout", async () => {
