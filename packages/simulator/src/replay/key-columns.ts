@@ -1,7 +1,13 @@
 const FEWEST_KEYS = 1_024;
 
+type Numbers =
+  | Float64Array<ArrayBuffer>
+  | Float32Array<ArrayBuffer>
+  | Int32Array<ArrayBuffer>
+  | Uint8Array<ArrayBuffer>;
+
 /** One number for each key; 0 for keys without one. */
-export class KeyColumn<Cells extends Float64Array<ArrayBuffer> | Float32Array<ArrayBuffer> | Uint8Array<ArrayBuffer>> {
+export class KeyColumn<Cells extends Numbers> {
   readonly #make: (length: number) => Cells;
   #cells: Cells;
 
@@ -31,4 +37,8 @@ export function narrowColumn(): KeyColumn<Float32Array<ArrayBuffer>> {
 
 export function flagColumn(): KeyColumn<Uint8Array<ArrayBuffer>> {
   return new KeyColumn((length) => new Uint8Array(length));
+}
+
+export function hashColumn(): KeyColumn<Int32Array<ArrayBuffer>> {
+  return new KeyColumn((length) => new Int32Array(length));
 }

@@ -39,15 +39,15 @@ export class RuleSetReplay {
   /** Whether the request is admitted. */
   decide(time: number, key: number, cost: number, { enforced, shadow }: RequestRules): boolean {
     this.#clock.time = time;
-    const name = this.#index.nameOf(key);
-    const answers = enforced.length === 0 ? NONE : this.#store.apply("take", operationsOf(enforced, name, cost));
+    const counted = countedAs(key);
+    const answers = enforced.length === 0 ? NONE : this.#store.apply("take", operationsOf(enforced, counted, cost));
     let allowed = true;
     for (let i = 0; i < answers.length; i += 1) if (!answers[i].allowed) allowed = false;
     for (let i = 0; i < answers.length; i += 1) this.#count(enforced[i], key, answers[i], allowed, false);
     let told = answers;
     for (let i = 0; i < shadow.length; i += 1) {
       const action = allowed ? "take" : "peek";
-      const [answer] = this.#store.apply(action, [operationOf(shadow[i], name, cost)]);
+      const [answer] = this.#store.apply(action, [operationOf(shadow[i], counted, cost)]);
       this.#count(shadow[i], key, answer, allowed, true);
       if (this.#onReplayed !== undefined) told = [...told, answer];
     }
@@ -57,7 +57,7 @@ export class RuleSetReplay {
     this.#minutes.count(time, !allowed);
     this.#series.count(time, !allowed);
     this.#hours.count(time, !allowed);
-    this.#onReplayed?.(time, name, allowed, told);
+    this.#onReplayed?.(time, this.#index.nameOf(key), allowed, told);
     return allowed;
   }
 
@@ -91,6 +91,11 @@ export class RuleSetReplay {
     }
     tally.count(key, answer, limit, charged);
   }
+}
+
+/** The key under which the store counts: a short one for the number of a key, so that its name need not be decoded. */
+function countedAs(key: number): string {
+  return String.fromCharCode(key & 0xff, (key >>> 8) & 0xff, (key >>> 16) & 0xff, key >>> 24);
 }
 
 function operationsOf(rules: readonly AppliedRule[], key: string, cost: number): readonly Operation[] {
