@@ -1,28 +1,11 @@
 import { algorithms } from "headgate";
-import { type Dimension, type RuleInput, type RuleLookup, ruleLookup } from "headgate-server";
-import { countText, type RequestRules, type RulesFor } from "headgate-simulator";
-
-type Plan = ReturnType<RuleLookup>;
+import { type Dimension, type RuleInput, ruleLookup } from "headgate-server";
+import { countText, type RulesFor } from "headgate-simulator";
 
 /** The service's own lookup, for identities without stored data. */
 export async function rulesForPath(rules: readonly RuleInput[], dimension: Dimension): Promise<RulesFor> {
   const find = await ruleLookup(rules, dimension);
-  const known = new WeakMap<Plan, RequestRules>();
-  return ({ path, method, key }) => {
-    const plan = find(path, method, key);
-    const rules = known.get(plan) ?? rulesOf(plan);
-    known.set(plan, rules);
-    return rules;
-  };
-}
-
-/** Candidates are reported next to the rules that they are tried for. */
-function rulesOf({ enforced, shadow }: Plan): RequestRules {
-  const named = shadow.map((limit) => {
-    const { isCandidate, rule } = limit;
-    return isCandidate ? { ...limit, rule: { ...rule, name: `${rule.name} (candidate)` } } : limit;
-  });
-  return { enforced, shadow: named };
+  return ({ path, method, key }) => find(path, method, key);
 }
 
 /** Names the rules that do not apply to any request of the dimension. */

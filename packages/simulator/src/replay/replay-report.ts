@@ -52,10 +52,13 @@ export interface RuleSetReport {
   readonly rules: readonly RuleReport[];
 }
 
+/** Only enforced rules deny requests; what others would have denied is reported. */
+export type RuleMode = "enforce" | "shadow" | "candidate";
+
 export interface RuleReport {
   readonly rule: string;
-  /** Whether its denials are only reported. */
-  readonly shadow: boolean;
+  /** How it was applied. A rule that is enforced for a share of the keys has one report for them, and one in shadow. */
+  readonly mode: RuleMode;
   /** Number of requests that it applied to, and of those that it had room for. */
   readonly requests: number;
   readonly admitted: number;

@@ -12,6 +12,7 @@ import {
 } from "headgate";
 import { ManualClock } from "headgate/testing";
 import { describe, expect, it } from "vitest";
+import { reportText } from "../report/report-text.ts";
 import { replay } from "./replay.ts";
 import type { RequestRules, TrafficRequest } from "./traffic-request.ts";
 
@@ -106,7 +107,7 @@ describe("a replay", () => {
         const report = await replay(requests, enforcing(fixedWindow("4/10s")), { top: 100 });
         expect(report).toMatchObject({ requests: requests.length, ...model.totals });
         const [rule] = report.rules;
-        expect(rule).toMatchObject({ rule: "rule 0", shadow: false, requests: requests.length, ...model.totals });
+        expect(rule).toMatchObject({ rule: "rule 0", mode: "enforce", requests: requests.length, ...model.totals });
         expect(rule.hitFirst).toEqual(model.hitFirst);
         expect(rule.worstMinute).toEqual(model.worstMinute);
         expect(report.worstMinute).toEqual(model.worstMinute);
@@ -201,9 +202,31 @@ describe("the report of a replay", () => {
     );
     expect(report).toMatchObject({ admitted: 3, denied: 2 });
     expect(report.rules).toMatchObject([
-      { rule: "enforced", shadow: false, admitted: 3, denied: 2 },
-      { rule: "shadow", shadow: true, admitted: 2, denied: 3 },
+      { rule: "enforced", mode: "enforce", admitted: 3, denied: 2 },
+      { rule: "shadow", mode: "shadow", admitted: 2, denied: 3 },
     ]);
+  });
+
+  it("counts a rule, its candidate, and the keys for which it is in shadow separately", async () => {
+    const limit = fixedWindow("3/m");
+    const rule = { name: "api", limit };
+    const candidate = {
+      rule: { name: "api", counter: "candidate", limit: fixedWindow("1/m") },
+      isCandidate: true,
+    } as const;
+    const enforced: RequestRules = { enforced: [{ rule }], shadow: [candidate] };
+    const inShadow: RequestRules = { enforced: [], shadow: [{ rule }] };
+    const requests = [0, 1, 2, 3].flatMap((seconds) => [request(seconds, "a"), request(seconds, "b")]);
+    const report = await replay(requests, ({ key }) => (key === "a" ? enforced : inShadow));
+    expect(report).toMatchObject({ admitted: 7, denied: 1 });
+    expect(report.rules).toMatchObject([
+      { rule: "api", mode: "enforce", requests: 4, denied: 1, keys: 1 },
+      { rule: "api", mode: "candidate", requests: 4, denied: 3, keys: 1 },
+      { rule: "api", mode: "shadow", requests: 4, denied: 1, keys: 1 },
+    ]);
+    const text = reportText(report, { rules: "x" });
+    for (const row of [/^ {2}api {2}/m, /^ {2}api \(candidate\) {2}/m, /^ {2}api \(shadow\) {2}/m])
+      expect(text).toMatch(row);
   });
 
   it("uses the limit of the request in place of the rule's", async () => {

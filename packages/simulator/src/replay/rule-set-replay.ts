@@ -1,7 +1,7 @@
 import { type Answer, type Clock, MemoryStore, type Operation } from "headgate";
 import { flagColumn } from "./key-columns.ts";
 import type { KeyIndex } from "./key-index.ts";
-import type { RuleSetReport } from "./replay-report.ts";
+import type { RuleMode, RuleSetReport } from "./replay-report.ts";
 import { RuleTally } from "./rule-tally.ts";
 import { TimeSeries } from "./time-series.ts";
 import type { AppliedRule, RequestRules } from "./traffic-request.ts";
@@ -21,7 +21,14 @@ export class RuleSetReplay {
   readonly #clock = new ReplayClock();
   // Blank rows can be removed, because time never runs backwards here.
   readonly #store = new MemoryStore({ clock: this.#clock, maxKeys: Number.MAX_SAFE_INTEGER });
-  readonly #tallies = new Map<string, RuleTally>();
+  /** By the names of the rules. */
+  readonly #talliesOf: Readonly<Record<RuleMode, Map<string, RuleTally>>> = {
+    enforce: new Map(),
+    shadow: new Map(),
+    candidate: new Map(),
+  };
+  /** In the order in which the rules were first applied. */
+  readonly #tallies: RuleTally[] = [];
   readonly #deniedFlags = flagColumn();
   readonly #minutes = new WorstMinute();
   readonly #series = new TimeSeries();
@@ -43,12 +50,12 @@ export class RuleSetReplay {
     const answers = enforced.length === 0 ? NONE : this.#store.apply("take", operationsOf(enforced, counted, cost));
     let allowed = true;
     for (let i = 0; i < answers.length; i += 1) if (!answers[i].allowed) allowed = false;
-    for (let i = 0; i < answers.length; i += 1) this.#count(enforced[i], key, answers[i], allowed, false);
+    for (let i = 0; i < answers.length; i += 1) this.#count(enforced[i], key, answers[i], allowed, "enforce");
     let told = answers;
     for (let i = 0; i < shadow.length; i += 1) {
       const action = allowed ? "take" : "peek";
       const [answer] = this.#store.apply(action, [operationOf(shadow[i], counted, cost)]);
-      this.#count(shadow[i], key, answer, allowed, true);
+      this.#count(shadow[i], key, answer, allowed, shadow[i].isCandidate === true ? "candidate" : "shadow");
       if (this.#onReplayed !== undefined) told = [...told, answer];
     }
     this.#requests += 1;
@@ -72,7 +79,7 @@ export class RuleSetReplay {
       worstMinute: this.#minutes.worst,
       series: this.#series.report(),
       hours: this.#hours.report(),
-      rules: [...this.#tallies.values()].map((tally) => tally.report(end, top)),
+      rules: this.#tallies.map((tally) => tally.report(end, top)),
     };
   }
 
@@ -83,11 +90,13 @@ export class RuleSetReplay {
     flags[key] = 1;
   }
 
-  #count({ rule, limit = rule.limit }: AppliedRule, key: number, answer: Answer, charged: boolean, shadow: boolean) {
-    let tally = this.#tallies.get(rule.name);
+  #count({ rule, limit = rule.limit }: AppliedRule, key: number, answer: Answer, charged: boolean, mode: RuleMode) {
+    const { [mode]: tallies } = this.#talliesOf;
+    let tally = tallies.get(rule.name);
     if (tally === undefined) {
-      tally = new RuleTally(rule.name, shadow, this.#index);
-      this.#tallies.set(rule.name, tally);
+      tally = new RuleTally(rule.name, mode, this.#index);
+      tallies.set(rule.name, tally);
+      this.#tallies.push(tally);
     }
     tally.count(key, answer, limit, charged);
   }

@@ -2,7 +2,7 @@ import type { Answer, Limit } from "headgate";
 import { DeniedKeys } from "./denied-keys.ts";
 import { narrowColumn, wideColumn } from "./key-columns.ts";
 import type { KeyIndex } from "./key-index.ts";
-import type { KeyReport, RuleReport } from "./replay-report.ts";
+import type { KeyReport, RuleMode, RuleReport } from "./replay-report.ts";
 import { WorstMinute } from "./worst-minute.ts";
 
 const PEAK_CLASSES = 10;
@@ -10,7 +10,7 @@ const PEAK_CLASSES = 10;
 /** Counts what one rule decides. */
 export class RuleTally {
   readonly #rule: string;
-  readonly #shadow: boolean;
+  readonly #mode: RuleMode;
   readonly #index: KeyIndex;
   readonly #requests = wideColumn();
   /** The largest share of the limit that a key used. */
@@ -20,9 +20,9 @@ export class RuleTally {
   #total = 0;
   #denied = 0;
 
-  constructor(rule: string, shadow: boolean, index: KeyIndex) {
+  constructor(rule: string, mode: RuleMode, index: KeyIndex) {
     this.#rule = rule;
-    this.#shadow = shadow;
+    this.#mode = mode;
     this.#index = index;
   }
 
@@ -71,7 +71,7 @@ export class RuleTally {
       });
     return {
       rule: this.#rule,
-      shadow: this.#shadow,
+      mode: this.#mode,
       requests: this.#total,
       admitted: this.#total - this.#denied,
       denied: this.#denied,

@@ -15,7 +15,10 @@ export interface TrafficRequest {
 }
 
 /** A rule that applies to a request and, if it is not the rule's own, the limit in its place. */
-export type AppliedRule = Pick<Operation, "rule" | "limit">;
+export interface AppliedRule extends Pick<Operation, "rule" | "limit"> {
+  /** Whether it is a candidate: tried next to the rule of the same name. */
+  readonly isCandidate?: true;
+}
 
 /** The rules that apply to a request. */
 export interface RequestRules {

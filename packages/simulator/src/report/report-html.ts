@@ -74,9 +74,9 @@ ${table(
 
 function ruleSet(set: RuleSetReport, keys: number, name: string): string {
   const { requests, admitted, denied, deniedKeys } = set;
-  const total = { rule: "all requests", shadow: false, requests, admitted, denied, keys, deniedKeys };
+  const total = { rule: "all requests", mode: "enforce" as const, requests, admitted, denied, keys, deniedKeys };
   const rows = [...set.rules, total].map((row) => [
-    `${escaped(row.rule)}${row.shadow ? " <small>shadow</small>" : ""}`,
+    ruleText(row),
     countText(row.requests),
     countText(row.admitted),
     countText(row.denied),
@@ -115,11 +115,16 @@ function ruleSection(rule: RuleReport): string {
   ]);
   const keysTable = table(["key", "requests", "admitted", "denied", "first denied", "shut out"], rows);
   return `<article>
-<h3>${escaped(rule.rule)}</h3>
+<h3>${ruleText(rule)}</h3>
 ${peakPlot(rule)}
 ${facts.map((fact) => `<p>${fact}</p>`).join("\n")}
 ${rows.length > 0 ? `<h4>Keys with most denied requests</h4>${keysTable}` : "<p>Nothing was denied.</p>"}
 </article>`;
+}
+
+/** The name of a rule, and how it was applied unless it was enforced. */
+function ruleText({ rule, mode }: Pick<RuleReport, "rule" | "mode">): string {
+  return `${escaped(rule)}${mode === "enforce" ? "" : ` <small>${mode}</small>`}`;
 }
 
 const [WIDTH, HEIGHT, BOTTOM] = [800, 160, 30];

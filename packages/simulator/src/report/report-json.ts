@@ -64,7 +64,7 @@ function ruleJson(rule: RuleReport): Readonly<Record<string, unknown>> {
   const { requests, admitted, denied, keys, deniedKeys, worstMinute, hitFirst, topDenied, peakUsage } = rule;
   return {
     rule: rule.rule,
-    mode: rule.shadow ? "shadow" : "enforce",
+    mode: rule.mode,
     requests,
     admitted,
     denied,

@@ -36,13 +36,22 @@ export function reportText(report: ReplayReport, names: ReportNames): string {
 
 function setLines(set: RuleSetReport, keys: number, name: string): string[] {
   const { rules, requests, admitted, denied, deniedKeys, unlimited, worstMinute } = set;
-  const total = { rule: "all requests", shadow: false, requests, admitted, denied, keys, deniedKeys, worstMinute };
+  const total = {
+    rule: "all requests",
+    mode: "enforce" as const,
+    requests,
+    admitted,
+    denied,
+    keys,
+    deniedKeys,
+    worstMinute,
+  };
   return [
     `${printable(name)}:`,
     ...table(
       ["", "requests", "admitted", "denied", "share", "keys", "denied keys", "share"],
       [...rules, total].map((row) => [
-        `${printable(row.rule)}${row.shadow ? " (shadow)" : ""}`,
+        ruleText(row),
         countText(row.requests),
         countText(row.admitted),
         countText(row.denied),
@@ -57,11 +66,12 @@ function setLines(set: RuleSetReport, keys: number, name: string): string[] {
   ];
 }
 
-function ruleLines({ rule, deniedKeys, keys, worstMinute, hitFirst, topDenied, peakUsage }: RuleReport): string[] {
+function ruleLines(rule: RuleReport): string[] {
+  const { deniedKeys, keys, worstMinute, hitFirst, topDenied, peakUsage } = rule;
   const classes = [...peakUsage, deniedKeys];
   const lines = [
     "",
-    `${printable(rule)}: peak usage of the limit, by number of keys`,
+    `${ruleText(rule)}: peak usage of the limit, by number of keys`,
     ...classes.map((count, i) => {
       const label = i < peakUsage.length ? `${i * 10}–${i * 10 + 10} %` : "denied";
       const bar = "█".repeat(Math.ceil((BAR_WIDTH * count) / Math.max(...classes, 1)));
@@ -86,6 +96,11 @@ function ruleLines({ rule, deniedKeys, keys, worstMinute, hitFirst, topDenied, p
     ),
   );
   return lines;
+}
+
+/** The name of a rule, and how it was applied unless it was enforced. */
+function ruleText({ rule, mode }: Pick<RuleReport, "rule" | "mode">): string {
+  return `${printable(rule)}${mode === "enforce" ? "" : ` (${mode})`}`;
 }
 
 function requestsOf(requests: number, keys: number): string {

@@ -54,7 +54,7 @@ export function ReplayResults({
       {proposed.rules
         .filter(({ denied }) => denied > 0)
         .map((rule) => (
-          <DeniedKeys key={rule.rule} rule={rule} onKey={onKey} />
+          <DeniedKeys key={`${rule.mode} ${rule.rule}`} rule={rule} onKey={onKey} />
         ))}
       {proposed.denied === 0 && (
         <Card>
@@ -92,13 +92,10 @@ function OverTime({ title, report }: { readonly title: string; readonly report: 
 }
 
 function DeniedKeys({ rule, onKey }: { readonly rule: RuleReport; readonly onKey: (key: string) => void }) {
+  const name = rule.mode === "enforce" ? rule.rule : `${rule.rule} (${rule.mode})`;
   return (
-    <Card
-      title={`Denied most by ${rule.rule}`}
-      note={`${countText(rule.deniedKeys)} of ${keysText(rule.keys)}`}
-      isFlush
-    >
-      <Scroll label={`Keys denied by ${rule.rule}`}>
+    <Card title={`Denied most by ${name}`} note={`${countText(rule.deniedKeys)} of ${keysText(rule.keys)}`} isFlush>
+      <Scroll label={`Keys denied by ${name}`}>
         <table>
           <thead>
             <tr>
