@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { published, root } from "headgate-testkit/repository";
+import { manifest, published, root, text } from "headgate-testkit/repository";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
 describe("npm run release", () => {
@@ -103,5 +103,18 @@ describe("npm run release", () => {
     expect(release("7.9.0")).toMatchObject({ status: 1, output: expect.stringContaining("the tag v7.9.0 exists") });
     commitChangelog("# Changelog\n\n## Unreleased\n\n## 0.1.0\n\n- The first.\n");
     expect(release("7.9.1")).toMatchObject({ status: 1, output: expect.stringContaining("nothing under Unreleased") });
+  });
+});
+
+describe(".github/workflows/release.yml", () => {
+  it("publishes every package, each after those that it depends on", () => {
+    const [, list] = /for name in (.+); do/.exec(text(".github/workflows/release.yml")) ?? [];
+    const names = list?.split(" ") ?? [];
+    expect([...names].sort()).toEqual(published.map((folder) => manifest(folder).name).sort());
+    for (const folder of published) {
+      const { name, dependencies = {} } = manifest(folder);
+      const later = names.slice(names.indexOf(name));
+      expect(Object.keys(dependencies).filter((dependency) => later.includes(dependency))).toEqual([]);
+    }
   });
 });
