@@ -30,8 +30,8 @@ over the environment, and the environment over the file.
 `;
 
 const NAMES = Object.values(algorithms).flatMap(({ name, traits }) => ("releasable" in traits ? [] : name));
-const ALGORITHMS = `Algorithms: ${NAMES[0]} (the default), ${NAMES.slice(1).join(", ")};
-all but the first as {"algorithm", "limit", "window", ...}.`;
+const ALGORITHMS = `A limit without "algorithm" is a ${NAMES[0]}. The other algorithms are ${NAMES.slice(1, 4).join(", ")},
+${NAMES.slice(4, -1).join(", ")} and ${NAMES.at(-1)}, as in {"algorithm": "gcra", "limit": 10, "window": 60}.`;
 
 /**
  * Builds the command tree. The code of a command is loaded when the command runs, to keep start-up fast. `finish`

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { allSettings } from "headgate-server";
 import { headgate } from "headgate-testkit/headgate-command";
 import { expect, test } from "vitest";
 
@@ -42,6 +43,18 @@ test("serve --help lists the values of an option once", async () => {
   expect(options.match(/\bfatal\b/g)).toHaveLength(1);
   expect(options.match(/"json"/g)).toHaveLength(1);
   expect(options).not.toMatch(/json, text/);
+  expect(options.match(/\bsplit\b/g)).toHaveLength(1);
+});
+
+test("serve --help has the defaults", async () => {
+  const { stdout } = await headgate(["serve", "--help"]);
+  const options = stdout.replace(/\s+/g, " ");
+  for (const { name, takes, defaultText } of allSettings) {
+    if (takes !== undefined && takes !== "" && defaultText !== undefined) {
+      expect(options, name).toContain(`default: ${defaultText})`);
+    }
+  }
+  expect(options).toContain("address of the gRPC listener, or off (default: 127.0.0.1:8081)");
 });
 
 test.each([

@@ -9,7 +9,7 @@ export function addSettings(
 ): Command {
   command.option("--config <file>", "a YAML file of settings", requireValue("--config"));
   for (const setting of allSettings) {
-    const { name, takes, about, values } = setting;
+    const { name, takes, about, values, defaultText } = setting;
     if (takes === undefined || !names.includes(name)) continue;
     const flag = flagOf(setting);
     if (takes === "") command.option(flag, about);
@@ -18,6 +18,11 @@ export function addSettings(
       // For completion only. Invalid values are rejected when the setting is read, wherever it comes from.
       if (values !== undefined) option.argChoices = [...values];
       command.addOption(option);
+      // For the help only: added with a default, the option would seem to be given, and hide the environment and the file.
+      if (defaultText !== undefined) {
+        option.defaultValue = defaultText;
+        option.defaultValueDescription = defaultText;
+      }
     }
   }
   return command;

@@ -40,6 +40,8 @@ export interface SettingShape {
   readonly about: string;
   /** The allowed values, if there are only a few. */
   readonly values?: readonly string[];
+  /** The default as a user would write it, if there is one. */
+  readonly defaultText: string | undefined;
 }
 
 export interface Field<T> extends SettingShape {
@@ -49,8 +51,11 @@ export interface Field<T> extends SettingShape {
   readonly show: (value: T) => string;
 }
 
-function field<T>(name: string, details: Omit<Field<T>, "name" | "show"> & Partial<Field<T>>): Field<T> {
-  return { name, show: (value) => String(value), ...details };
+type Details<T> = Omit<Field<T>, "name" | "show" | "defaultText"> & Partial<Pick<Field<T>, "show">>;
+
+function field<T>(name: string, { show = String, ...details }: Details<T>): Field<T> {
+  const { initial } = details;
+  return { name, show, defaultText: initial === undefined ? undefined : show(initial), ...details };
 }
 
 type Optional = string | undefined;
@@ -105,14 +110,14 @@ export const fields = {
   }),
   respConsistency: field<Consistency>("resp_consistency", {
     takes: "<consistency>",
-    about: "where limits sent over RESP are decided: strict, cached, leased or split",
+    about: "where limits sent over RESP are decided",
     initial: "strict",
     parse: oneOf(CONSISTENCIES),
     values: CONSISTENCIES,
   }),
   respOnError: field<OnError>("resp_on_error", {
     takes: "<policy>",
-    about: "policy for limits sent over RESP while the store fails: local, allow or deny",
+    about: "policy for limits sent over RESP while the store fails",
     initial: "local",
     parse: oneOf(ON_ERRORS),
     values: ON_ERRORS,
@@ -139,7 +144,7 @@ export const fields = {
   }),
   envoyTimeoutMs: field("envoy_timeout", {
     takes: "<time>",
-    about: "how long a check for Envoy waits for the store if the call has no deadline, as in 15ms",
+    about: "how long a check for Envoy waits for the store if the call has no deadline",
     // Envoy waits 20 ms by default.
     initial: 15,
     parse: milliseconds,
@@ -248,7 +253,7 @@ export const fields = {
   }),
   storeTimeoutMs: field("store_timeout", {
     takes: "<time>",
-    about: "how long a check waits for Redis or ZooKeeper before on_error applies, as in 250ms",
+    about: "how long a check waits for Redis or ZooKeeper before on_error applies",
     // Ten times the latency of a busy Redis. ZooKeeper syncs each change to the disks of a majority before it answers.
     initial: 250,
     parse: milliseconds,
@@ -268,13 +273,13 @@ export const fields = {
   }),
   leasePrefetchAt: field("lease_prefetch_at", {
     takes: "<share>",
-    about: "remaining share of a lease at which the next one is fetched, as in 0.2",
+    about: "remaining share of a lease at which the next one is fetched",
     initial: 0.2,
     parse: share,
   }),
   leaseGiveBackEveryMs: field("lease_give_back_every", {
     takes: "<time>",
-    about: "how often unused leased quota is returned to the store, as in 15s",
+    about: "how often unused leased quota is returned to the store",
     initial: 15_000,
     parse: duration("1s", "1h"),
     show: durationText,
@@ -288,33 +293,32 @@ export const fields = {
   }),
   configReadsLimit: field<Rate>("config_reads_limit", {
     takes: "<rate>",
-    about: "rate limit per API key for reading the configuration, as in 1000/m",
+    about: "rate limit per API key for reading the configuration",
     initial: "1000/m",
     parse: rate,
   }),
   configWritesLimit: field<Rate>("config_writes_limit", {
     takes: "<rate>",
-    about: "rate limit per API key for changing the configuration, as in 100/m",
+    about: "rate limit per API key for changing the configuration",
     initial: "100/m",
     parse: rate,
   }),
   checksLimit: field<Rate>("checks_limit", {
     takes: "<rate>",
-    about: "rate limit for all checks of this node, as in 100000/s",
+    about: "rate limit for all checks of this node",
     initial: "100000/s",
     parse: rate,
   }),
   auditThrottledEveryMs: field<number | "off">("audit_throttled_every", {
     takes: "<time>",
-    about:
-      "minimum time between audit entries about the same throttled key and rule, as in 1h; 0 for every time, or off",
+    about: "minimum time between audit entries about the same throttled key and rule; 0 for every time, or off",
     initial: 3_600_000,
     parse: durationOrOff("0", "30d"),
     show: durationText,
   }),
   auditRetentionMs: field("audit_retention", {
     takes: "<time>",
-    about: "how long audit log entries are kept, as in 90d",
+    about: "how long audit log entries are kept",
     initial: 90 * 86_400_000,
     parse: duration("1h", "36500d"),
     show: durationText,
