@@ -56,7 +56,9 @@ export class DatabaseRules implements RulesInForce {
 
   refresh(): Promise<void> {
     // A read in progress may have started too early; one that has not started serves all callers since.
-    this.next ??= this.reading.then(() => {
+    this.next ??= this.reading.then(async () => {
+      // The change feed asks first, then the caller that made the change, in the same turn: one read serves both.
+      await new Promise(setImmediate);
       this.next = undefined;
       this.reading = this.read();
       return this.reading;

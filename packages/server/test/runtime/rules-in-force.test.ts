@@ -6,8 +6,11 @@ import { pino } from "pino";
 import { afterEach, describe, expect, it } from "vitest";
 import type { AuditEvent } from "../../src/audit/audit.ts";
 import type { Change } from "../../src/database/database.ts";
+import { openDatabase } from "../../src/database/open-database.ts";
 import type { RateLimitRule } from "../../src/rules/rule.ts";
 import { DatabaseRules, FileRules } from "../../src/runtime/active-rules.ts";
+import { settled } from "../../src/runtime/read-your-writes.ts";
+import { admin } from "../database/fixtures.ts";
 import { sampleRule } from "../rules/sample-rule.ts";
 
 const lines: { level: string; msg: string }[] = [];
@@ -80,6 +83,26 @@ describe("the rules of the database", () => {
     const { reads } = database;
     await Promise.all(Array.from({ length: 100 }, () => rules.refresh()));
     expect(database.reads - reads).toBeLessThanOrEqual(2);
+  });
+
+  it("are read once for a change that is made here", async () => {
+    const data = mkdtempSync(join(tmpdir(), "headgate-rules-"));
+    endings.push(() => rmSync(data, { recursive: true }));
+    const database = await openDatabase({ data });
+    let reads = 0;
+    const all = () => {
+      reads += 1;
+      return database.rules.all();
+    };
+    const rules = await DatabaseRules.open({ ...database, rules: { ...database.rules, all } as never }, log);
+    const tables = settled(database, rules, {} as never);
+    reads = 0;
+    await tables.rules.create(sampleRule(), admin);
+    await tables.rules.replace([sampleRule({ limit: 7 })], admin);
+    expect(rules.catalogue.rules).toMatchObject([{ limit: 7 }]);
+    rules.close();
+    await database.close();
+    expect(reads).toBe(2);
   });
 
   it("stay as they are while they cannot be read or used, which is told once, and are found again", async () => {
