@@ -5,7 +5,7 @@ import { RequestError } from "../../checks/request-error.ts";
 import { tlsOptions } from "../../runtime/tls.ts";
 import { Refused } from "../grpc/grpc-access.ts";
 import { type Failure, failureOf, INTERNAL } from "../grpc/grpc-status.ts";
-import { PROBLEM_TYPE, PROBLEMS, type ProblemCode, problemBody } from "../rest/problem.ts";
+import { fieldProblem, PROBLEM_TYPE, type ProblemBody, type ProblemCode, problemBody } from "../rest/problem.ts";
 import { Connections } from "../shared/connections.ts";
 import { Listener } from "../shared/listener.ts";
 import type { RunningTransport } from "../shared/transport.ts";
@@ -131,7 +131,8 @@ class HttpHandler {
       response.destroy();
       return;
     }
-    refuse(response, codeOf(failure), failure.field === "" ? failure.message : `${failure.field}: ${failure.message}`);
+    if (error instanceof RequestError) send(response, fieldProblem("body", error.field, error.problem).body);
+    else refuse(response, codeOf(failure), failure.message);
   }
 }
 
@@ -154,9 +155,13 @@ function codeOf({ code }: Failure): ProblemCode {
 }
 
 function refuse(response: ServerResponse, code: ProblemCode, detail?: string): void {
-  response.statusCode = PROBLEMS[code].status;
+  send(response, problemBody(code, detail));
+}
+
+function send(response: ServerResponse, problem: ProblemBody): void {
+  response.statusCode = problem.status;
   response.setHeader("content-type", PROBLEM_TYPE);
-  response.end(JSON.stringify(problemBody(code, detail)));
+  response.end(JSON.stringify(problem));
 }
 
 async function bodyOf(request: IncomingMessage): Promise<string> {

@@ -5,17 +5,20 @@ import type { CallLimit, Descriptor, RateLimitAnswer, RateLimitRequest } from ".
 import { UNIT_NAMES } from "./descriptor.ts";
 import { hitsOf, unitOf } from "./rate-limit-codec.ts";
 
-// The JSON mapping of protobuf: fields in either spelling, enums by name or number, 64 bits as a number or a text.
+// The JSON mapping of protobuf: fields in either spelling, enums by name or number, 64 bits as a number or a text. Null is the default value.
 
-const count = z.union([z.number(), z.string()]).transform(hitsOf);
+const count = z.union([z.number(), z.string()], { error: "must be a whole number" }).transform(hitsOf);
 const uint32 = count.refine((value) => value < 2 ** 32, { error: "must be less than 2^32" });
-const unit = z.union([
-  z.number().transform(unitOf),
-  z
-    .string()
-    .transform((name) => name.toLowerCase())
-    .pipe(z.enum(UNIT_NAMES)),
-]);
+const unit = z.union(
+  [
+    z.number().transform(unitOf),
+    z
+      .string()
+      .transform((name) => name.toLowerCase())
+      .pipe(z.enum(UNIT_NAMES)),
+  ],
+  { error: `must be one of ${UNIT_NAMES.join(", ").toUpperCase()}` },
+);
 
 const limit = z
   .strictObject({ requests_per_unit: uint32.optional(), requestsPerUnit: uint32.optional(), unit })
@@ -29,17 +32,17 @@ const limit = z
 const descriptor = z
   .strictObject({
     entries: z.array(z.strictObject({ key: z.string().default(""), value: z.string().default("") })).default([]),
-    limit: limit.nullish(),
-    hits_addend: count.nullish(),
-    hitsAddend: count.nullish(),
+    limit: limit.optional(),
+    hits_addend: count.optional(),
+    hitsAddend: count.optional(),
     is_negative_hits: z.boolean().optional(),
     isNegativeHits: z.boolean().optional(),
   })
   .transform(
     (given): Descriptor => ({
       entries: given.entries,
-      limit: given.limit ?? undefined,
-      hits: given.hits_addend ?? given.hitsAddend ?? undefined,
+      limit: given.limit,
+      hits: given.hits_addend ?? given.hitsAddend,
       isRefund: given.is_negative_hits ?? given.isNegativeHits ?? false,
     }),
   );
@@ -63,7 +66,7 @@ const request = z
 export function requestFromJson(text: string): RateLimitRequest {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(text, (_, given: unknown) => given ?? undefined);
   } catch {
     throw new RequestError("body", "must be a RateLimitRequest in JSON");
   }

@@ -350,6 +350,31 @@ describe("the HTTP listener for Envoy", () => {
     expect(JSON.parse(Buffer.from(denied.body.rawBody, "base64").toString())).toMatchObject({ status: 429 });
   });
 
+  it("names the field at fault once, and what is wrong with it", async () => {
+    const ask = await setUp();
+    const entries = [{ key: "a", value: "x" }];
+    for (const [descriptor, field, problem] of [
+      [{ entries, hitsAddend: true }, "descriptors[0].hitsAddend", "must be a whole number"],
+      [{ entries, limit: { unit: "EON" } }, "descriptors[0].limit.unit", "must be one of SECOND, MINUTE, HOUR"],
+      [{ entries: [] }, "descriptors[0].entries", "must not be empty"],
+    ] as const) {
+      const { status, text } = await ask("/json", { domain: "test", descriptors: [descriptor] });
+      expect(status).toBe(400);
+      expect(JSON.parse(text)).toMatchObject({
+        detail: expect.not.stringMatching(/(\S+: )\1/),
+        errors: [{ field, problem: expect.stringContaining(problem) }],
+      });
+    }
+  });
+
+  it("takes null as the default value, as the JSON of protobuf does", async () => {
+    const ask = await setUp();
+    const descriptor = { entries: [{ key: "a", value: "x" }], limit: null, hitsAddend: null, isNegativeHits: null };
+    expect(await ask("/json", { domain: "test", descriptors: [descriptor], hitsAddend: null })).toMatchObject({
+      status: 200,
+    });
+  });
+
   it("rejects what is not a request, and other routes", async () => {
     const ask = await setUp();
     expect(await ask("/json", "no json")).toMatchObject({ status: 400 });
