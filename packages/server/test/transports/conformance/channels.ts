@@ -2,7 +2,7 @@ import { Redis } from "ioredis";
 import type { Transport } from "../../../src/metrics/telemetry.ts";
 import type { RateLimitRule } from "../../../src/rules/rule.ts";
 import { userData, world } from "../../checks/fixtures.ts";
-import { type RateLimitResponse, servedEnvoy, shouldRateLimit } from "../envoy/fixtures.ts";
+import { authorize, type RateLimitResponse, servedEnvoy, shouldRateLimit } from "../envoy/fixtures.ts";
 import { finallyDo } from "../finally-do.ts";
 import { call, check as grpcCheck, served as grpcServed } from "../grpc/fixtures.ts";
 import { Source, UsageState } from "../grpc/generated/headgate/v1/rate_limiter.ts";
@@ -128,6 +128,71 @@ export async function envoyChannel(
       };
     },
   };
+}
+
+/** What a proxy learns of a decision: whether to pass the request on, and the headers for the client. */
+export type SaidToProxy = Pick<Said, "allowed" | "remaining" | "ruleId">;
+
+interface ProxyChannel {
+  check(asked: Asked): Promise<SaidToProxy>;
+  advance(ms: number): Promise<void>;
+}
+
+interface AuthorizedByEnvoy {
+  readonly ok_response?: { readonly response_headers_to_add: readonly EnvoyHeader[] };
+  readonly denied_response?: { readonly status: { readonly code: number }; readonly headers: readonly EnvoyHeader[] };
+}
+
+interface EnvoyHeader {
+  readonly header: { readonly key: string; readonly value: string };
+}
+
+/** The ways in which a proxy has its requests authorized under the rules. */
+export const proxyChannels: Readonly<Record<string, (rules: readonly RateLimitRule[]) => Promise<ProxyChannel>>> = {
+  async "the auth route"(rules) {
+    const service = await startService({ rules });
+    finallyDo(() => service.stop());
+    await service.database.users.setTier(GOLD, "gold", { id: "system", name: "test" });
+    return {
+      advance: (ms) => service.clock.advance(ms),
+      async check({ rule: { dimension, endpoint_pattern: endpoint }, identifier, cost }) {
+        const headers = {
+          "x-headgate-identifier": identifier,
+          "x-headgate-dimension": dimension,
+          "x-headgate-endpoint": endpoint,
+          "x-headgate-cost": String(cost),
+        };
+        const answer = await service.ask("GET", "/api/v1/auth", { headers });
+        return saidToProxy(answer.status === 204, answer.status, answer.headers.get("ratelimit"));
+      },
+    };
+  },
+
+  async ext_authz(rules) {
+    const made = await inTheSecondSecond(rules);
+    const { address, clock } = await servedEnvoy({ world: made });
+    return {
+      advance: (ms) => clock.advance(ms),
+      async check({ rule: { dimension, endpoint_pattern: path }, identifier, cost }) {
+        const { ok_response, denied_response } = await authorize<AuthorizedByEnvoy>(address, {
+          attributes: {
+            request: { http: { method: "GET", path, headers: { "x-id": identifier } } },
+            context_extensions: { dimension, identifier_header: "x-id", cost: String(cost) },
+          },
+        });
+        const headers = ok_response?.response_headers_to_add ?? denied_response?.headers ?? [];
+        const limit = headers.find(({ header: { key } }) => key === "RateLimit")?.header.value;
+        return saidToProxy(denied_response === undefined, denied_response?.status.code ?? 204, limit ?? null);
+      },
+    };
+  },
+};
+
+/** `RateLimit: "rule";r=3;t=5`. */
+function saidToProxy(allowed: boolean, status: number, rateLimit: string | null): SaidToProxy {
+  if (status !== (allowed ? 204 : 429)) throw new Error(`answered ${status}`);
+  const [, ruleId, remaining] = /^"([^"]+)";r=(\d+)/.exec(rateLimit ?? "") ?? [];
+  return { allowed, ruleId, remaining: Number(remaining) };
 }
 
 /** The name of a number, as other transports write it. */

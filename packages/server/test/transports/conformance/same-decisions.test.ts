@@ -1,7 +1,16 @@
 import { algorithms } from "headgate";
 import { expect, it } from "vitest";
 import { rule } from "../../checks/fixtures.ts";
-import { type Asked, channels, envoyChannel, GOLD, type Said, type SaidToEnvoy } from "./channels.ts";
+import {
+  type Asked,
+  channels,
+  envoyChannel,
+  GOLD,
+  proxyChannels,
+  type Said,
+  type SaidToEnvoy,
+  type SaidToProxy,
+} from "./channels.ts";
 
 const ALGORITHMS = Object.values(algorithms).filter(({ traits }) => !("releasable" in traits));
 
@@ -63,6 +72,22 @@ it("Envoy's rate limit service decides the same traffic alike, where limits do n
     const { allowed, limit, remaining } = await rest.check(asked);
     said.push({ allowed, limit, remaining: Math.floor(remaining) });
     heard.push(await envoy.check(asked));
+  }
+  expect(said.filter(({ allowed }) => !allowed).length).toBeGreaterThan(10);
+  expect(heard).toEqual(said);
+});
+
+it.each(Object.entries(proxyChannels))("%s decides the same traffic alike", async (_, start) => {
+  const rest = await channels.rest(rules);
+  const proxy = await start(rules);
+  const said: SaidToProxy[] = [];
+  const heard: SaidToProxy[] = [];
+  for (const { pauseMs, ...asked } of traffic()) {
+    await rest.advance(pauseMs);
+    await proxy.advance(pauseMs);
+    const { allowed, remaining, ruleId } = await rest.check(asked);
+    said.push({ allowed, remaining: Math.floor(remaining), ruleId });
+    heard.push(await proxy.check(asked));
   }
   expect(said.filter(({ allowed }) => !allowed).length).toBeGreaterThan(10);
   expect(heard).toEqual(said);
