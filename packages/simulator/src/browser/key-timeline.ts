@@ -8,7 +8,7 @@ export interface TimelineEntry {
   /** In microseconds since the epoch. */
   readonly time: number;
   readonly allowed: boolean;
-  /** Under each rule, in the order of `RequestRules`: enforced rules first. */
+  /** Under each enforced rule. */
   readonly rules: readonly {
     readonly allowed: boolean;
     readonly remaining: number;

@@ -50,6 +50,16 @@ describe("files in a browser", () => {
     expect(entries[2].rules[0].retryAfter).toBe(58_000_000);
   });
 
+  it("give the timeline of a key without the rules that deny nothing", async () => {
+    const limited = { ...rules, shadow: [{ rule: { name: "trial", limit: fixedWindow("1/h") } }] };
+    const { entries } = await keyTimeline([file("even.jsonl", even)], () => limited, "a");
+    expect(entries.map(({ allowed, rules }) => [allowed, rules.map(({ remaining }) => remaining)])).toEqual([
+      [true, [1]],
+      [true, [0]],
+      [false, [0]],
+    ]);
+  });
+
   it("can be damaged, which is reported with the name of the file", async () => {
     const damaged = gzipSync(even.repeat(100)).subarray(0, 60);
     await expect(replayFiles([file("cut.gz", damaged)], () => rules)).rejects.toThrow(/cut\.gz/);

@@ -7,7 +7,7 @@ import { TimeSeries } from "./time-series.ts";
 import type { AppliedRule, RequestRules } from "./traffic-request.ts";
 import { WorstMinute } from "./worst-minute.ts";
 
-/** Called for each decided request. `answers` are those of the enforced rules, then those of the shadow rules. */
+/** Called for each decided request. `answers` are those of the enforced rules: clients are told no others. */
 export type OnReplayed = (time: number, key: string, allowed: boolean, answers: readonly Answer[]) => void;
 
 const NONE: readonly Answer[] = [];
@@ -51,12 +51,10 @@ export class RuleSetReplay {
     let allowed = true;
     for (let i = 0; i < answers.length; i += 1) if (!answers[i].allowed) allowed = false;
     for (let i = 0; i < answers.length; i += 1) this.#count(enforced[i], key, answers[i], allowed, "enforce");
-    let told = answers;
     for (let i = 0; i < shadow.length; i += 1) {
       const action = allowed ? "take" : "peek";
       const [answer] = this.#store.apply(action, [operationOf(shadow[i], counted, cost)]);
       this.#count(shadow[i], key, answer, allowed, shadow[i].isCandidate === true ? "candidate" : "shadow");
-      if (this.#onReplayed !== undefined) told = [...told, answer];
     }
     this.#requests += 1;
     if (answers.length === 0) this.#unlimited += 1;
@@ -64,7 +62,7 @@ export class RuleSetReplay {
     this.#minutes.count(time, !allowed);
     this.#series.count(time, !allowed);
     this.#hours.count(time, !allowed);
-    this.#onReplayed?.(time, this.#index.nameOf(key), allowed, told);
+    this.#onReplayed?.(time, this.#index.nameOf(key), allowed, answers);
     return allowed;
   }
 

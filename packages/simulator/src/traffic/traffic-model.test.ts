@@ -172,6 +172,13 @@ describe("simulated clients", () => {
     expect(gaveUp + unfinished).toBe(100);
   });
 
+  it("are told nothing of rules that deny nothing", () => {
+    const trial: RequestRules = { ...rules, shadow: [{ rule: { name: "trial", limit: fixedWindow("1/h") } }] };
+    const patient = model({ ...crowd, retries: { ...retries, strategy: "retry_after" } }, 10_000);
+    const { clients } = simulateTraffic(patient, () => trial);
+    expect(clients).toEqual(simulateTraffic(patient, () => rules).clients);
+  });
+
   it("are admitted when they wait as long as they are told", () => {
     // The bucket has room for everyone in the end.
     const bucket: RequestRules = {
