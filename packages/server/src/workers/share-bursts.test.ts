@@ -3,13 +3,18 @@ import { type AddressInfo, connect, createServer } from "node:net";
 import { afterEach, expect, it, vi } from "vitest";
 import { shareBursts } from "./share-bursts.ts";
 
-const pause = vi.fn();
 let now = 0;
+let pauseMs = 0.2;
+const pause = vi.fn(() => {
+  now += pauseMs;
+});
 const nowMs = (): number => now;
 let end: (() => void) | undefined;
 afterEach(() => {
   end?.();
   pause.mockClear();
+  now += 10_000;
+  pauseMs = 0.2;
 });
 
 /** Opens connections together, and resolves when the server has accepted all of them. */
@@ -48,11 +53,29 @@ it("does not pause for single connections", async () => {
 
 it("stops pausing when the others do not take their part", async () => {
   end = shareBursts(pause, nowMs);
+  pauseMs = 0.25;
   await accept(150);
-  expect(pause).toHaveBeenCalledTimes(100);
-  now += 2;
+  expect(pause).toHaveBeenCalledTimes(80);
+  now += 1_000;
   await accept(3);
-  expect(pause).toHaveBeenCalledTimes(102);
+  expect(pause).toHaveBeenCalledTimes(82);
+});
+
+it("pauses for 20 ms a second at most while connections arrive all the time", async () => {
+  end = shareBursts(pause, nowMs);
+  pauseMs = 0.25;
+  for (let i = 0; i < 10; i += 1) {
+    await accept(30);
+    now += 50;
+  }
+  expect(pause).toHaveBeenCalledTimes(80);
+});
+
+it("pauses less often on a machine so busy that pauses take long", async () => {
+  end = shareBursts(pause, nowMs);
+  pauseMs = 6;
+  await accept(20);
+  expect(pause).toHaveBeenCalledTimes(4);
 });
 
 it("can be ended", async () => {

@@ -6,8 +6,12 @@ const ACCEPTED = "net.server.socket";
 const TOGETHER_MS = 1;
 /** Enough for another process to wake up. */
 const PAUSE_MS = 0.1;
-/** In a row: if the others do not take their part, this worker takes the rest without further delay. */
-const MOST_PAUSES = 100;
+/**
+ * A worker pauses for at most this long in each period. Otherwise, connections that arrive all the time would keep it from
+ * working, and on a busy machine each pause takes much longer than asked for.
+ */
+const MOST_PAUSED_MS = 20;
+const PERIOD_MS = 1_000;
 
 const never = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 
@@ -21,14 +25,20 @@ export function shareBursts(
   nowMs: () => number = () => performance.now(),
 ): () => void {
   let last = Number.NEGATIVE_INFINITY;
-  let pauses = 0;
+  let periodFrom = Number.NEGATIVE_INFINITY;
+  let pausedMs = 0;
   const onAccepted = (): void => {
-    if (nowMs() - last > TOGETHER_MS) pauses = 0;
-    else if (pauses < MOST_PAUSES) {
-      pauses += 1;
-      pause();
+    const now = nowMs();
+    if (now - periodFrom > PERIOD_MS) {
+      periodFrom = now;
+      pausedMs = 0;
     }
+    const isTogether = now - last <= TOGETHER_MS;
+    last = now;
+    if (!isTogether || pausedMs >= MOST_PAUSED_MS) return;
+    pause();
     last = nowMs();
+    pausedMs += last - now;
   };
   subscribe(ACCEPTED, onAccepted);
   return () => void unsubscribe(ACCEPTED, onAccepted);
