@@ -148,7 +148,7 @@ SIGHUP reloads rules and certificates, and reopens --log-file. SIGUSR2 restarts 
     .description("Show the settings that serve would use with the same flags, and the source of each.")
     .addHelpText("after", `${PRECEDENCE}\nExamples:\n  $ headgate config\n  $ headgate config --config headgate.yaml\n`)
     .action(async (options: SettingOptions) => {
-      const { showSettings } = await import("./settings/show.ts");
+      const { showSettings } = await import("./settings/show-settings.ts");
       finish(await showSettings(options));
     });
 

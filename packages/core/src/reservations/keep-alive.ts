@@ -4,12 +4,12 @@ import type { Notices } from "../middleware/notices.ts";
 import type { Store } from "../stores/store.ts";
 import { AbandonedReservations } from "./abandoned-reservations.ts";
 import type { ReservationJournal } from "./journal.ts";
-import { Nap } from "./nap.ts";
 import { lostReservation, type OpenReservation } from "./open-reservation.ts";
 import { OpenReservations } from "./open-reservations.ts";
 import { ReservationState } from "./reservation-state.ts";
 import { SlotWatch } from "./slot-watch.ts";
 import { type Finishing, UnfinishedEnds } from "./unfinished-ends.ts";
+import { WakeableSleep } from "./wakeable-sleep.ts";
 
 /** Maximum interval between searches for abandoned reservations, in milliseconds. */
 const LOOK_EVERY_MS = 2_000;
@@ -47,7 +47,7 @@ export class KeepAlive {
   private lookedAt = Number.NEGATIVE_INFINITY;
   private isRunning = false;
   /** The sleep between two rounds. */
-  private readonly nap: Nap;
+  private readonly pause: WakeableSleep;
   private readonly slotWatch: SlotWatch;
   private isClosed = false;
 
@@ -56,7 +56,7 @@ export class KeepAlive {
     this.clock = clock;
     this.notices = notices;
     this.finish = finishing.finish;
-    this.nap = new Nap(clock);
+    this.pause = new WakeableSleep(clock);
     this.slotWatch = new SlotWatch(this.open, clock, () => this.now());
     this.abandoned = new AbandonedReservations(store, () => this.now());
     this.unfinished = new UnfinishedEnds(store, { ...finishing, now: () => this.now() });
@@ -72,7 +72,7 @@ export class KeepAlive {
     this.open.add(open);
     if (open.hasSlots) this.slotWatch.add(open);
     if (!this.isRunning) void this.run();
-    else if (open.state.forMs / BEATS < this.nap.ms) this.nap.wake();
+    else if (open.state.forMs / BEATS < this.pause.ms) this.pause.wake();
   }
 
   /** Stops extending a reservation, whose parts are extended instead. */
@@ -128,7 +128,7 @@ export class KeepAlive {
 
   close(): void {
     this.isClosed = true;
-    this.nap.wake();
+    this.pause.wake();
     this.slotWatch.close();
   }
 
@@ -165,7 +165,7 @@ export class KeepAlive {
       if (this.store.journal === undefined && this.open.size + this.unfinished.size === 0) break;
       let pauseMs = this.unfinished.size > 0 ? RETRY_EVERY_MS : LOOK_EVERY_MS;
       for (const { state } of this.open.values()) pauseMs = Math.min(pauseMs, state.forMs / BEATS);
-      await this.nap.sleep(pauseMs);
+      await this.pause.for(pauseMs);
       await this.quietly(() => this.extendDue());
       await this.endExpired();
       this.retryUnfinished();
@@ -260,7 +260,7 @@ export class KeepAlive {
 
   private retrySoon(): void {
     if (!this.isRunning) void this.run();
-    else if (this.nap.ms > RETRY_EVERY_MS) this.nap.wake();
+    else if (this.pause.ms > RETRY_EVERY_MS) this.pause.wake();
   }
 
   /** Not awaited: meanwhile, others have to be extended. */

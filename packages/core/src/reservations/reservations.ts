@@ -17,7 +17,7 @@ import { adjust, chargeLate, end, releaseSlots, settledBefore, take } from "./re
 import { ReserveOnce } from "./reserve-once.ts";
 import { DEFAULT_FOR_MS, type InternalReserveOptions, readReserveOptions, requireFitting } from "./reserve-options.ts";
 import { ReservedQuota } from "./reserved-quota.ts";
-import { Waiting } from "./waiting.ts";
+import { WaitingReservations } from "./waiting-reservations.ts";
 
 /** Options of `Reservations`. */
 export interface ReservationsOptions {
@@ -42,7 +42,7 @@ export class Reservations {
   readonly #clock: Clock;
   readonly #notices: Notices;
   readonly #keepAlive: KeepAlive;
-  readonly #waiting: Waiting;
+  readonly #waiting: WaitingReservations;
   readonly #lookup: ReservationLookup;
   readonly #once: ReserveOnce;
 
@@ -50,7 +50,7 @@ export class Reservations {
     this.#store = store;
     this.#clock = clock;
     this.#notices = notices;
-    this.#waiting = new Waiting(store, clock);
+    this.#waiting = new WaitingReservations(store, clock);
     this.#lookup = new ReservationLookup(store, () => this.#now());
     this.#once = new ReserveOnce(store, () => this.#now());
     this.#keepAlive = new KeepAlive(store, clock, notices, {

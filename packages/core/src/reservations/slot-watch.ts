@@ -1,7 +1,7 @@
 import type { Clock } from "../clock/clock.ts";
-import { Nap } from "./nap.ts";
 import type { OpenReservation } from "./open-reservation.ts";
 import type { OpenReservations } from "./open-reservations.ts";
+import { WakeableSleep } from "./wakeable-sleep.ts";
 
 /** How long before its lease ends a slot is given up, in microseconds: the store's time is known to a few milliseconds. */
 const MARGIN = 20_000;
@@ -15,7 +15,7 @@ const LONGEST_MS = 3_600_000;
 export class SlotWatch {
   private readonly open: OpenReservations;
   private readonly now: () => number;
-  private readonly nap: Nap;
+  private readonly pause: WakeableSleep;
   private isRunning = false;
   private isClosed = false;
   /** When it looks again, by the store's clock. */
@@ -25,19 +25,19 @@ export class SlotWatch {
   constructor(open: OpenReservations, clock: Clock, now: () => number) {
     this.open = open;
     this.now = now;
-    this.nap = new Nap(clock);
+    this.pause = new WakeableSleep(clock);
   }
 
   /** A reservation with slots was added. */
   add(open: OpenReservation): void {
     loseIfOver(open, this.now());
     if (!this.isRunning) void this.run();
-    else if (endOf(open) < this.next) this.nap.wake();
+    else if (endOf(open) < this.next) this.pause.wake();
   }
 
   close(): void {
     this.isClosed = true;
-    this.nap.wake();
+    this.pause.wake();
   }
 
   /** Gives up slots whose lease is over. */
@@ -55,7 +55,7 @@ export class SlotWatch {
     while (!this.isClosed) {
       this.look();
       if (this.next === Number.POSITIVE_INFINITY) break;
-      await this.nap.sleep(Math.min(LONGEST_MS, Math.max(1, (this.next - this.now()) / 1000)));
+      await this.pause.for(Math.min(LONGEST_MS, Math.max(1, (this.next - this.now()) / 1000)));
     }
     this.isRunning = false;
   }

@@ -5,7 +5,7 @@ import { fileFindings } from "./check-rules.ts";
 import { storeFindings } from "./check-store.ts";
 import type { Finding } from "./finding.ts";
 import { listeningFindings } from "./listening.ts";
-import { openFiles } from "./machine.ts";
+import { openFiles } from "./open-files.ts";
 import { portFindings } from "./ports.ts";
 
 /** Checks the environment of a node with these settings, as far as possible without starting it. */

@@ -12,7 +12,7 @@ import { openDatabase } from "../../src/database/open-database.ts";
 import { clockSkew } from "../../src/doctor/clock-skew.ts";
 import { doctor } from "../../src/doctor/doctor.ts";
 import type { Finding } from "../../src/doctor/finding.ts";
-import { openFiles } from "../../src/doctor/machine.ts";
+import { openFiles } from "../../src/doctor/open-files.ts";
 
 const endings: (() => unknown)[] = [];
 afterEach(async () => {

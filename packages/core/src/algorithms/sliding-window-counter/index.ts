@@ -2,7 +2,7 @@ import { type Limit, makeLimit } from "../../limits/limit.ts";
 import type { Rate } from "../../limits/rate.ts";
 import type { AlgorithmDefinition } from "../algorithm.ts";
 import { buildLimit, type NoFields } from "../stated-limit.ts";
-import { compareProducts } from "./products.ts";
+import { compareProducts } from "./compare-products.ts";
 
 const name = "sliding_window_counter";
 

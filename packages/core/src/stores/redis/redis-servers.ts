@@ -1,6 +1,6 @@
 import type { Clock } from "../../clock/clock.ts";
 import { SystemClock } from "../../clock/system-clock.ts";
-import { adapted } from "./clients/adapt.ts";
+import { adapted } from "./clients/adapt-client.ts";
 import { IoredisByUrl } from "./clients/ioredis-by-url.ts";
 import type { RedisClient, RedisConnection } from "./clients/redis-client.ts";
 import { slotOf } from "./cluster-slots.ts";

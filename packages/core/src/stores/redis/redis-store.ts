@@ -6,7 +6,7 @@ import { localClock, localTime, type ServerClock } from "../server-clock.ts";
 import { requireSlots } from "../slot-operations.ts";
 import type { Action, Answer, ApplyOptions, Operation, Rule, Store, StoreNodes } from "../store.ts";
 import { Batcher } from "./batcher.ts";
-import type { AnyRedisClient } from "./clients/adapt.ts";
+import type { AnyRedisClient } from "./clients/adapt-client.ts";
 import type { RedisArgument, RedisClient, RedisConnection } from "./clients/redis-client.ts";
 import { tagOf } from "./key-names.ts";
 import { keysApart } from "./keys-apart.ts";

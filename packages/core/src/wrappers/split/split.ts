@@ -6,7 +6,7 @@ import type { Limit } from "../../limits/limit.ts";
 import { aName, type Requirements, readOptions, wholeMilliseconds, wholeNumber } from "../../options.ts";
 import { MemoryStore } from "../../stores/memory/memory-store.ts";
 import { rejectSlots } from "../../stores/no-slots.ts";
-import { type AnyRedisClient, adapted } from "../../stores/redis/clients/adapt.ts";
+import { type AnyRedisClient, adapted } from "../../stores/redis/clients/adapt-client.ts";
 import {
   type Action,
   type Answer,

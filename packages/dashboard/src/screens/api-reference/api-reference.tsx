@@ -4,7 +4,7 @@ import { useLoaded } from "../../api/use-loaded.ts";
 import type { Route } from "../../router.ts";
 import { Badge, Card, Empty, ScreenHead, type Tone, WithData } from "../../ui/parts.tsx";
 import { EndpointForm } from "./endpoint-form.tsx";
-import { type Endpoint, endpointsOf, type OpenApi } from "./open-api.ts";
+import { type Endpoint, endpointsOf, type OpenApi } from "./openapi-document.ts";
 import "./api-reference.css";
 
 const METHOD_TONES: Readonly<Record<string, Tone>> = { get: "info", post: "good", put: "warning", delete: "bad" };

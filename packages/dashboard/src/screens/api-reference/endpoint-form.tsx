@@ -4,7 +4,7 @@ import { useMay } from "../../api/session.ts";
 import type { Role } from "../../api/types.ts";
 import { Badge, Note, type Tone } from "../../ui/parts.tsx";
 import { Scroll } from "../../ui/scroll.tsx";
-import { type Endpoint, kindOf, type Parameter } from "./open-api.ts";
+import { type Endpoint, kindOf, type Parameter } from "./openapi-document.ts";
 import { curlOf, requestOf, send, type TriedAnswer, type TriedRequest } from "./try-request.ts";
 
 const MOST_EARLIER = 40;

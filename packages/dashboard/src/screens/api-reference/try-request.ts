@@ -1,5 +1,5 @@
 import { api } from "../../api/client.ts";
-import type { Endpoint, Parameter } from "./open-api.ts";
+import type { Endpoint, Parameter } from "./openapi-document.ts";
 
 export interface TriedRequest {
   readonly method: string;

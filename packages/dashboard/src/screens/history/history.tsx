@@ -7,7 +7,7 @@ import { linkTo, navigate, type Route } from "../../router.ts";
 import { SelectField, TextField } from "../../ui/field.tsx";
 import { countText, dateText, timeText } from "../../ui/format.ts";
 import { Badge, Card, Empty, Note, ProblemNote, ScreenHead, WithData } from "../../ui/parts.tsx";
-import { ACTIONS, actionText, toneOf } from "./actions.ts";
+import { ACTIONS, actionText, toneOf } from "./audit-actions.ts";
 import { EntryDetails } from "./entry-details.tsx";
 import "./history.css";
 

@@ -9,10 +9,10 @@ import { Connections } from "../shared/connections.ts";
 import { Listener } from "../shared/listener.ts";
 import type { SelfLimits } from "../shared/own-limits.ts";
 import type { RunningTransport } from "../shared/transport.ts";
-import { checkCommands } from "./check-command.ts";
 import { CommandTable } from "./command-table.ts";
 import { connectionCommands } from "./connection-commands.ts";
 import { DecisionRuns } from "./decision-runs.ts";
+import { checkCommands } from "./hg-check-command.ts";
 import { RespConnection } from "./resp-connection.ts";
 import { throttleCommands } from "./throttle-commands.ts";
 

@@ -2,7 +2,7 @@ import type { Clock } from "../clock/clock.ts";
 import { SystemClock } from "../clock/system-clock.ts";
 
 /** A sleep that can be cut short, and that does not keep the process alive. */
-export class Nap {
+export class WakeableSleep {
   /** How long the current sleep was meant to be, in milliseconds. */
   ms = 0;
   private readonly clock: Clock;
@@ -12,7 +12,7 @@ export class Nap {
     this.clock = clock;
   }
 
-  async sleep(ms: number): Promise<void> {
+  async for(ms: number): Promise<void> {
     const end = new AbortController();
     this.end = end;
     this.ms = ms;

@@ -12,7 +12,7 @@ const POLL_MS = 1_000;
 const TOPIC = "slots";
 
 /** Reservations that wait for quota, in line. */
-export class Waiting {
+export class WaitingReservations {
   private readonly store: Store;
   private readonly clock: Clock;
   private readonly line = new ReservationLine();

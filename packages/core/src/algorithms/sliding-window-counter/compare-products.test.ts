@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { patience, runs } from "headgate-testkit/repeated";
 import { expect, it } from "vitest";
-import { compareProducts } from "./products.ts";
+import { compareProducts } from "./compare-products.ts";
 
 const MOST = Number.MAX_SAFE_INTEGER;
 const integers = fc.oneof(
