@@ -73,7 +73,7 @@ describe("a window of a calendar", patience, () => {
   });
 });
 
-it("a calendar is the same object whoever states it", () => {
+it("equal calendars are the same object", () => {
   expect(calendarOf("month", "Europe/Berlin", 15)).toBe(calendarOf("month", "Europe/Berlin", 15));
   expect(calendarOf("month", "Europe/Berlin")).not.toBe(calendarOf("month", "Europe/Paris"));
   expect(String(calendarOf("month", "Europe/Berlin", 15))).toBe("month from day 15 in Europe/Berlin");

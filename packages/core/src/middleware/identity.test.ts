@@ -57,7 +57,7 @@ describe("a request is counted", () => {
     expect(await left(by, { peer: "2001:db8::1" }, "ip:2001:db8:0:0::/64")).toBe(9);
   });
 
-  it("so that nobody can pass for an address by what he calls himself", async () => {
+  it("so that no identifier can be mistaken for an address", async () => {
     const by: By<TestRequest> = { header: "x-api-key" };
     const { gate, limiter } = gateOf({ rules: "day", by });
     for (const name of ["1.2.3.4", "ip:1.2.3.4"]) gate.admit({ peer: "6.6.6.6", headers: { "x-api-key": name } });

@@ -112,7 +112,7 @@ describe("a check", () => {
 describe("a user's tier", () => {
   const rules = [rule({ limit: 2 }), rule({ rule_id: "premium", tier: "premium", limit: 5 })];
 
-  it("picks his limit, and what he has used stays used when it changes", async () => {
+  it("selects the limit, and what was used stays used when it changes", async () => {
     const { service, users, userDataCache } = await world(rules);
     await service.check(request({ cost: 2 }));
     expect(await service.check(request())).toMatchObject({ allowed: false, decisive: { rule_id: "all" } });

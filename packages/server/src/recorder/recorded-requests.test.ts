@@ -169,7 +169,7 @@ describe("recorded requests", () => {
     expect(first.idempotencyKey).toHaveLength(16);
   });
 
-  it("are the decisions of a rule that is leased, whoever made them", async () => {
+  it("are the decisions of a rule that is leased, whatever made them", async () => {
     const one = process("a");
     // What a lease obtains is no request.
     one.recorder.recorded(new MemoryStore({ clock })).apply("take", [{ rule: orders, key: "user:1", cost: 3 }]);

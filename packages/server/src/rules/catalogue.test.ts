@@ -184,7 +184,7 @@ describe("an address or an API key", () => {
   });
 });
 
-describe("a user of his own", () => {
+describe("a user with a tier or limits of their own", () => {
   const catalogue = Catalogue.of([
     rule({ algorithm: "token_bucket", burst: 50 }),
     rule({ rule_id: "premium", tier: "premium", limit: 1000 }),
@@ -204,12 +204,12 @@ describe("a user of his own", () => {
     });
   });
 
-  it("can burst up to his custom limit if it states no burst", () => {
+  it("can burst up to the custom limit if it states no burst", () => {
     const s = userData({ custom_limits: { orders: { limit: 300 } } });
     expect(limits(catalogue, { userData: s })[1].limit.burst).toBe(300);
   });
 
-  it("has no custom limit of a rule that is not the one for his tier", () => {
+  it("has no custom limit of a rule that is not the one for their tier", () => {
     expect(told(catalogue, userData({ tier: "premium", custom_limits }))).toEqual([
       ["all", 5000, "rule"],
       ["premium", 1000, "tier"],
@@ -260,7 +260,7 @@ describe("a user of his own", () => {
     ]);
   });
 
-  it("keeps the rule's limit where none can be made of his own", () => {
+  it("keeps the rule's limit where the custom limit is not valid", () => {
     expect(told(catalogue, userData({ custom_limits: { all: { limit: 0 } } }))[0]).toEqual(["all", 5000, "rule"]);
   });
 

@@ -41,7 +41,7 @@ function ask(route: string, holder: string) {
 
 const NOBODY = ["none", "unknown", "expired", "revoked"];
 
-/** Whether a holder is let in, and else how he is turned away. */
+/** Whether a holder is admitted, and otherwise how the request is rejected. */
 function expected(permission: Role | "open", holder: string): "in" | 401 | 403 {
   if (permission === "open") return "in";
   if (NOBODY.includes(holder)) return 401;

@@ -70,7 +70,7 @@ describe("checks on Redis", () => {
     await expect(other.service.check({ ...asked, cost: 2 })).rejects.toMatchObject({ code: "HG_IDEMPOTENCY_CONFLICT" });
   });
 
-  it("keep what a user has used when his tier changes, whatever others do between", async () => {
+  it("keep what a user has used when the tier changes, whatever others do in between", async () => {
     const premium = rule({ ...hour, rule_id: "premium", tier: "premium", limit: 200 });
     const world = await node(rule(hour), premium, rule({ ...hour, rule_id: "keys", dimension: "apikey", limit: 7 }));
     expect(await counts(world, 2)).toEqual([1, 2]);

@@ -476,7 +476,7 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
         ["a NUL", "a\0b"],
         ["half a surrogate pair", "a\ud800"],
         ["600 characters", "a".repeat(600)],
-      ])("knows nobody with %s in his name, and keeps nothing of him", async (_, id) => {
+      ])("knows no user with %s in the name, and stores nothing under it", async (_, id) => {
         expect(await database.users.get(id)).toMatchObject({ user_id: id, version: 0 });
         await expect(database.users.setTier(id, "free", admin)).rejects.toMatchObject({
           code: "HG_BAD_OPTION",
@@ -882,7 +882,7 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
     });
 
     describe("changes", () => {
-      it("are told here before the writer has his answer", async () => {
+      it("are reported here before the writer has its answer", async () => {
         const told = listen(database);
         await database.rules.create(aRule(), admin);
         expect(told).toEqual([{ kind: "rules" }]);

@@ -91,7 +91,7 @@ describe("an embedded database", () => {
     await expect(database.answered.claim("k", "f", new Date())).rejects.toMatchObject(gone);
     await expect(database.ping()).rejects.toMatchObject(gone);
     expect(await database.rules.all()).toEqual([rule]);
-    // Whoever writes by another connection does not make it anew.
+    // A writer on another connection does not create it again.
     expect(existsSync(file) && statSync(file).size > 0).toBe(false);
     await database.close();
   });

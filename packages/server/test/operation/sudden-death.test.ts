@@ -18,7 +18,7 @@ it.concurrent.each([1, 2])(
   { timeout: 120_000 + 15_000 * kills },
   async (folder) => {
     const acknowledged: string[] = [];
-    // A port and a key of its own: a writer must not take the other folder's node for his own come back.
+    // A port and a key of its own: a writer must not mistake the other folder's node for its own after a restart.
     const flags = ["--grpc", "off", "--http", `127.0.0.1:${await freePort()}`];
     const env = { HEADGATE_ADMIN_KEY: `admin-of-folder-${folder}` };
     let node = new NodeProcess({ env, flags });

@@ -114,7 +114,7 @@ describe("a bucketed window with a queue for each user, sharded by user", () => 
     expect([...slots.values()].every(({ size }) => size === 1)).toBe(true);
   });
 
-  it("counts each user alone, whichever master he is on", async () => {
+  it("counts each user separately, whichever master has the key", async () => {
     const limiter = rateLimiter(rules, { store: newStore() });
     for (let i = 0; i < 5; i += 1) {
       const decisions = await limiter.checkMany("hour", users);

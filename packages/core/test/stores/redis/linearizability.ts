@@ -5,9 +5,9 @@ import type { Answered, Request } from "./asker.ts";
 type Told = Pick<Answered, "allowed" | "remaining">;
 
 /**
- * Whether there is an order of the requests on one key, each put at some instant between when it was sent and when its
- * answer came, in which one after the other they are answered just so. Tried as Wing and Gong do: whoever may come
- * first does, and then the rest; what was tried from the same state is not tried again.
+ * Whether the requests on one key can be put into an order in which a sequential limiter would give the same answers,
+ * each at some instant between its sending and its answer. Searched with the algorithm of Wing and Gong: each request
+ * that can be first is tried, and then the rest; a set of requests is tried only once from the same state.
  */
 export function isLinearizable(history: readonly Answered[], limit: Limit): boolean {
   const bySent = [...history].sort((a, b) => a.sent - b.sent);

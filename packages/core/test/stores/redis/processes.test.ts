@@ -97,7 +97,7 @@ describe("four processes that hammer one key while it fills again", () => {
   });
 });
 
-/** Whoever was sent after a span began, and answered before it ended, was decided in it. */
+/** A request that was sent after a span began, and answered before it ended, was decided in it. */
 function expectBound(admitted: readonly Answered[], mostIn: (span: number) => number): void {
   const byEnd = [...admitted].sort((a, b) => a.received - b.received);
   for (const { sent: from } of admitted) {

@@ -52,7 +52,7 @@ describe("four processes that hammer one key", () => {
   it("agree on the time, though the clock of one is a minute ahead and that of another a minute behind", async () => {
     const root = zookeeper.newRoot();
     const all = await started([{ root }, { root, aheadMs: MINUTE_MS }, { root, aheadMs: -MINUTE_MS }]);
-    // A window that the first request opens, and that is over for whoever is a minute ahead.
+    // A window that the first request opens, and that is over for a process whose clock is a minute ahead.
     const spec = { algorithm: "fixed_window", limit: 50, window: 30, anchor: "request" };
     const [first, ahead, behind] = await inTurn(all, (taker) =>
       taker.take({ spec, inFlight: 2, forMs: 60_000, untilDenied: true }),

@@ -64,7 +64,7 @@ describe("a beat", () => {
     expect(await beat({ id: "b", number: 8, held: [3, 4] })).toEqual([0, 2, 2, LEASE]);
   });
 
-  it("gives a newcomer nothing until all have told that they count on him", async () => {
+  it("gives a new replica nothing until all others have confirmed a number that includes it", async () => {
     await record({ a: [NOW - 10, 0, 1, 0, 1] });
     expect(await beat({ id: "b", number: 1 })).toEqual([0, 0, 2, LEASE]);
     expect(await beat({ id: "a", number: 8, held: [0, 1] })).toEqual([0, 2, 2, LEASE]);

@@ -40,7 +40,7 @@ it("allows each admin 1,000 reads a minute", async () => {
   expect(await admit("b")).toBe(true);
 });
 
-it("allows the node 100,000 checks a second, whoever asks", async () => {
+it("allows the node 100,000 checks a second, whatever their API keys", async () => {
   const clock = new ManualClock();
   const limits = new SelfLimits({ clock });
   expect(limits.admitChecks(99_999).allowed).toBe(true);

@@ -38,7 +38,7 @@ it("tells each limit once, also where a pattern is within another", async () => 
   expect(body.limits.map(({ rule_id }: { rule_id: string }) => rule_id).sort()).toEqual(["hour", "orders", "wide"]);
 });
 
-it("puts a user into a tier, and takes him out of it", async () => {
+it("puts a user into a tier, and removes the tier again", async () => {
   service = await startService({ rules: TIERS });
   const put = await service.ask("PUT", "/api/v1/users/42/tier", { body: { tier: "premium" } });
   expect([put.status, put.headers.get("etag")]).toEqual([200, '"1"']);
@@ -175,7 +175,7 @@ describe("an import", () => {
   });
 });
 
-it("gives a user limits of his own, before those of his tier", async () => {
+it("gives a user custom limits, which take precedence over those of the tier", async () => {
   service = await startService({ rules: TIERS });
   await service.ask("PUT", "/api/v1/users/42/tier", { body: { tier: "premium" } });
   const body = { custom_limits: { "orders-premium": { limit: 250 }, search: { limit: 6, burst: null } } };

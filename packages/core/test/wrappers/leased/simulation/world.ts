@@ -129,7 +129,7 @@ export class World {
     }
   }
 
-  /** Once all is quiet, everybody has his answer, and no node has lost a grant that the server gave. */
+  /** Once all is quiet, every request has its answer, and no node has lost a grant that the server gave. */
   private auditLosses(): void {
     this.require(this.open === 0, `${this.open} requests were never answered`);
     // Who was paused for longer than the store remembers a grant asks about it no more.
