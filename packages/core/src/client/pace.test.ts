@@ -223,8 +223,8 @@ describe("a Retry-After", () => {
 
   it("holds, though one that was on its way before has passed", async () => {
     const clock = new ManualClock();
-    const refused = { status: 429, headers: { "Retry-After": "10" } };
-    const server = serverOf(clock, (_url, count) => (count === 0 ? refused : { status: 200 }), 50);
+    const denied = { status: 429, headers: { "Retry-After": "10" } };
+    const server = serverOf(clock, (_url, count) => (count === 0 ? denied : { status: 200 }), 50);
     const fetch = pacedFetch({ fetch: server.fetch, clock, maxRetries: 0 });
     const both = [watch(clock, fetch(A)), watch(clock, fetch(A))];
     await clock.advance(100);
@@ -236,8 +236,8 @@ describe("a Retry-After", () => {
 
   it("of a 403 holds up all requests as well", async () => {
     const clock = new ManualClock();
-    const refused = { status: 403, headers: { "Retry-After": "10" } };
-    const server = serverOf(clock, (_url, count) => (count === 0 ? refused : { status: 200 }));
+    const denied = { status: 403, headers: { "Retry-After": "10" } };
+    const server = serverOf(clock, (_url, count) => (count === 0 ? denied : { status: 200 }));
     const fetch = pacedFetch({ fetch: server.fetch, clock, maxRetries: 0 });
     expect((await fetch(A)).status).toBe(403);
     fetch(A);
@@ -261,7 +261,7 @@ describe("against our own middleware", () => {
     ["a sliding window", slidingWindow("5/10s")],
   ];
 
-  it.each(limits)("a crowd under %s is served in the end, and hardly ever refused", async (_name, limit) => {
+  it.each(limits)("a crowd under %s is served in the end, and hardly ever denied", async (_name, limit) => {
     const { limiter, clock } = testLimiter({ api: limit });
     const gate = new RateLimitMiddleware(limiter, { rules: "api", proxies: 0, clock }, testAdapter);
     const server = gatedServer(clock, gate, 20);
@@ -270,8 +270,8 @@ describe("against our own middleware", () => {
     await clock.advance(3_600_000);
     expect(responses.map(({ value }) => value?.status)).toEqual(Array(30).fill(200));
     // The first of them went before anything was known.
-    const refusedLater = server.seen.slice(30).filter(({ status }) => status === 429);
-    expect(refusedLater.length).toBeLessThanOrEqual(3);
+    const deniedLater = server.seen.slice(30).filter(({ status }) => status === 429);
+    expect(deniedLater.length).toBeLessThanOrEqual(3);
   });
 
   it("one who comes again as told always passes at the second try, alone", async () => {

@@ -56,28 +56,28 @@ export class Pace {
    * Must be called once per turn, with the limits in the response and whether it was denied; `undefined` if there was
    * no response.
    */
-  done(info: RateLimitInfo | undefined, refused = false): void {
+  done(info: RateLimitInfo | undefined, denied = false): void {
     this.inFlight -= 1;
     for (const [name, known] of this.limits) {
       const asked = known.until === Number.POSITIVE_INFINITY;
       // A request that had waited `maxWaitMs` was sent and succeeded: otherwise an endless wait would slow all requests
       // forever.
-      const disproved = known.remaining < 0 && info !== undefined && !refused;
+      const disproved = known.remaining < 0 && info !== undefined && !denied;
       // The probe got no response, so the next request may probe. A response that does not mention this limit ends it.
       if (asked && info === undefined) known.remaining = 1;
       else if (asked || disproved) this.limits.delete(name);
     }
-    if (info !== undefined) this.learn(info, refused);
+    if (info !== undefined) this.learn(info, denied);
     this.changed();
   }
 
-  private learn({ limits, policies, retryAfterMs }: RateLimitInfo, refused: boolean): void {
+  private learn({ limits, policies, retryAfterMs }: RateLimitInfo, denied: boolean): void {
     for (const limit of limits) {
       const policy = policies.find(({ name, partition }) => name === limit.name && partition === limit.partition);
       // Quota in other units, such as bytes, cannot be predicted.
       if (policy === undefined || policy.unit === "requests") this.know(limit, policy?.quota);
     }
-    if (refused && retryAfterMs !== undefined)
+    if (denied && retryAfterMs !== undefined)
       this.keep(RETRY_AFTER, { remaining: 0, until: this.after(retryAfterMs), scarce: false });
   }
 

@@ -30,7 +30,7 @@ function setting(
 
 const told = (seconds: string) => ({ status: 429, headers: { "Retry-After": seconds } });
 
-describe("a request that is refused", () => {
+describe("a request that is denied", () => {
   it("is sent again when the server said", async () => {
     const { fetch, clock, times, retries } = setting([told("5"), told("2")]);
     const response = watch(clock, fetch(URL_A));
@@ -79,8 +79,8 @@ describe("a request that is refused", () => {
     { RateLimit: '"a";r=3;t=9' },
   ])("waits so, too, where it is not said until when: %j", async (headers) => {
     for (const pace of [true, false]) {
-      const refused = Array(3).fill({ status: 429, headers });
-      const { fetch, clock, times } = setting(refused, { random: () => 1, pace });
+      const denied = Array(3).fill({ status: 429, headers });
+      const { fetch, clock, times } = setting(denied, { random: () => 1, pace });
       fetch(URL_A);
       await clock.advance(60_000);
       expect(times()).toEqual([0, 500, 1_500, 3_500]);

@@ -1,7 +1,7 @@
 import { parseRateLimitHeaders, type RateLimitInfo } from "../middleware/headers/parse-headers.ts";
 import { type FetchOptions, readFetchOptions } from "./fetch-options.ts";
 import { Pace } from "./pace.ts";
-import { isRefusal, maySendAgain, Outgoing, waitBefore } from "./retry.ts";
+import { isDenial, maySendAgain, Outgoing, waitBefore } from "./retry.ts";
 
 /** Maximum number of servers to track. Beyond it, the oldest is dropped. */
 const MOST_GROUPS = 1_000;
@@ -45,8 +45,8 @@ export function pacedFetch(options: FetchOptions = {}): typeof fetch {
     const leftMs = (): number => (deadline - clock.now()) / 1000;
     for (let attempt = 1; ; attempt += 1) {
       await pace?.turn(leftMs(), signal);
-      const { response, info, refused } = await respond(outgoing, pace);
-      if (!refused || attempt > maxRetries || !maySendAgain(outgoing, response.status)) return response;
+      const { response, info, denied } = await respond(outgoing, pace);
+      if (!denied || attempt > maxRetries || !maySendAgain(outgoing, response.status)) return response;
       const waitMs = waitBefore(attempt, info, random);
       if (waitMs > leftMs()) return response;
       // Releases the connection.
@@ -60,9 +60,9 @@ export function pacedFetch(options: FetchOptions = {}): typeof fetch {
     try {
       const response = await send(...outgoing.copy());
       const info = parseRateLimitHeaders(response.headers, clock.now() / 1000);
-      const refused = isRefusal(response.status, info);
-      pace?.done(info, refused);
-      return { response, info, refused };
+      const denied = isDenial(response.status, info);
+      pace?.done(info, denied);
+      return { response, info, denied };
     } catch (error) {
       pace?.done(undefined);
       throw error;
@@ -73,5 +73,5 @@ export function pacedFetch(options: FetchOptions = {}): typeof fetch {
 interface Responded {
   readonly response: Response;
   readonly info: RateLimitInfo;
-  readonly refused: boolean;
+  readonly denied: boolean;
 }

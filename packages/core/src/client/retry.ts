@@ -35,7 +35,7 @@ export class Outgoing {
 }
 
 /** Whether a response denies a request because of a limit or lack of capacity. */
-export function isRefusal(status: number, info: RateLimitInfo): boolean {
+export function isDenial(status: number, info: RateLimitInfo): boolean {
   return status === 429 || status === 503 || (status === 403 && isOverLimit(info));
 }
 

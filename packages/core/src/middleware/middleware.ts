@@ -47,7 +47,7 @@ interface Ready<Name extends string, Request> {
 interface Texts {
   readonly policies: readonly Policy[];
   readonly writer: HeaderWriter;
-  readonly refusals: DenialResponses;
+  readonly denials: DenialResponses;
 }
 
 /**
@@ -220,12 +220,12 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
   private denied(decided: Decision | Verdict, headers: HeaderField[]): Denied {
     // While the store is down, the client may well be within its quota.
     const kind = decided.source === "fallback" ? "temporary-reduced-capacity" : "quota-exceeded";
-    return this.texts.refusals.write(kind, decided.deniedBy, headers, decided);
+    return this.texts.denials.write(kind, decided.deniedBy, headers, decided);
   }
 
   private withoutStore(request: Request, error: unknown): Admission {
     if (failureOf(error) === undefined) throw error;
-    if (!this.failOpen) return this.texts.refusals.write("temporary-reduced-capacity", this.names, [], undefined);
+    if (!this.failOpen) return this.texts.denials.write("temporary-reduced-capacity", this.names, [], undefined);
     this.notices.give("HG_STORE_IGNORED", "a request could not be checked", error);
     return this.uncharged(request);
   }
@@ -245,7 +245,7 @@ export class RateLimitMiddleware<R extends Rules, Request extends object> {
   private write(): Texts {
     const policies = this.names.map((rule) => new Policy(rule, this.limiter.limitOf(rule)));
     const writer = new HeaderWriter(this.forms, policies);
-    return { policies, writer, refusals: new DenialResponses(this.names, policies) };
+    return { policies, writer, denials: new DenialResponses(this.names, policies) };
   }
 }
 

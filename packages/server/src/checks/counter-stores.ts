@@ -154,9 +154,9 @@ function shared(
   const { nodes, storeTimeoutMs = fields.storeTimeoutMs.initial } = settings;
   const { wrap = asIs, ...reports } = hooks;
   const strict = resilient(wrap(store), { deadlineMs: storeTimeoutMs, nodes, ...reports });
-  const lent = new LentStore(strict);
-  const near = cached(lent, { read: settings.cachedRead });
-  const held = leased(lent, {
+  const unclosed = new UnclosedStore(strict);
+  const cachedStore = cached(unclosed, { read: settings.cachedRead });
+  const leasedStore = leased(unclosed, {
     nodes,
     base: settings.leaseBase,
     prefetchAt: settings.leasePrefetchAt,
@@ -166,24 +166,24 @@ function shared(
   const shares = amongNodes && resilient(amongNodes, { deadlineMs: storeTimeoutMs, nodes, ...reports });
   return {
     strict,
-    cached: near,
-    leased: held,
+    cached: cachedStore,
+    leased: leasedStore,
     split: shares ?? strict,
     ...(shares && { join: () => shares.ready() }),
     canReserve: store.journal !== undefined,
-    shared: lent,
+    shared: unclosed,
     clock: store.clock,
     ...(strict.nodes && { nodes: strict.nodes }),
     stats: {
       resilient: strict.stats,
-      cached: () => near.stats,
-      leased: () => held.stats,
+      cached: () => cachedStore.stats,
+      leased: () => leasedStore.stats,
       split: () => amongNodes?.stats,
     },
     ready: () => strict.ready(),
     probe: () => probed(strict),
     async close() {
-      await Promise.all([near.close(), held.close(), shares?.close()]);
+      await Promise.all([cachedStore.close(), leasedStore.close(), shares?.close()]);
       await strict.close();
     },
   };
@@ -207,7 +207,7 @@ function probesOf({ nodes }: Store): readonly Operation[] {
   return probes;
 }
 
-/** A store that several wrappers share, so that none of them closes it. */
-class LentStore extends StoreWrapper {
+/** A store that several wrappers share: none of them closes it. */
+class UnclosedStore extends StoreWrapper {
   override async close(): Promise<void> {}
 }

@@ -10,7 +10,7 @@ export function isLoopback(host: string): boolean {
   return host === "localhost";
 }
 
-/** Refuses to expose API keys in plain text on a network, unless the operator has confirmed it. */
+/** Rejects settings that would expose API keys in plain text on a network, unless the operator has confirmed it. */
 export function rejectExposure(settings: Settings): void {
   if (settings.tls !== undefined || settings.insecure) return;
   for (const { flag, address } of listenersOf(settings)) {

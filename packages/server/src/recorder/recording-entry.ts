@@ -1,7 +1,7 @@
 import { type Action, type Limit, limitFromJson, type Source } from "headgate";
 import { z } from "zod";
 
-/** The version of the format. Readers refuse others. */
+/** The version of the format. Readers reject others. */
 export const RECORDING_VERSION = 1;
 
 /** The first line of each segment of a recording. */

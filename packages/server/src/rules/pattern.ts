@@ -30,13 +30,13 @@ const MISTAKES: readonly (readonly [RegExp, string])[] = [
 
 /** Parses a pattern such as `/api/:version/orders/**`. Throws a HeadgateError. */
 export function readPattern(text: string): Pattern {
-  if (!text.startsWith("/")) throw refused("must begin with a slash, such as /api/v1/orders (/** matches every path)");
-  if (text.length > LONGEST) throw refused(`must have at most ${LONGEST} characters`);
+  if (!text.startsWith("/")) throw rejected("must begin with a slash, such as /api/v1/orders (/** matches every path)");
+  if (text.length > LONGEST) throw rejected(`must have at most ${LONGEST} characters`);
   if (text === "/") return { parts: [], open: false };
   const parts = text.slice(1).split("/");
   const open = parts.at(-1) === "**";
   if (open) parts.pop();
-  if (parts.length > MOST_PARTS) throw refused(`must have at most ${MOST_PARTS} segments`);
+  if (parts.length > MOST_PARTS) throw rejected(`must have at most ${MOST_PARTS} segments`);
   return { parts: parts.map(readPart), open };
 }
 
@@ -44,11 +44,11 @@ function readPart(part: string): string | null {
   if (!SUSPECT.test(part)) return part;
   if (part === "*" || /^:[a-z_]\w*$/i.test(part)) return null;
   for (const [mistake, advice] of MISTAKES) {
-    if (mistake.test(part)) throw refused(advice);
+    if (mistake.test(part)) throw rejected(advice);
   }
   return part;
 }
 
-function refused(problem: string): HeadgateError {
+function rejected(problem: string): HeadgateError {
   return new HeadgateError("HG_BAD_RULES", "endpoint_pattern", problem);
 }

@@ -101,17 +101,17 @@ export const ruleFields = z.strictObject(shape, {
 /** A rule as users write it. Everything it accepts has a valid pattern and a limit that some request can pass. */
 export const ruleInput = ruleFields
   .superRefine((rule, { addIssue }) => {
-    const refuse = (field: string, problem: string) =>
+    const reject = (field: string, problem: string) =>
       addIssue({ code: "custom", path: field.split("."), message: problem });
     if (idOf(rule) === "")
-      refuse("rule_id", "is required, because it cannot be derived from a name without letters or digits");
+      reject("rule_id", "is required, because it cannot be derived from a name without letters or digits");
     if (rule.tier !== null && rule.dimension !== "user") {
-      refuse("tier", "applies only to the dimension user: remove it, or change the dimension");
+      reject("tier", "applies only to the dimension user: remove it, or change the dimension");
     }
-    attempt(() => readPattern(rule.endpoint_pattern), refuse);
-    if (algorithms[rule.algorithm].traits.releasable) refuseTrials(rule, refuse);
+    attempt(() => readPattern(rule.endpoint_pattern), reject);
+    if (algorithms[rule.algorithm].traits.releasable) rejectTrials(rule, reject);
     else if (rule.window_seconds === null && rule.calendar === null) {
-      refuse("window_seconds", `is required: ${WINDOW}, unless the rule has a calendar`);
+      reject("window_seconds", `is required: ${WINDOW}, unless the rule has a calendar`);
       return;
     }
     attempt(() => {
@@ -121,28 +121,28 @@ export const ruleInput = ruleFields
           const candidate = candidateFields(rule);
           if (candidate !== undefined) limitOf(candidate);
         },
-        (field, problem) => refuse(`candidate.${field}`, problem),
+        (field, problem) => reject(`candidate.${field}`, problem),
       );
       if (rule.consistency === "leased" && !algorithms[algorithm].traits.leasable) {
-        refuse(
+        reject(
           "consistency",
           `a ${algorithm} cannot be leased: use one of ${LEASABLE.join(", ")}, or consistency strict`,
         );
       }
-    }, refuse);
+    }, reject);
   })
   .transform(({ rule_id, ...rule }): RuleInput => ({ rule_id: idOf({ rule_id, name: rule.name }), ...rule }));
 
 /** Slots are kept in the store, and only reservations that are enforced take them. */
-function refuseTrials(
+function rejectTrials(
   { consistency, mode, enforce_share, candidate }: Omit<RuleInput, "rule_id">,
-  refuse: (field: string, problem: string) => void,
+  reject: (field: string, problem: string) => void,
 ): void {
   const of = "for a limit on concurrent tasks";
-  if (consistency !== "strict") refuse("consistency", `must be strict ${of}: slots are kept in the store`);
-  if (mode !== "enforce") refuse("mode", `must be enforce ${of}: nothing takes slots in shadow mode`);
-  if (enforce_share !== null) refuse("enforce_share", `must be null ${of}`);
-  if (candidate !== null) refuse("candidate", `must be null ${of}`);
+  if (consistency !== "strict") reject("consistency", `must be strict ${of}: slots are kept in the store`);
+  if (mode !== "enforce") reject("mode", `must be enforce ${of}: nothing takes slots in shadow mode`);
+  if (enforce_share !== null) reject("enforce_share", `must be null ${of}`);
+  if (candidate !== null) reject("candidate", `must be null ${of}`);
 }
 
 /** A pattern as people write it. `*` alone would match every path of one segment, which is never intended. */
@@ -159,14 +159,14 @@ function idOf({ rule_id, name }: { readonly rule_id?: string | undefined; readon
 }
 
 /** Reports what the core rejects in the core's words. */
-function attempt(make: () => unknown, refuse: (field: string, problem: string) => void): void {
+function attempt(make: () => unknown, reject: (field: string, problem: string) => void): void {
   try {
     make();
   } catch (error) {
     if (!(error instanceof HeadgateError)) throw error;
     // The core would name the fields of its own limits, and rules have others.
     const field = error.field === "window" ? "window_seconds" : error.field;
-    refuse(field, error.problem.replace(/^is not a field of (\w+) .*$/, "does not apply to $1: remove it"));
+    reject(field, error.problem.replace(/^is not a field of (\w+) .*$/, "does not apply to $1: remove it"));
   }
 }
 

@@ -50,9 +50,9 @@ export function parseUserInput(value: unknown): ParsedUser {
   const { user_id, tier, custom_limits } = data;
   try {
     requireStorable({ user_id });
-  } catch (refusal) {
-    if (!(refusal instanceof HeadgateError)) throw refusal;
-    return { problems: [{ field: refusal.field, problem: refusal.problem }] };
+  } catch (error) {
+    if (!(error instanceof HeadgateError)) throw error;
+    return { problems: [{ field: error.field, problem: error.problem }] };
   }
   return {
     user: { user_id, ...(tier !== undefined && { tier }), ...(custom_limits !== undefined && { custom_limits }) },

@@ -63,7 +63,7 @@ function keepTexts(document: Document, fields: ReadonlySet<string>): void {
   });
 }
 
-function plain(document: Document, refuse: (offset: number, problem: string) => RulesFileError): unknown {
+function plain(document: Document, reject: (offset: number, problem: string) => RulesFileError): unknown {
   try {
     return document.toJS(PLAIN);
   } catch (error) {
@@ -75,7 +75,7 @@ function plain(document: Document, refuse: (offset: number, problem: string) => 
         return visit.BREAK;
       },
     });
-    throw refuse(offset, error instanceof Error ? error.message : String(error));
+    throw reject(offset, error instanceof Error ? error.message : String(error));
   }
 }
 

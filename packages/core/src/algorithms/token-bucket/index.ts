@@ -23,15 +23,15 @@ export const definition: AlgorithmDefinition<typeof name, { burst: true; leasabl
 
   limitFrom(stated) {
     const { limit, window, named } = stated;
-    const refuse = (field: string, problem: string): never => {
+    const reject = (field: string, problem: string): never => {
       throw new HeadgateError("HG_BAD_LIMIT", named(field), problem);
     };
     if (!stated.has("limit") && window === undefined) {
-      if (stated.has("burst")) refuse("burst", "is used with limit and window, not with capacity");
+      if (stated.has("burst")) reject("burst", "is used with limit and window, not with capacity");
       return makeCapacityLimit(name, stated.value("capacity"), stated.value("refill_rate"), named);
     }
     for (const field of ["capacity", "refill_rate"]) {
-      if (stated.has(field)) refuse(field, "cannot be combined with limit and window");
+      if (stated.has(field)) reject(field, "cannot be combined with limit and window");
     }
     return makeLimit({ algorithm: name, limit, window, burst: stated.value("burst") }, named);
   },

@@ -43,15 +43,15 @@ const EXAMPLES =
  * does not contain the URL, which may include a password.
  */
 export function parseRedisAddress(text: string, field = "server"): RedisAddress {
-  const refuse = (problem: string): never => {
+  const reject = (problem: string): never => {
     throw new HeadgateError("HG_BAD_OPTION", field, problem);
   };
-  const [first, ...others] = text.split(BETWEEN_URLS).map((url) => parseUrl(url.trim(), refuse));
-  for (const other of others) requireSameServer(first, other, refuse);
+  const [first, ...others] = text.split(BETWEEN_URLS).map((url) => parseUrl(url.trim(), reject));
+  for (const other of others) requireSameServer(first, other, reject);
   const hosts = [first, ...others].flatMap((each) => each.hosts);
   const kind = first.kind === "server" && hosts.length > 1 ? "cluster" : first.kind;
   if (kind === "cluster" && first.database > 0) {
-    refuse("must not name a database: a Redis Cluster has only database 0");
+    reject("must not name a database: a Redis Cluster has only database 0");
   }
   return { ...first, kind, hosts };
 }
@@ -68,21 +68,21 @@ export function redactRedisUrl(text: string, hidden = "***"): string {
     .join(",");
 }
 
-type Refuse = (problem: string) => never;
+type Reject = (problem: string) => never;
 
-function parseUrl(url: string, refuse: Refuse): RedisAddress {
+function parseUrl(url: string, reject: Reject): RedisAddress {
   const parts = URL_PARTS.exec(url);
-  if (parts === null) return refuse(`must be a URL as in ${EXAMPLES}`);
+  if (parts === null) return reject(`must be a URL as in ${EXAMPLES}`);
   const [, scheme, suffix, user = "", hosts, path = "", query = ""] = parts;
   const kind = kindOf(suffix);
-  const parameters = parametersOf(query, kind, scheme.toLowerCase() === "rediss", refuse);
+  const parameters = parametersOf(query, kind, scheme.toLowerCase() === "rediss", reject);
   const colon = user.indexOf(":");
   return {
     kind,
-    hosts: hosts.split(",").map((host) => parseHost(host.trim(), kind, refuse)),
-    username: decoded(colon < 0 ? user : user.slice(0, colon), refuse),
-    password: decoded(colon < 0 ? "" : user.slice(colon + 1), refuse),
-    ...placeOf(path, kind, refuse),
+    hosts: hosts.split(",").map((host) => parseHost(host.trim(), kind, reject)),
+    username: decoded(colon < 0 ? user : user.slice(0, colon), reject),
+    password: decoded(colon < 0 ? "" : user.slice(colon + 1), reject),
+    ...placeOf(path, kind, reject),
     ...parameters,
   };
 }
@@ -92,25 +92,25 @@ function kindOf(suffix: string | undefined): RedisAddress["kind"] {
   return name === "cluster" || name === "sentinel" ? name : "server";
 }
 
-function parseHost(text: string, kind: RedisAddress["kind"], refuse: Refuse): RedisHost {
+function parseHost(text: string, kind: RedisAddress["kind"], reject: Reject): RedisHost {
   const parts = HOST.exec(text);
   const port = Number(parts?.[3] ?? (kind === "sentinel" ? SENTINEL_PORT : REDIS_PORT));
   if (parts === null || port < 1 || port > 65_535) {
-    return refuse(`must be a URL with a host and a port from 1 to 65535, as in ${EXAMPLES}`);
+    return reject(`must be a URL with a host and a port from 1 to 65535, as in ${EXAMPLES}`);
   }
   return { host: parts[1] ?? parts[2], port };
 }
 
 /** The path after the hosts: `/database`, or with sentinels `/master/database`. */
-function placeOf(path: string, kind: RedisAddress["kind"], refuse: Refuse): Pick<RedisAddress, "master" | "database"> {
+function placeOf(path: string, kind: RedisAddress["kind"], reject: Reject): Pick<RedisAddress, "master" | "database"> {
   const segments = path.split("/").filter((segment) => segment !== "");
-  const master = kind === "sentinel" ? decoded(segments.shift() ?? "", refuse) : undefined;
+  const master = kind === "sentinel" ? decoded(segments.shift() ?? "", reject) : undefined;
   if (kind === "sentinel" && master === undefined) {
-    refuse("must name the master that the sentinels watch, as in redis+sentinel://host:26379/mymaster");
+    reject("must name the master that the sentinels watch, as in redis+sentinel://host:26379/mymaster");
   }
   const [database = "0", ...more] = segments;
   if (!/^\d{1,9}$/.test(database) || more.length > 0) {
-    refuse(`must end with the number of a database or nothing, as in ${EXAMPLES}`);
+    reject(`must end with the number of a database or nothing, as in ${EXAMPLES}`);
   }
   return { master, database: Number(database) };
 }
@@ -122,7 +122,7 @@ function parametersOf(
   query: string,
   kind: RedisAddress["kind"],
   isTls: boolean,
-  refuse: Refuse,
+  reject: Reject,
 ): Pick<RedisAddress, "tls" | "sentinelUsername" | "sentinelPassword"> {
   const parameters = new URLSearchParams(query);
   const known = [...(isTls ? TLS_PARAMETERS : []), ...(kind === "sentinel" ? SENTINEL_PARAMETERS : [])];
@@ -130,7 +130,7 @@ function parametersOf(
     if (known.includes(name)) continue;
     const all = "tls_ca, tls_cert and tls_key with TLS, sentinel_username and sentinel_password with sentinels";
     // Only a name is quoted that cannot be part of a password.
-    refuse(`has an unknown parameter${/^\w{1,40}$/.test(name) ? ` ${name}` : ""} (known: ${all})`);
+    reject(`has an unknown parameter${/^\w{1,40}$/.test(name) ? ` ${name}` : ""} (known: ${all})`);
   }
   const value = (name: string): string | undefined => parameters.get(name) || undefined;
   return {
@@ -141,24 +141,24 @@ function parametersOf(
 }
 
 /** One client serves all nodes, so its settings must be the same for each; a URL may leave them out. */
-function requireSameServer(first: RedisAddress, other: RedisAddress, refuse: Refuse): void {
+function requireSameServer(first: RedisAddress, other: RedisAddress, reject: Reject): void {
   const isSame = (a: string | undefined, b: string | undefined): boolean => b === undefined || a === b;
   if (first.kind !== other.kind || (first.tls === undefined) !== (other.tls === undefined)) {
-    refuse("must have the same scheme in all URLs of a list");
+    reject("must have the same scheme in all URLs of a list");
   }
   if (first.kind === "sentinel")
-    refuse("must list sentinels in one URL, as in redis+sentinel://a:26379,b:26379/mymaster");
+    reject("must list sentinels in one URL, as in redis+sentinel://a:26379,b:26379/mymaster");
   if (!isSame(first.username, other.username) || !isSame(first.password, other.password)) {
-    refuse("must have the same user and password in all URLs of a list");
+    reject("must have the same user and password in all URLs of a list");
   }
-  if (first.database !== other.database) refuse("must name the same database in all URLs of a list");
+  if (first.database !== other.database) reject("must name the same database in all URLs of a list");
 }
 
-function decoded(text: string, refuse: Refuse): string | undefined {
+function decoded(text: string, reject: Reject): string | undefined {
   if (text === "") return undefined;
   try {
     return decodeURIComponent(text);
   } catch {
-    return refuse("has a % that is not an escape: write special characters of names and passwords as in %40 for @");
+    return reject("has a % that is not an escape: write special characters of names and passwords as in %40 for @");
   }
 }

@@ -134,8 +134,8 @@ export class LeasedStore extends StoreWrapper {
     const { rule, key } = operation;
     const limit = limitOf(operation);
     const pool = this.counters.poolOf(rule, limit);
-    const bank = new PoolClient(store, rule, pool, key, time, this.newId);
-    const lease: Lease = new Lease(limit, pool, bank, new BatchSize(settings.base, now), {
+    const client = new PoolClient(store, rule, pool, key, time, this.newId);
+    const lease: Lease = new Lease(limit, pool, client, new BatchSize(settings.base, now), {
       settings,
       counts,
       straight: async (cost) => only(await this.straight("take", [{ rule, key, cost, limit }])),

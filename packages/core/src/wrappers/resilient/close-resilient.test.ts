@@ -11,7 +11,7 @@ describe("closing a resilient store", () => {
     await resilient(new MemoryStore()).close();
   });
 
-  it("answers whoever still waits, and leaves no timer behind", async () => {
+  it("answers all pending calls, and leaves no timer behind", async () => {
     const { clock, inner, store, take } = context();
     const signals: (AbortSignal | undefined)[] = [];
     const sleep = clock.sleep.bind(clock);

@@ -166,7 +166,7 @@ describe("a queue that is shared out", () => {
     expect(await scene.ask("take", operation(mail, "k", 2))).toMatchObject({ allowed: true, remaining: 0 });
   });
 
-  it("frees the place of one who leaves, if nobody is behind him", async () => {
+  it("frees the place of a task that leaves, if none is behind it", async () => {
     const scene = context({ nodes: 5 });
     await giveUp(scene);
     const limiter = rateLimiter(

@@ -147,7 +147,7 @@ describe("who listens to a resilient store", () => {
     expect(failures).toEqual(["HG_STORE_UNREACHABLE", "HG_STORE_TIMEOUT", "other"]);
   });
 
-  it("cannot stop the traffic by an error of his own", async () => {
+  it("cannot stop the traffic by throwing an error", async () => {
     const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
     const clock = new ManualClock(TODAY_MS);
     const inner = new FaultyStore(clock);

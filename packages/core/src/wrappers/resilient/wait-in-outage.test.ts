@@ -21,7 +21,7 @@ describe("one who waits in an outage", () => {
     expect(waiting.value).toMatchObject({ allowed: true, source: "store" });
   });
 
-  it("under deny is told the denial when his time is over", async () => {
+  it("under deny returns the denial when its time is over", async () => {
     const scene = context({ onError: "deny" });
     await giveUp(scene);
     const waiting = watch(scene.clock, limiterOver(scene).wait("ten", "k", { maxWaitMs: 600 }));

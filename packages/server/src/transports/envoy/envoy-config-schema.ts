@@ -50,18 +50,18 @@ const rateLimit = object("a rate limit with unit and requests_per_unit", {
   charge: oneOf(["always", "if_it_fits"]).optional(),
 })
   .superRefine((limit, { addIssue }) => {
-    const refuse = (field: string, message: string) => addIssue({ code: "custom", path: [field], message });
-    if (limit.replaces.some(({ name }) => name === limit.name)) refuse("replaces", "names the limit itself");
+    const reject = (field: string, message: string) => addIssue({ code: "custom", path: [field], message });
+    if (limit.replaces.some(({ name }) => name === limit.name)) reject("replaces", "names the limit itself");
     if (limit.unlimited) {
-      if (limit.unit !== undefined) refuse("unit", "cannot be combined with unlimited: remove one of them");
+      if (limit.unit !== undefined) reject("unit", "cannot be combined with unlimited: remove one of them");
       return;
     }
-    if (limit.requests_per_unit === undefined) refuse("requests_per_unit", "is required");
+    if (limit.requests_per_unit === undefined) reject("requests_per_unit", "is required");
     if (limit.unit === undefined && limit.window_seconds === undefined) {
-      refuse("unit", `is required: one of ${UNIT_NAMES.join(", ")}`);
+      reject("unit", `is required: one of ${UNIT_NAMES.join(", ")}`);
     }
     if (limit.unit !== undefined && limit.window_seconds !== undefined) {
-      refuse("window_seconds", "replaces the unit: give only one of them");
+      reject("window_seconds", "replaces the unit: give only one of them");
     }
   })
   .transform((limit) => ({ ...limit, requests_per_unit: limit.requests_per_unit ?? 0 }));

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { status } from "@grpc/grpc-js";
 import { RequestError } from "../../checks/request-error.ts";
 import { tlsOptions } from "../../runtime/tls.ts";
-import { Refused } from "../grpc/grpc-access.ts";
+import { Rejected } from "../grpc/grpc-access.ts";
 import { type Failure, failureOf, INTERNAL } from "../grpc/grpc-status.ts";
 import { fieldProblem, PROBLEM_TYPE, type ProblemBody, type ProblemCode, problemBody } from "../rest/problem.ts";
 import { Connections } from "../shared/connections.ts";
@@ -105,10 +105,10 @@ class HttpHandler {
       response.statusCode = this.isStopping ? 503 : 200;
       response.end(this.isStopping ? "stopping" : "OK");
     } else if (path !== "/json") {
-      refuse(response, "route_not_found");
+      reject(response, "route_not_found");
     } else if (request.method !== "POST") {
       response.setHeader("allow", "POST");
-      refuse(response, "method_not_allowed");
+      reject(response, "method_not_allowed");
     } else {
       await this.json(request, response);
     }
@@ -125,14 +125,14 @@ class HttpHandler {
   }
 
   private fail(error: unknown, response: ServerResponse): void {
-    const failure = error instanceof Refused ? error.failure : (failureOf(error) ?? INTERNAL);
+    const failure = error instanceof Rejected ? error.failure : (failureOf(error) ?? INTERNAL);
     if (failure === INTERNAL) this.options.onError(error);
     if (response.headersSent) {
       response.destroy();
       return;
     }
     if (error instanceof RequestError) send(response, fieldProblem("body", error.field, error.problem).body);
-    else refuse(response, codeOf(failure), failure.message);
+    else reject(response, codeOf(failure), failure.message);
   }
 }
 
@@ -154,7 +154,7 @@ function codeOf({ code }: Failure): ProblemCode {
   }
 }
 
-function refuse(response: ServerResponse, code: ProblemCode, detail?: string): void {
+function reject(response: ServerResponse, code: ProblemCode, detail?: string): void {
   send(response, problemBody(code, detail));
 }
 

@@ -8,7 +8,7 @@ import {
   status,
 } from "@grpc/grpc-js";
 import { HealthImplementation } from "grpc-health-check";
-import { Refused } from "../grpc/grpc-access.ts";
+import { Rejected } from "../grpc/grpc-access.ts";
 import { type Failure, failureOf, INTERNAL, serviceError } from "../grpc/grpc-status.ts";
 import { guardCalls } from "../grpc/guarded-call.ts";
 import { decode, MessageWriter } from "../grpc/message-codec.ts";
@@ -72,7 +72,7 @@ export async function startEnvoy(options: EnvoyOptions): Promise<RunningTranspor
   }
 }
 
-/** Refuses callers without a key before their message is read. */
+/** Rejects callers without a key before their message is read. */
 function guardOf(
   { settings, telemetry }: EnvoyOptions,
   access: EnvoyAccess,
@@ -155,7 +155,7 @@ class EnvoyHandlers {
   }
 
   private failureOf(error: unknown): Failure {
-    if (error instanceof Refused) return error.failure;
+    if (error instanceof Rejected) return error.failure;
     const failure = failureOf(error);
     if (failure !== undefined) return failure;
     this.options.onError(error);

@@ -7,8 +7,8 @@ import type { SelfLimits } from "../shared/own-limits.ts";
 import { type Failure, forbidden, overloaded, UNAUTHENTICATED, wrongKeysFrom } from "./grpc-status.ts";
 
 /** A call that is rejected before it is read. */
-export class Refused extends Error {
-  override readonly name = "Refused";
+export class Rejected extends Error {
+  override readonly name = "Rejected";
   readonly failure: Failure;
 
   constructor(failure: Failure) {
@@ -42,25 +42,25 @@ export class Access {
 
   /** The same for the value of the header `Authorization`. */
   requireKey(authorization: string | undefined, role: Role, address?: string): Principal {
-    if (authorization === undefined) throw new Refused(UNAUTHENTICATED);
+    if (authorization === undefined) throw new Rejected(UNAUTHENTICATED);
     const owner = authenticate(this.options, this.transport, authorization, address);
     if (!isPrincipal(owner)) {
-      throw new Refused(owner.retryAfterMs > 0 ? wrongKeysFrom(owner.retryAfterMs) : UNAUTHENTICATED);
+      throw new Rejected(owner.retryAfterMs > 0 ? wrongKeysFrom(owner.retryAfterMs) : UNAUTHENTICATED);
     }
-    if (!owner.roles.includes(role)) throw new Refused(forbidden(role));
+    if (!owner.roles.includes(role)) throw new Rejected(forbidden(role));
     return owner;
   }
 
   /** Throws if the node has no capacity for this many checks. */
   requireRoom(checks: number): void {
     const decision = this.options.selfLimits?.admitChecks(checks);
-    if (decision?.allowed === false) throw new Refused(overloaded(decision.retryAfterMs));
+    if (decision?.allowed === false) throw new Rejected(overloaded(decision.retryAfterMs));
   }
 
   /** Throws if the API key has made too many changes. */
   async requireTurn(role: Role, { id }: Principal): Promise<void> {
     const decision = await this.options.selfLimits?.admit(role, id);
     if (decision?.allowed !== false) return;
-    throw new Refused(overloaded(decision.retryAfterMs, "the API key has made too many changes; retry later"));
+    throw new Rejected(overloaded(decision.retryAfterMs, "the API key has made too many changes; retry later"));
   }
 }

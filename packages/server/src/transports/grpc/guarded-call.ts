@@ -9,7 +9,7 @@ import {
 import type { Telemetry, Transport } from "../../metrics/telemetry.ts";
 import type { Connection, Connections } from "../shared/connections.ts";
 import { endStream, streamOf } from "./call-stream.ts";
-import { Refused } from "./grpc-access.ts";
+import { Rejected } from "./grpc-access.ts";
 import { type Failure, MESSAGE_TIMEOUT, OPEN_MESSAGE, serviceError, TOO_MANY_OPEN_CALLS } from "./grpc-status.ts";
 import { Arrival } from "./message-prefix.ts";
 
@@ -22,7 +22,7 @@ export interface GuardOptions<Method extends string> {
   readonly transport: Transport;
   /** The method that a path names; undefined if it needs no key, as health and reflection. */
   readonly methodOf: (path: string) => Method | undefined;
-  /** Throws `Refused` if the caller may not use the method. */
+  /** Throws `Rejected` if the caller may not use the method. */
   readonly requireCall: (method: Method, metadata: Metadata, address: string | undefined) => void;
   readonly connections: Pick<Connections, "of" | "authenticated">;
   readonly telemetry: Pick<Telemetry, "called">;
@@ -102,23 +102,23 @@ class GuardedCall<Method extends string> extends ServerInterceptingCall {
   }
 
   private admit(metadata: Metadata, listener: Listener): void {
-    const failure = this.refusalOf(metadata);
+    const failure = this.rejectionOf(metadata);
     if (failure !== undefined) {
-      this.refuse(failure);
+      this.reject(failure);
       return;
     }
     this.follow();
     listener.onReceiveMetadata(metadata);
   }
 
-  private refusalOf(metadata: Metadata): Failure | undefined {
+  private rejectionOf(metadata: Metadata): Failure | undefined {
     const { requireCall, connections } = this.options;
     const connection = connections.of(this.call.getPeer());
     if (this.method === undefined) return this.openCall(connection) ? undefined : TOO_MANY_OPEN_CALLS;
     try {
       requireCall(this.method, metadata, this.call.getConnectionInfo().remoteAddress);
     } catch (error) {
-      if (error instanceof Refused) return error.failure;
+      if (error instanceof Rejected) return error.failure;
       throw error;
     }
     if (connection?.isAuthenticated === false) connections.authenticated(connection);
@@ -147,7 +147,7 @@ class GuardedCall<Method extends string> extends ServerInterceptingCall {
   private follow(): void {
     const arrival = new Arrival(({ isCompressed, length }) => {
       const isTooMuch = isCompressed || length > LONGEST_OPEN_MESSAGE;
-      if (this.method === undefined && isTooMuch) this.refuse(OPEN_MESSAGE);
+      if (this.method === undefined && isTooMuch) this.reject(OPEN_MESSAGE);
     });
     // A single request must arrive in time; a stream may be idle between messages, but not within one.
     if (!this.isStreaming) this.setTimer();
@@ -163,7 +163,7 @@ class GuardedCall<Method extends string> extends ServerInterceptingCall {
     this.timer = setTimeout(() => {
       // While the stream is paused, the client waits for the server.
       if (this.isStreaming && this.stream.isPaused()) this.setTimer();
-      else this.refuse(MESSAGE_TIMEOUT);
+      else this.reject(MESSAGE_TIMEOUT);
     }, this.options.messageTimeoutMs).unref();
   }
 
@@ -176,7 +176,7 @@ class GuardedCall<Method extends string> extends ServerInterceptingCall {
     if (!this.isWhole) endStream(this.stream, !this.hasBegunAnswer);
   }
 
-  private refuse(failure: Failure): void {
+  private reject(failure: Failure): void {
     this.call.sendStatus(serviceError(failure));
     this.endStream();
     // A stream that has reached its handler is counted there.

@@ -24,7 +24,7 @@ import {
   writeStreamed,
 } from "./check-codec.ts";
 import { AnsweringStream } from "./check-stream.ts";
-import { type Access, type AccessOptions, Refused } from "./grpc-access.ts";
+import { type Access, type AccessOptions, Rejected } from "./grpc-access.ts";
 import { CANCELLED, type Failure, failureOf, INTERNAL, STOPPING, serviceError } from "./grpc-status.ts";
 import { requireNoKeyInMetadata, useKeyOfMetadata } from "./idempotency-metadata.ts";
 import { decode, MessageWriter } from "./message-codec.ts";
@@ -85,7 +85,7 @@ export class Handlers {
 
   /** Ends all streams, each after everything that was read is answered. */
   endStreams(): void {
-    for (const stream of this.streams) stream.stop(new Refused(STOPPING));
+    for (const stream of this.streams) stream.stop(new Rejected(STOPPING));
   }
 
   private check(message: Buffer, metadata: Metadata): MaybePromise<Buffer> {
@@ -161,7 +161,7 @@ export class Handlers {
   private reserving(answer: ReservationCall): Answering {
     return (message, principal, metadata, call) => {
       const controller = new AbortController();
-      const cancel = (): void => controller.abort(new Refused(CANCELLED));
+      const cancel = (): void => controller.abort(new Rejected(CANCELLED));
       if (call.cancelled) cancel();
       else call.once("cancelled", cancel);
       return answer(message, principal, metadata, controller.signal);
@@ -219,7 +219,7 @@ export class Handlers {
   }
 
   private readonly failure = (error: unknown): Failure => {
-    if (error instanceof Refused) return error.failure;
+    if (error instanceof Rejected) return error.failure;
     const failure = failureOf(error);
     if (failure !== undefined) return failure;
     this.options.onError(error);

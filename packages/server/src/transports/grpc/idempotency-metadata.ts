@@ -22,7 +22,7 @@ export function useKeyOfMetadata(asked: Keyed, metadata: Metadata): void {
 }
 
 /** Rejects an idempotency key for calls that can be repeated without one. */
-export function refuseKeyInMetadata(metadata: Metadata): void {
+export function rejectKeyInMetadata(metadata: Metadata): void {
   if (metadata.get(NAME).length === 0) return;
   throw new RequestError(NAME, "applies to Reserve: remove it, since this call can be repeated without it");
 }

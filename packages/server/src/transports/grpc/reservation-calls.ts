@@ -8,7 +8,7 @@ import { inTurns, type Work } from "../../rules/cooperative-work.ts";
 import type { WireError } from "./check-codec.ts";
 import type { Access } from "./grpc-access.ts";
 import type { Failure } from "./grpc-status.ts";
-import { refuseKeyInMetadata, requireNoKeyInMetadata, useKeyOfMetadata } from "./idempotency-metadata.ts";
+import { rejectKeyInMetadata, requireNoKeyInMetadata, useKeyOfMetadata } from "./idempotency-metadata.ts";
 import { decode, MessageWriter } from "./message-codec.ts";
 import {
   readBatchOf,
@@ -42,7 +42,7 @@ interface Method<Item, Answer> {
   /** Uses or rejects an idempotency key in the metadata of a call with one item. */
   readonly useMetadata: (item: Item, metadata: Metadata) => void;
   /** Rejects one in the metadata of a call with many. */
-  readonly refuseMetadata: (metadata: Metadata) => void;
+  readonly rejectMetadata: (metadata: Metadata) => void;
   /** How many ordinary checks it counts as in the limit on checks. */
   readonly weight: (item: Item) => number;
   readonly ask: (item: Item, principal: Principal, signal: AbortSignal) => Promise<Answer>;
@@ -74,7 +74,7 @@ export class ReservationCalls {
     const reserve: Method<WireReserve, ReserveResult> = {
       read: readReserve,
       useMetadata: useKeyOfMetadata,
-      refuseMetadata: requireNoKeyInMetadata,
+      rejectMetadata: requireNoKeyInMetadata,
       weight: ({ checks }) => weightOfReservation(checks),
       ask: async (wire, principal, signal) => reservations.reserve({ ...reserveRequestOf(wire), signal }, principal),
       write: writeReserved,
@@ -121,10 +121,10 @@ export class ReservationCalls {
     };
   }
 
-  #batch<Item, Answer>({ read, refuseMetadata, weight, ask, writeMany }: Method<Item, Answer>): ReservationCall {
+  #batch<Item, Answer>({ read, rejectMetadata, weight, ask, writeMany }: Method<Item, Answer>): ReservationCall {
     const readAll = readBatchOf(read);
     return async (message, principal, metadata, signal) => {
-      refuseMetadata(metadata);
+      rejectMetadata(metadata);
       const items = decode(readAll, message);
       if (items.length > MOST_RESERVATIONS) {
         const problem = `must have at most ${MOST_RESERVATIONS} items in a message, got ${items.length}`;
@@ -149,8 +149,8 @@ export class ReservationCalls {
 
 /** Calls that can be repeated anyway. */
 const withoutKey = {
-  useMetadata: (_: unknown, metadata: Metadata) => refuseKeyInMetadata(metadata),
-  refuseMetadata: refuseKeyInMetadata,
+  useMetadata: (_: unknown, metadata: Metadata) => rejectKeyInMetadata(metadata),
+  rejectMetadata: rejectKeyInMetadata,
 };
 
 function one(): number {

@@ -161,14 +161,14 @@ export class RespConnection implements Session {
     }
     let result: MaybePromise<Reply>;
     try {
-      const refusal = this.refusal(command);
-      const replies = refusal === undefined ? command?.runAlike?.(this, parser, 1 + this.admitted) : undefined;
+      const rejection = this.rejection(command);
+      const replies = rejection === undefined ? command?.runAlike?.(this, parser, 1 + this.admitted) : undefined;
       if (replies !== undefined) {
         this.admitted -= replies.count - 1;
         this.reply(name, replies.text, replies.count);
         return;
       }
-      result = refusal ?? command?.run(this, parser) ?? unknownCommand(parser.argument(0));
+      result = rejection ?? command?.run(this, parser) ?? unknownCommand(parser.argument(0));
     } catch (error) {
       result = this.failure(error);
     }
@@ -188,7 +188,7 @@ export class RespConnection implements Session {
   }
 
   /** Why a command is not carried out; undefined if it is. */
-  private refusal(command: RespCommand | undefined): ErrorReply | undefined {
+  private rejection(command: RespCommand | undefined): ErrorReply | undefined {
     const { owner, parser } = this;
     if (owner === undefined && !command?.isOpen) return NO_AUTH;
     if (command === undefined) return undefined;

@@ -14,7 +14,7 @@ import { announceDeprecations, DEPRECATIONS } from "./deprecation.ts";
 import { allowEmptyDelete } from "./empty-delete.ts";
 import { Errors } from "./error-handler.ts";
 import { rememberWrites } from "./idempotent-writes.ts";
-import { refuseOtherMethods } from "./method-not-allowed.ts";
+import { rejectOtherMethods } from "./method-not-allowed.ts";
 import { describeRoutes, openApiRoute } from "./openapi.ts";
 import { Problem } from "./problem.ts";
 import { Calls } from "./request-metrics.ts";
@@ -71,7 +71,7 @@ export function makeRest(given: RestParts, options: RestOptions = {}): FastifyIn
   rememberWrites(app, { answered: parts.database.answered, now, log: options.logger });
   allowEmptyDelete(app);
   announceDeprecations(app, deprecations);
-  const refuseTheOthers = refuseOtherMethods(app);
+  const rejectTheOthers = rejectOtherMethods(app);
   const description = describeRoutes(app);
   app.register(async (root: App) => {
     nodeRoutes(root, parts);
@@ -95,7 +95,7 @@ export function makeRest(given: RestParts, options: RestOptions = {}): FastifyIn
     },
     { prefix: "/api/v1" },
   );
-  app.register(async () => refuseTheOthers());
+  app.register(async () => rejectTheOthers());
   return app;
 }
 

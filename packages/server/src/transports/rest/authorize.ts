@@ -18,7 +18,7 @@ declare module "fastify" {
   }
   interface FastifyContextConfig {
     /** The route exists only to return 405. */
-    refusesMethod?: boolean;
+    rejectsMethod?: boolean;
     /** The response has a secret and must not be stored. */
     answersWithSecret?: boolean;
     /** The API key may be in X-Headgate-Key, because a proxy forwards the Authorization of its client. */
@@ -52,8 +52,8 @@ export function guardRoutes(app: FastifyInstance, { keyRing, wrongKeys, selfLimi
       request.principal = principal;
       const decision = selfLimits.admit(role, principal.id);
       // Without `after`, to save checks a closure.
-      if (isPromise(decision)) decision.then((decision) => done(refusal(selfLimits, role, decision, reply)), done);
-      else done(refusal(selfLimits, role, decision, reply));
+      if (isPromise(decision)) decision.then((decision) => done(rejection(selfLimits, role, decision, reply)), done);
+      else done(rejection(selfLimits, role, decision, reply));
     };
   };
   app.decorateRequest("principal", null);
@@ -75,7 +75,7 @@ function authorizationOf({ headers, routeOptions }: FastifyRequest): string | un
 
 /** The permission a route requires. A route without one cannot be registered, so none is open by mistake. */
 export function permissionOf({ method, url, config }: RouteOptions): Permission {
-  if (config?.refusesMethod === true) return "open";
+  if (config?.rejectsMethod === true) return "open";
   const permissions: Readonly<Record<string, Permission>> = PERMISSIONS;
   const route = `${method === "HEAD" ? "GET" : method} ${url}`;
   if (!Object.hasOwn(permissions, route)) throw new Error(`${route} has no line in access/permissions.ts`);
@@ -125,12 +125,12 @@ export function forbidden(role: Role): Problem {
 /** Charges the rest of a request that counts as several checks. The guard has already counted one. */
 export function requireRoom(limits: SelfLimits, weight: number, reply: FastifyReply): void {
   if (weight === 1) return;
-  const problem = refusal(limits, "check", limits.admitChecks(weight - 1), reply);
+  const problem = rejection(limits, "check", limits.admitChecks(weight - 1), reply);
   if (problem !== undefined) throw problem;
 }
 
 /** The error for a request over a service limit. Others get the quota headers, except checks, which have their own. */
-function refusal(
+function rejection(
   limits: SelfLimits,
   role: Role,
   decision: Awaited<ReturnType<SelfLimits["admit"]>>,

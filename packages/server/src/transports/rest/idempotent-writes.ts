@@ -33,7 +33,7 @@ export function rememberWrites(app: FastifyInstance, options: IdempotencyOptions
   const memory = new Answers(options);
   app.addHook("onRoute", (route) => {
     if (permissionOf(route) !== "write") return;
-    if (route.config?.answersWithSecret === true) route.preHandler = [refuseKey, ...listed(route.preHandler)];
+    if (route.config?.answersWithSecret === true) route.preHandler = [rejectKey, ...listed(route.preHandler)];
     else {
       route.preHandler = [memory.claim, ...listed(route.preHandler)];
       route.onSend = [...listed(route.onSend), memory.keep];
@@ -41,7 +41,7 @@ export function rememberWrites(app: FastifyInstance, options: IdempotencyOptions
   });
 }
 
-async function refuseKey(request: FastifyRequest): Promise<void> {
+async function rejectKey(request: FastifyRequest): Promise<void> {
   if (idempotencyKeyOf(request) !== undefined) throw new Problem("idempotency_not_possible");
 }
 

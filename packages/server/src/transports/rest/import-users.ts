@@ -27,7 +27,7 @@ export function* checkImport(values: readonly unknown[], known: KnownNames): Wor
     if ("user" in parsed) users.push(parsed.user);
     yield;
   }
-  if (problems.length > 0) throw refusal(problems.slice(0, MOST_PROBLEMS));
+  if (problems.length > 0) throw rejection(problems.slice(0, MOST_PROBLEMS));
   return { users, warnings: unknownTiers(users, known) };
 }
 
@@ -53,7 +53,7 @@ function unknownTiers(users: readonly UserInput[], known: KnownNames): FieldProb
   }));
 }
 
-function refusal(errors: readonly FieldProblem[]): Problem {
+function rejection(errors: readonly FieldProblem[]): Problem {
   const [{ field, problem }] = errors;
   const others = errors.length > 1 ? ` (and ${errors.length - 1} more)` : "";
   return new Problem("validation_failed", `${field}: ${problem}${others}`, { errors });

@@ -169,16 +169,16 @@ export function ruleRoutes(app: App, { database, catalogue, rulesFile }: RestPar
 
 /** The rules of a file, which can be read but not changed. */
 function fixed(catalogue: RestParts["catalogue"], file: string): Omit<RuleTable, "all"> {
-  const refuse = async (): Promise<never> => {
+  const reject = async (): Promise<never> => {
     throw new Problem("rules_from_file", `the rules come from ${file}`);
   };
   return {
     list: async (page) => pageOf(catalogue().byId, page),
     get: async (id) => ruleById(catalogue().byId, id),
-    create: refuse,
-    update: refuse,
-    remove: refuse,
-    replace: refuse,
+    create: reject,
+    update: reject,
+    remove: reject,
+    replace: reject,
   };
 }
 

@@ -78,13 +78,13 @@ interface WhoseCheck {
 /** As a `check`: `superRefine` would make a function for every request. */
 function requireOneForm({ value, issues }: z.core.ParsePayload<WhoseCheck>): void {
   const { identifier, dimension, identities } = value;
-  const refuse = (field: string, message: string) => {
+  const reject = (field: string, message: string) => {
     issues.push({ code: "custom", path: [field], message, input: value });
   };
   if (identities === undefined) {
-    if (identifier === undefined) refuse("identifier", "is required, or identities");
-  } else if (identifier !== undefined) refuse("identifier", "cannot be combined with identities: remove one of them");
-  else if (dimension !== undefined) refuse("dimension", "must be in each of identities instead: remove it here");
+    if (identifier === undefined) reject("identifier", "is required, or identities");
+  } else if (identifier !== undefined) reject("identifier", "cannot be combined with identities: remove one of them");
+  else if (dimension !== undefined) reject("dimension", "must be in each of identities instead: remove it here");
 }
 
 /** A cost in a header or a query. Digits only: an empty string would be read as 0, which is free. */
