@@ -24,6 +24,7 @@ export type { RecordingReport } from "./recorder/replay-recordings.ts";
 export { fieldAt } from "./rules/field-path.ts";
 export type { Dimension, RateLimitRule, RuleInput } from "./rules/rule.ts";
 export { windowText } from "./rules/rule-window.ts";
+export { schemaProblem } from "./rules/schema-problem.ts";
 export type { ParsedUser } from "./rules/user-input.ts";
 export type { UserInput } from "./rules/user-limits.ts";
 export type { RunningNode } from "./runtime/serve.ts";

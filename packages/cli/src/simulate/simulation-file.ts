@@ -1,12 +1,11 @@
 import { dirname, resolve } from "node:path";
-import { checkRules, type Dimension, fieldAt, type RuleInput } from "headgate-server";
+import { checkRules, type Dimension, fieldAt, type RuleInput, schemaProblem } from "headgate-server";
 import type { TrafficModel } from "headgate-simulator";
 import { parseDocument } from "yaml";
 import { z } from "zod";
 import { InvalidInput } from "../failure.ts";
 import { openSource } from "../input/source.ts";
 import { readRules } from "../rules/read-rules.ts";
-import { problemWith } from "./simulation-problem.ts";
 
 const seconds = z.number().min(0).max(31_536_000);
 const milliseconds = z.number().min(0).max(86_400_000);
@@ -173,7 +172,7 @@ export async function readSimulation(path: string): Promise<SimulationFile> {
     const { line = 1, col = 1 } = broken.linePos?.[0] ?? {};
     throw new InvalidInput(`${name}:${line}:${col}: ${broken.message.split("\n")[0]}`);
   }
-  const read = simulation.safeParse(document.toJS(), { error: problemWith });
+  const read = simulation.safeParse(document.toJS(), { error: schemaProblem });
   if (!read.success) {
     const [{ path: at, message }] = read.error.issues;
     throw new InvalidInput(`${name}: ${at.length === 0 ? "" : `${fieldAt(at)}: `}${message}`);

@@ -116,7 +116,7 @@ describe.concurrent("headgate simulate", () => {
     ["traffic: []\nrules: []\n", "duration_seconds: is required"],
     ["duration_seconds: ten\ntraffic: []\nrules: []\n", 'duration_seconds: must be a number, got "ten"'],
     ["duration_seconds: 1\ntraffic: []\nrules: []\n", "traffic: must have at least 1 entry"],
-    ["[1]", "must be an object with fields, got [1]"],
+    ["[1]", "must be an object with fields, got a list"],
     [simulation("    zipff: 1\n"), "traffic[0]: zipff: unknown field"],
     [simulation("    zipf: 11\n"), "traffic[0].zipf: must be at most 10, got 11"],
     [simulation("    cost: 1.5\n"), "traffic[0].cost: must be a whole number"],

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createSecureServer, type ServerOptions as HttpsOptions } from "node:https";
 import { type FastifyBaseLogger, type FastifyInstance, fastify } from "fastify";
-import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fastify-type-provider-zod";
+import { serializerCompiler, type ZodTypeProvider } from "fastify-type-provider-zod";
 import type { Log } from "../../runtime/log.ts";
 import { SelfLimits } from "../shared/own-limits.ts";
 import { guardRoutes } from "./authorize.ts";
@@ -32,6 +32,7 @@ import { reservationRoutes } from "./routes/reservation-routes.ts";
 import { ruleRoutes } from "./routes/rule-routes.ts";
 import { sessionRoutes } from "./routes/session-routes.ts";
 import { userRoutes } from "./routes/user-routes.ts";
+import { validateRequest } from "./validate-request.ts";
 
 /** The app that routes are added to. */
 export type App = FastifyInstance<Server, IncomingMessage, ServerResponse, FastifyBaseLogger, ZodTypeProvider>;
@@ -133,7 +134,7 @@ function bareApp(options: RestOptions, errors: Errors, direct: DirectChecks | un
     clientErrorHandler: answerClientError,
     frameworkErrors: errors.answer,
   });
-  app.setValidatorCompiler(validatorCompiler);
+  app.setValidatorCompiler(validateRequest);
   app.setSerializerCompiler(serializerCompiler);
   app.setErrorHandler(errors.answer);
   app.setNotFoundHandler((request, reply) => errors.answer(new Problem("route_not_found"), request, reply));

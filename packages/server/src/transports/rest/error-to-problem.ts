@@ -1,8 +1,7 @@
 import type { FastifyError, FastifyRequest } from "fastify";
 import { HeadgateError, StoreError } from "headgate";
 import { DatabaseError } from "../../database/database-error.ts";
-import { fieldAt } from "../../rules/field-path.ts";
-import { type FieldProblem, fieldProblem, Problem, type ProblemCode, validationProblem } from "./problem.ts";
+import { fieldProblem, Problem, type ProblemCode } from "./problem.ts";
 
 /** When to retry while the database or the store is down: the node probes both all the time. */
 const RETRY = { headers: { "retry-after": "1" } };
@@ -27,7 +26,7 @@ const RESERVATIONS: Readonly<Record<string, ProblemCode>> = {
 };
 
 /** The problem to return for an error; undefined if the error is a bug of ours. */
-export function problemOf(error: FastifyError | Error, { method, body }: FastifyRequest): Problem | undefined {
+export function problemOf(error: FastifyError | Error, { method }: FastifyRequest): Problem | undefined {
   if (error instanceof Problem) return error;
   if (error instanceof DatabaseError)
     return new Problem("database_unavailable", error.message, { ...RETRY, cause: error.code });
@@ -39,44 +38,9 @@ export function problemOf(error: FastifyError | Error, { method, body }: Fastify
     return new Problem(RESERVATIONS[error.code], error.message);
   if (error instanceof HeadgateError)
     return fieldProblem(method === "GET" ? "query" : "body", error.field, error.problem);
-  if ("validation" in error && error.validation !== undefined) return ofValidation(error, body);
   if ("code" in error && Object.hasOwn(FASTIFY, error.code)) return new Problem(FASTIFY[error.code]);
   if ("statusCode" in error && error.statusCode === 400) return new Problem("malformed_json");
   return undefined;
-}
-
-const PLACES: Readonly<Record<string, FieldProblem["in"]>> = {
-  body: "body",
-  querystring: "query",
-  params: "path",
-  headers: "header",
-};
-
-function ofValidation({ validation = [], validationContext = "body" }: FastifyError, body: unknown): Problem {
-  const place = PLACES[validationContext] ?? "body";
-  const errors = validation.flatMap(({ instancePath, message = "is not valid", params }) => {
-    const at = stepsOf(instancePath, body);
-    const { keys: unknown }: Readonly<Record<string, unknown>> = params;
-    // One problem per unknown field, under its own name.
-    if (Array.isArray(unknown)) {
-      return unknown.map((key) => ({ in: place, field: fieldAt([...at, key]), problem: "is not a known field" }));
-    }
-    return [{ in: place, field: fieldAt(at) || place, problem: message }];
-  });
-  return validationProblem(errors);
-}
-
-/** The steps of a path, as numbers where they are indexes: the validator writes names and indexes alike. */
-function stepsOf(instancePath: string, body: unknown): PropertyKey[] {
-  let value = body;
-  return instancePath
-    .split("/")
-    .filter((part) => part !== "")
-    .map((part) => {
-      const step = Array.isArray(value) ? Number(part) : part;
-      value = typeof value === "object" && value !== null ? Reflect.get(value, step) : undefined;
-      return step;
-    });
 }
 
 /** Only the log has the text of an internal error, which may contain private data. */

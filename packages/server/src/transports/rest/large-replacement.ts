@@ -1,10 +1,10 @@
-import { validatorCompiler } from "fastify-type-provider-zod";
 import type { ZodType } from "zod";
 import { inTurns } from "../../rules/cooperative-work.ts";
 import { parseReplacementAside } from "../../rules/parse-in-worker.ts";
 import { parsingReplacement, ReplacementError } from "../../rules/rules-replacement.ts";
 import type { App } from "./app.ts";
 import { type FieldProblem, Problem, validationProblem } from "./problem.ts";
+import { validateRequest } from "./validate-request.ts";
 
 /** Bodies of up to this many bytes are parsed in this thread, in turns. */
 const MOST_HERE = 64 * 1024;
@@ -37,7 +37,7 @@ export function takeLargeReplacements(app: App): void {
       );
   });
   app.setValidatorCompiler<ZodType>((route) => {
-    const validate = validatorCompiler(route);
+    const validate = validateRequest(route);
     return (value) => (checked.has(value) ? { value } : validate(value));
   });
 }

@@ -1,14 +1,10 @@
 import { type FastifySchema, fastify, type RouteOptions } from "fastify";
-import {
-  jsonSchemaTransform,
-  jsonSchemaTransformObject,
-  serializerCompiler,
-  validatorCompiler,
-} from "fastify-type-provider-zod";
+import { jsonSchemaTransform, jsonSchemaTransformObject, serializerCompiler } from "fastify-type-provider-zod";
 import { IDEMPOTENCY_KEY_FORM } from "headgate/http";
 import type { App } from "./app.ts";
 import { BODY_EXAMPLES } from "./body-examples.ts";
 import { operationId } from "./operation-ids.ts";
+import { validateRequest } from "./validate-request.ts";
 
 const DESCRIPTION = `Checks requests against rate limits and manages rules, users and API keys.
 
@@ -38,7 +34,7 @@ export function describeRoutes(app: App): () => Promise<string> {
 async function descriptionOf(routes: readonly RouteOptions[]): Promise<string> {
   const { default: swagger } = await import("@fastify/swagger");
   const app = fastify({ exposeHeadRoutes: false });
-  app.setValidatorCompiler(validatorCompiler);
+  app.setValidatorCompiler(validateRequest);
   app.setSerializerCompiler(serializerCompiler);
   await app.register(swagger, {
     openapi: {

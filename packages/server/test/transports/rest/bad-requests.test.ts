@@ -99,6 +99,29 @@ describe("a problem in the words of RFC 9457 answers", () => {
     expect(body.detail).toContain("(and 3 more)");
   });
 
+  it.each([
+    [{ cost: -1 }, "cost: must be at least 0, got -1"],
+    [{ cost: 1.5 }, "cost: must be a whole number, got 1.5"],
+    [{ cost: "1" }, 'cost: must be a number, got "1"'],
+    [{ cost: [1, 2] }, "cost: must be a number, got a list"],
+    [{ endpoint: undefined }, "endpoint: is required"],
+    [{ with_limits: "yes" }, 'with_limits: must be true or false, got "yes"'],
+    [{ identifier: "" }, "identifier: must have at least 1 character"],
+    [{ method: "x".repeat(1_000) }, /^method: .{10,120}$/],
+    [{ identities: [] }, /^identities: must have at least 1 entry/],
+    [{ tokens: 1 }, "tokens: is not a known field"],
+  ])("a check with %j, and says what it expected", async (fields, detail) => {
+    const body = { identifier: "1", endpoint: "/", ...fields };
+    const answer = await service.ask("POST", "/api/v1/check", { body });
+    expectProblem(answer, "validation_failed");
+    expect(answer.body.detail).toMatch(detail);
+  });
+
+  it("a query with a wrong field, by its place", async () => {
+    const answer = await service.ask("GET", "/api/v1/users?limit=0");
+    expect(answer.body.errors).toEqual([{ in: "query", field: "limit", problem: "must be at least 1, got 0" }]);
+  });
+
   it("a path of 100 kB", async () => {
     const heard = await say(`GET /api/v1/rules/${"a".repeat(100_000)} HTTP/1.1\r\nHost: a\r\n\r\n`);
     expect(heard).toMatch(/^HTTP\/1\.1 414 /);

@@ -8,16 +8,19 @@ const KINDS: Readonly<Record<string, string>> = {
   array: "a list",
   tuple: "a list",
   object: "an object with fields",
+  record: "an object with fields",
 };
+
+const LONGEST_SHOWN = 60;
 
 interface Measured {
   readonly origin: string;
   readonly input?: unknown;
 }
 
-/** Says what was expected of a value in a simulation file, and what was received. */
-export function problemWith(issue: z.core.$ZodRawIssue): string | undefined {
-  const got = `, got ${JSON.stringify(issue.input)}`;
+/** Says what a schema expected of a value and what it received. Messages in the schema itself take precedence. */
+export function schemaProblem(issue: z.core.$ZodRawIssue): string | undefined {
+  const got = `, got ${received(issue.input)}`;
   if (issue.input === undefined) return "is required";
   switch (issue.code) {
     case "invalid_type":
@@ -38,5 +41,13 @@ export function problemWith(issue: z.core.$ZodRawIssue): string | undefined {
 function beyond({ origin, input }: Measured, comparison: string, bound: number | bigint): string {
   if (origin === "array") return `must have ${comparison} ${bound} ${bound === 1 ? "entry" : "entries"}`;
   if (origin === "string") return `must have ${comparison} ${bound} ${bound === 1 ? "character" : "characters"}`;
-  return `must be ${comparison} ${bound}, got ${JSON.stringify(input)}`;
+  return `must be ${comparison} ${bound}, got ${received(input)}`;
+}
+
+/** A value as in JSON; lists, objects and the rest of long texts are left out. */
+function received(input: unknown): string {
+  if (Array.isArray(input)) return "a list";
+  if (typeof input === "object" && input !== null) return "an object";
+  const text = String(JSON.stringify(input));
+  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
 }
