@@ -18,12 +18,12 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-function stream(isTTY = true): WriteStream {
+function stream(isTTY = true, columns = 40): WriteStream {
   const write = (text: string): boolean => {
     written += text;
     return true;
   };
-  return { isTTY, write } as WriteStream;
+  return { isTTY, columns, write } as WriteStream;
 }
 
 test("shows nothing to those who need not wait", () => {
@@ -45,6 +45,18 @@ test("shows how far it is, ten times a second", () => {
   now += 1;
   progress.show(7, 1_000);
   expect(written).toBe(`${ERASE}headgate: 7 requests decided (100 %)`);
+});
+
+test("shows a bar where there is room for it", () => {
+  const progress = new Progress(stream(true, 80), 1_000);
+  now += 100;
+  progress.show(5, 259);
+  expect(written).toBe(`${ERASE}headgate: 5 requests decided  ${"█".repeat(6)}${"░".repeat(18)} 25 %`);
+  now += 100;
+  written = "";
+  progress.show(1_000_000_000, 1_000);
+  expect(written).toContain(`  ${"█".repeat(24)} 100 %`);
+  expect(written.length - ERASE.length).toBeLessThan(80);
 });
 
 test("makes way for what goes to the same terminal, and comes back", () => {
