@@ -5,6 +5,11 @@ import { expect } from "vitest";
 /** What Chromium says of every error response, whatever becomes of it. */
 const ERROR_RESPONSE = /^Failed to load resource: (the server responded with a status of [45]\d\d|net::ERR_)/;
 
+/** The names of tables that must be scrolled sideways. Only hours need not fit. */
+const CUT_TABLES = `[...document.querySelectorAll(".scroll:has(> table:not(.heat))")]
+  .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+  .map((group) => group.getAttribute("aria-label"))`;
+
 /** The dashboard in a window of its own. */
 export class DashboardPage {
   readonly page: Page;
@@ -79,6 +84,7 @@ export class DashboardPage {
     await this.page.emulateMedia({ colorScheme });
     const isWide = "document.documentElement.scrollWidth > innerWidth";
     expect([width, await this.page.evaluate(isWide)]).toEqual([width, false]);
+    expect([width, await this.page.evaluate(CUT_TABLES)]).toEqual([width, []]);
     expect(await this.violations()).toEqual([]);
   }
 

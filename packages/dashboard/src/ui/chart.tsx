@@ -68,6 +68,8 @@ export function Chart({
         axes: [
           {
             ...axis,
+            // A line of text, or two with the day. The default leaves a gap below.
+            size: xText === undefined ? 42 : 26,
             space: showsDays ? 70 : 60,
             ...(xText && { values: (_, values) => values.map(xText) }),
             ...(xSteps && { incrs: [...xSteps] }),

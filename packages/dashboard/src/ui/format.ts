@@ -3,6 +3,7 @@ const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFracti
 const fraction = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 const percent = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 1 });
 const dateTime = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
+const timeOnly = new Intl.DateTimeFormat("en", { timeStyle: "medium" });
 const dateOnly = new Intl.DateTimeFormat("en", { dateStyle: "medium" });
 
 /** All digits up to 99,999; after that rounded: 1.2M. */
@@ -29,6 +30,11 @@ export function timeText(time: string | number): string {
   return dateTime.format(new Date(time));
 }
 
+/** Without the day. */
+export function clockText(time: string | number): string {
+  return timeOnly.format(new Date(time));
+}
+
 export function dateText(time: string | number): string {
   return dateOnly.format(new Date(time));
 }
@@ -48,7 +54,8 @@ export function durationText(seconds: number): string {
 
 /** Time until something happens, from milliseconds. */
 export function waitText(ms: number): string {
-  return ms < 1_000 ? `${Math.ceil(ms)} ms` : durationText(Math.ceil(ms / 1_000));
+  if (ms < 1_000) return `${Math.ceil(ms)} ms`;
+  return durationText(ms < 10_000 ? Math.ceil(ms / 100) / 10 : Math.ceil(ms / 1_000));
 }
 
 /** Such as 100 / min, or 100 per 90 s. */

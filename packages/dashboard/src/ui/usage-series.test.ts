@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { evenly } from "./usage-series.ts";
+import { deniedText, evenly } from "./usage-series.ts";
 
 it("fills the minutes in which nothing was decided", () => {
   const usage = {
@@ -16,4 +16,11 @@ it("fills the minutes in which nothing was decided", () => {
     [0, 1, 0, 0],
     [0, 0, 0, 3],
   ]);
+});
+
+it("counts what a rule in shadow mode would have denied among its requests, and candidates beside them", () => {
+  const none = { allowed: [5, 7], denied: [1, 0], shadow_denied: [0, 0], candidate_denied: [0, 0] };
+  expect(deniedText(none)).toBe("1 of 13 denied");
+  expect(deniedText({ ...none, candidate_denied: [2, 3] })).toBe("1 of 13 denied, 5 by trial");
+  expect(deniedText({ ...none, denied: [0, 0], shadow_denied: [30, 10] })).toBe("0 of 52 denied, 40 by trial");
 });

@@ -1,4 +1,5 @@
 import type { UsageSeries, UsageSummary } from "../api/types.ts";
+import { countText, sum } from "./format.ts";
 
 const STEP_SECONDS = { minute: 60, day: 86_400 } as const;
 
@@ -31,4 +32,13 @@ export function evenly(
     denied: at(series.denied),
     byTrial: at(series.shadow_denied.map((count, i) => count + series.candidate_denied[i])),
   };
+}
+
+/** How many requests a rule denied, and how many it would have denied in shadow mode or as its candidate. */
+export function deniedText({ allowed, denied, shadow_denied, candidate_denied }: UsageSeries): string {
+  // A request that is over the limit of a rule in shadow mode counts as neither allowed nor denied.
+  const requests = sum(allowed) + sum(denied) + sum(shadow_denied);
+  const byTrial = sum(shadow_denied) + sum(candidate_denied);
+  const trial = byTrial > 0 ? `, ${countText(byTrial)} by trial` : "";
+  return `${countText(sum(denied))} of ${countText(requests)} denied${trial}`;
 }

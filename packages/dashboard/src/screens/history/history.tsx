@@ -5,7 +5,7 @@ import type { AuditEntry, AuditPage, Verification } from "../../api/types.ts";
 import { useLoaded } from "../../api/use-loaded.ts";
 import { linkTo, navigate, type Route } from "../../router.ts";
 import { SelectField, TextField } from "../../ui/field.tsx";
-import { countText, dateText, timeText } from "../../ui/format.ts";
+import { clockText, countText, dateText } from "../../ui/format.ts";
 import { Badge, Card, Empty, Note, ProblemNote, ScreenHead, WithData } from "../../ui/parts.tsx";
 import { ACTIONS, actionText, toneOf } from "./audit-actions.ts";
 import { EntryDetails } from "./entry-details.tsx";
@@ -167,7 +167,7 @@ function Entry({ entry }: { readonly entry: AuditEntry }) {
           <Badge tone={toneOf(action)}>{actionText(action)}</Badge>
           <span class="subject">{subject}</span>
           <span class="muted">
-            {actor_name === "" ? actor_id : actor_name}, {timeText(at)}
+            {actor_name === "" ? actor_id : actor_name}, {clockText(at)}
           </span>
         </summary>
         {unreadable !== undefined && <Note tone="warning">{unreadable}</Note>}

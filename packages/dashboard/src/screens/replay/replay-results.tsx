@@ -123,7 +123,7 @@ function DeniedKeys({ rule, onKey }: { readonly rule: RuleReport; readonly onKey
                   </button>
                 </th>
                 <td class="is-number">
-                  {countText(denied)} <span class="muted">{shareText(denied, requests)}</span>
+                  {countText(denied)} <span class="muted only-wide">{shareText(denied, requests)}</span>
                 </td>
                 <td class="is-number only-wide">{countText(requests)}</td>
                 <td class="is-number">{durationText(shutOut / US)}</td>

@@ -5,11 +5,11 @@ import { useMay } from "../../api/session.ts";
 import type { RateLimitRule, RuleUsage, RuleWarning, RuleWarnings, UsageSummary } from "../../api/types.ts";
 import { useLoaded } from "../../api/use-loaded.ts";
 import { linkTo, type Route } from "../../router.ts";
-import { countText, DIMENSION_NAMES, sum } from "../../ui/format.ts";
+import { countText, DIMENSION_NAMES } from "../../ui/format.ts";
 import { Badge, Card, Empty, Note, ScreenHead, WithData } from "../../ui/parts.tsx";
 import { Scroll } from "../../ui/scroll.tsx";
 import { Sparkline } from "../../ui/sparkline.tsx";
-import { evenly } from "../../ui/usage-series.ts";
+import { deniedText, evenly } from "../../ui/usage-series.ts";
 import { NewRule } from "./rule-editor.tsx";
 import { RuleScreen } from "./rule-screen.tsx";
 import { algorithmText, ruleLimitText } from "./rule-text.ts";
@@ -137,7 +137,9 @@ function RuleTable({
               <th scope="col" class="only-wide">
                 Applies to
               </th>
-              <th scope="col">Limit</th>
+              <th scope="col" class="only-wide">
+                Limit
+              </th>
               <th scope="col">Last hour</th>
             </tr>
           </thead>
@@ -147,6 +149,7 @@ function RuleTable({
                 <th scope="row">
                   <a href={linkTo(["rules", rule.rule_id])}>{rule.name}</a>
                   <code class="only-narrow">{pathText(rule)}</code>
+                  <span class="only-narrow rule-limit">{ruleLimitText(rule)}</span>
                   <div class="tags">
                     <span class="muted">{rule.rule_id}</span>
                     {rule.mode === "shadow" && <Badge tone="warning">Shadow</Badge>}
@@ -159,7 +162,7 @@ function RuleTable({
                   <code>{pathText(rule)}</code>
                   <div class="muted">per {DIMENSION_NAMES[rule.dimension]}</div>
                 </td>
-                <td>
+                <td class="only-wide">
                   <span class="number">{ruleLimitText(rule)}</span>
                   <div class="muted">{algorithmText(rule)}</div>
                 </td>
@@ -193,7 +196,7 @@ function LastHour({
 }) {
   if (usage === undefined || series === undefined) return <span class="muted">no decisions</span>;
   const { allowed, denied } = evenly(usage, series);
-  const text = `${countText(sum(denied))} of ${countText(sum(allowed) + sum(denied))} denied`;
+  const text = deniedText(series);
   return (
     <>
       <Sparkline allowed={allowed} denied={denied} label={text} />

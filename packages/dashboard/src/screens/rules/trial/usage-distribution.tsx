@@ -2,6 +2,9 @@ import { useMemo, useRef } from "preact/hooks";
 import { countText } from "../../../ui/format.ts";
 import { UsageScale } from "./usage-scale.ts";
 
+/** From here on, a label in the middle of its place would be cut off. */
+const LATE_TICK = 0.96;
+
 /** How many keys used how much, with the limit as a line that can be dragged. */
 export function UsageDistribution({
   peaks,
@@ -98,11 +101,14 @@ export function UsageDistribution({
         </div>
       </div>
       <div class="distribution-axis" aria-hidden="true">
-        {scale.ticks().map((units) => (
-          <span key={units} style={{ left: percent((scale.placeOf(units) + scale.placeOf(units + 1)) / 2) }}>
-            {countText(units)}
-          </span>
-        ))}
+        {scale.ticks().map((units) => {
+          const place = (scale.placeOf(units) + scale.placeOf(units + 1)) / 2;
+          return (
+            <span key={units} class={place > LATE_TICK ? "is-late" : ""} style={{ left: percent(place) }}>
+              {countText(units)}
+            </span>
+          );
+        })}
       </div>
       <p class="muted distribution-note">
         <span class="swatch is-in-force" /> in force: {countText(inForce)}. Drag the line, or use the arrow keys. How
