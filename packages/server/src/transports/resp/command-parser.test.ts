@@ -113,6 +113,18 @@ describe("commands", () => {
     expect(found).toEqual(["b", "", "cd", "e", "f g", "h"]);
   });
 
+  it("are not kept after they were read, so that connections that wait need little memory", () => {
+    const { parser } = parserOf();
+    parser.push(bytesOf(`${encoded("A", "a key")}${encoded("A", "a key")}`));
+    while (parser.next()) parser.point(1);
+    expect(JSON.stringify(parser)).not.toContain("a key");
+    // What has not arrived completely is.
+    parser.push(bytesOf(encoded("A", "a key").slice(0, -4)));
+    expect(parser.next()).toBe(false);
+    parser.push(bytesOf(encoded("A", "a key").slice(-4)));
+    expect([parser.next(), parser.argument(1), parser.next()]).toEqual([true, "a key", false]);
+  });
+
   it("are compared without being read", () => {
     const { parser } = parserOf();
     parser.push(bytesOf(encoded("A", "15", "30", "60") + encoded("A", "15", "30", "6")));

@@ -82,7 +82,12 @@ export class CommandParser {
       // Empty commands are skipped, as Redis does.
       if (this.count > 0) return true;
     }
-    // Connections that wait need not keep it.
+    // Connections that wait need not keep what was read.
+    if (this.unread === 0) {
+      this.text = "";
+      this.at = 0;
+    }
+    this.source = "";
     this.packet = undefined;
     this.bytes = undefined;
     return false;
