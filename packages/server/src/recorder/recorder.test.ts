@@ -14,7 +14,7 @@ import {
 } from "headgate";
 import { StoreWrapper } from "headgate/store";
 import { ManualClock } from "headgate/testing";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Recorder } from "./recorder.ts";
 import { entryLine, type RecordingEntry, readEntry } from "./recording-entry.ts";
 import { RecordingFile } from "./recording-file.ts";
@@ -71,6 +71,18 @@ describe("a recording", () => {
       const report = await replayRecordings(nodes.map(({ lines }) => lines));
       expect(report).toMatchObject({ decisions: 2, reproduced: 2, differing: 0 });
     }
+  });
+
+  it("looks for the first of the calls with one answer once, however many there are", async () => {
+    const clock = new ManualClock(1_767_225_600_000);
+    const { recorder: node, lines } = recorder(clock);
+    const recorded = node.recorded(new MemoryStore({ clock }));
+    const operation = { rule: { name: "r", counter: "c", limit: slidingWindowLog("30/3s") }, key: "user:a", cost: 2 };
+    for (let i = 0; i < 50; i += 1) await recorded.apply("take", [operation], { idempotencyKey: "x" });
+    const apply = vi.spyOn(MemoryStore.prototype, "apply");
+    onTestFinished(() => apply.mockRestore());
+    expect(await replayRecordings([lines])).toMatchObject({ decisions: 50, reproduced: 50 });
+    expect(apply.mock.calls.map(([action]) => action)).toEqual(["peek", ...new Array(50).fill("take")]);
   });
 
   it("reproduces everything that two nodes did on one store", async () => {

@@ -125,18 +125,22 @@ class RecordingReplay {
     const isComplete = ({ time }: PlacedCall): boolean => completeFrom === undefined || time > completeFrom;
     const same = sameRequests(this.#calls);
     const done = new Set<PlacedCall>();
+    /** Requests whose first call was found. */
+    const begun = new Set<readonly PlacedCall[]>();
     for (const call of inOrder(this.#calls)) {
-      if (!isComplete(call)) this.#counts.incomplete += call.operations.length;
-      else {
-        const candidates = (same.get(call) ?? []).filter((each) => !done.has(each));
-        // Processes that sent the same request may have had different limits. The others were told what the first was.
-        const first =
-          candidates.length > 1 && !this.#agrees(call) ? candidates.find((each) => this.#agrees(each)) : call;
-        for (const each of first === undefined ? [call] : [first, call]) {
-          if (!done.has(each)) this.#replay(each);
-          done.add(each);
-        }
+      if (!isComplete(call)) {
+        this.#counts.incomplete += call.operations.length;
+        continue;
       }
+      const request = same.get(call);
+      if (request !== undefined && request.length > 1 && !begun.has(request)) {
+        begun.add(request);
+        // Processes that sent the same request may have had different limits. The others were told what the first was.
+        const first = this.#agrees(call) ? call : (request.find((each) => this.#agrees(each)) ?? call);
+        this.#replay(first);
+        done.add(first);
+      }
+      if (!done.has(call)) this.#replay(call);
     }
     return {
       nodes: [...this.#nodes.keys()],
