@@ -209,10 +209,11 @@ function isIndependent({ limit, operation, isRefund }: Counted): boolean {
  * are limits in quota mode that are not decided yet.
  */
 function isDenied(decided: readonly (readonly [Counted, Decision])[], hasOpenQuota: boolean): boolean {
-  const enforced = decided.filter(([{ isRefund }]) => !isRefund);
-  const isOver = ([{ limit }, { allowed }]: readonly [Counted, Decision]): boolean => !allowed && !limit.isShadow;
-  const quotas = enforced.filter(([{ limit }]) => limit.isQuota);
-  if (enforced.some((each) => !each[0].limit.isQuota && isOver(each))) return true;
+  const isOver = ([{ limit, isRefund }, { allowed }]: readonly [Counted, Decision]): boolean =>
+    !allowed && !limit.isShadow && !isRefund;
+  if (decided.some((each) => !each[0].limit.isQuota && isOver(each))) return true;
+  // Also refunds, as in `overallCode`.
+  const quotas = decided.filter(([{ limit }]) => limit.isQuota);
   return !hasOpenQuota && quotas.length > 0 && quotas.every(isOver);
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { described, type RateLimitResponse, servedEnvoy, shouldRateLimit } from "./fixtures.ts";
+import { described, KEY, type RateLimitResponse, servedEnvoy, shouldRateLimit } from "./fixtures.ts";
 
 // Requests and answers as in the tests of envoyproxy/ratelimit, restated.
 
@@ -254,6 +254,17 @@ describe("ShouldRateLimit", () => {
       expect((await ask("basic", described(bucket, quota))).overall_code).toBe("OVER_LIMIT");
       expect(await left(bucket)).toBe(2);
     }
+  });
+
+  it("takes from other limits if a quota denies and another one is refunded, because the request is admitted", async () => {
+    const { address } = await setUp();
+    const ask = (...descriptors: readonly object[]): Promise<RateLimitResponse> =>
+      shouldRateLimit(address, { domain: "basic", descriptors }, { key: KEY });
+    const [quota, refunded, bucket] = described("q1=a", "q2=a", "bucket=a");
+    await ask(quota);
+    const answer = await ask(quota, { ...refunded, is_negative_hits: true }, bucket);
+    expect(told(answer)).toEqual(["OK", "OVER_LIMIT 0", "OK 2", "OK 2"]);
+    expect(told(await ask({ ...bucket, hits_addend: { value: 0 } }))).toEqual(["OK", "OK 2"]);
   });
 
   it("never denies in shadow mode, and counts it", async () => {
