@@ -15,7 +15,7 @@ export class KeyIndex {
   /** Numbers of keys, increased by one; 0 if a place is free. At most half of the places are taken. */
   #places = new Uint32Array(FEWEST_PLACES);
   #size = 0;
-  /** Whoever writes the keys into a log cannot choose keys whose hashes are the same. */
+  /** Secret, so that the clients in a log cannot choose keys with equal hashes. */
   readonly #seed = Math.floor(Math.random() * 0x1_0000_0000);
 
   get size(): number {

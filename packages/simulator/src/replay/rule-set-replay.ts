@@ -7,7 +7,7 @@ import { TimeSeries } from "./time-series.ts";
 import type { AppliedRule, RequestRules } from "./traffic-request.ts";
 import { WorstMinute } from "./worst-minute.ts";
 
-/** Called for each decided request. `answers` are those of the enforced rules: clients are told no others. */
+/** Called for each decided request. `answers` are those of the enforced rules, the only ones that clients receive. */
 export type OnReplayed = (time: number, key: string, allowed: boolean, answers: readonly Answer[]) => void;
 
 const NONE: readonly Answer[] = [];
