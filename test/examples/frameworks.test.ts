@@ -21,7 +21,7 @@ describe("the example of", () => {
     expect(JSON.parse(refused.text)).toMatchObject({ title: "Quota exceeded", "violated-policies": ["api"] });
   });
 
-  it.each(["express", "fastify", "nest"])("%s has a second limit for those who log in", async (name) => {
+  it.each(["express", "fastify", "nest"])("%s has a second limit for logins", async (name) => {
     const example = await started(name);
     const calls = await example.callTimes(3, "/login", { method: "POST" });
     expect(calls.map(({ text }) => text).slice(0, 2)).toEqual(["welcome\n", "welcome\n"]);

@@ -32,7 +32,7 @@ describe("npm run set-repository", () => {
     expect(git("grep", "--files-with-matches", "github.com/acme/limits")).toContain("packages/core/README.md");
   });
 
-  it("refuses what is no address of a repository", () => {
+  it("rejects what is not the address of a repository", () => {
     expect(setRepository("acme/limits")).toMatchObject({ status: 1, stderr: expect.stringContaining("acme/limits") });
   });
 });

@@ -35,7 +35,7 @@ test("what rejects with no Error is a denial, and callers that never wait still 
   expect(allowed).toBe(0);
 });
 
-test("an Error is nobody's decision", async () => {
+test("an Error does not count as a decision", async () => {
   const broken: AsyncChecker = { kind: "async", check: () => Promise.reject(new Error("gone")), allowed: () => true };
   await expect(load(broken, callers, 5)).rejects.toThrow("gone");
 });

@@ -42,7 +42,7 @@ test("when time is up the first round still ends", async () => {
   expect(await subjectsRun({ ...everything, budget: { ...budget, stopAfterMs: -1 } })).toEqual(["a", "b", "c"]);
 });
 
-test("who fails is reported once, and the others go on", async () => {
+test("a subject that fails is reported once, and the others continue", async () => {
   const samples = new Samples();
   const reported: string[] = [];
   const observer = {

@@ -88,13 +88,13 @@ export class DashboardPage {
     expect(await this.violations()).toEqual([]);
   }
 
-  /** The screen in a page that is loaded anew, with nothing left of what was shown before. */
+  /** The screen in a reloaded page, with nothing left of what was shown before. */
   async showAnew(screen: string): Promise<void> {
     await this.page.unrouteAll({ behavior: "ignoreErrors" });
     await this.load(screen);
   }
 
-  /** The screen in a page that is loaded anew, with the answers that were prepared for it. */
+  /** The screen in a reloaded page, with the answers that were prepared for it. */
   async load(screen: string): Promise<void> {
     await this.page.goto("about:blank");
     await this.show(screen);

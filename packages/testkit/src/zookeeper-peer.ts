@@ -2,7 +2,7 @@ import { type Client, createClient } from "node-zookeeper-client";
 
 type Done<T> = (error: unknown, value: T) => void;
 
-/** Somebody else at a ZooKeeper, as with zkCli: each call has a session of its own. */
+/** Another client of a ZooKeeper, such as zkCli: each call has its own session. */
 export class Peer {
   private readonly address: string;
 

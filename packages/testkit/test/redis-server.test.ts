@@ -39,7 +39,7 @@ describe("a Redis for a test", () => {
     expect(await server.ask("EXISTS", "a")).toBe("0");
   });
 
-  it("keeps its keys over a restart when it is told to", async () => {
+  it("keeps its keys over a restart if configured", async () => {
     const server = await started({ config: { appendonly: "yes", appendfsync: "always" } });
     await server.ask("SET", "a", "1");
     await server.restart();

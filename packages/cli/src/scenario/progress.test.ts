@@ -26,7 +26,7 @@ function stream(isTTY = true, columns = 40): WriteStream {
   return { isTTY, columns, write } as WriteStream;
 }
 
-test("shows nothing to those who need not wait", () => {
+test("shows nothing if the work is quick", () => {
   const progress = new Progress(stream(), 1_000);
   now += 99;
   progress.show(5, 500);

@@ -6,7 +6,7 @@ import { service } from "../running-service.ts";
 
 const RULE = { rule_id: "orders", name: "Orders", dimension: "user", endpoint_pattern: "/orders", limit: 5 };
 
-/** A service with a rule for everybody and one for the tier premium, and `headgate users` asking it. */
+/** A service with a rule for all users and one for the tier premium, and `headgate users` asking it. */
 async function running(files: Readonly<Record<string, string>>, flags: readonly string[] = []) {
   const key = `hg_first_${randomBytes(32).toString("base64url")}`;
   onTestFinished(() => {
@@ -78,7 +78,7 @@ test("a file with mistakes is refused as a whole, with the line of each", async 
   expect(await ask("GET", "users")).toEqual({ users: [] });
 });
 
-test("what only the service can know is told with its line, and what was imported before it", async () => {
+test("errors that only the service can find are reported with their line and what was imported before", async () => {
   const users = Array.from({ length: 501 }, (_, i) => ({ user_id: String(i), tier: i === 3 ? "gold" : "premium" }));
   const wrong = { user_id: "x", custom_limits: { nothing: { limit: 1 } } };
   const text = [...users, wrong].map((user) => JSON.stringify(user)).join("\n");

@@ -23,7 +23,7 @@ function telling(headers: Record<string, string>, options: Partial<FetchOptions>
   return { clock, fetch, sendAll, times: () => server.seen.map(({ atMs }) => atMs) };
 }
 
-describe("a client that was told its limit", () => {
+describe("a client that knows its limit", () => {
   it("waits when nothing remains, until the time is over", async () => {
     const { clock, fetch, times } = telling({ RateLimit: '"api";r=0;t=10' });
     await fetch(A);
@@ -148,7 +148,7 @@ describe("a client that was told its limit", () => {
     expect(server.seen.map(({ url }) => url)).toEqual([A, `${A}1`, `${A}2`]);
   });
 
-  it("may leave the middle of the line, and nobody behind overtakes those before", async () => {
+  it("keeps the order if a request in the middle of the queue is aborted", async () => {
     const clock = new ManualClock();
     const told = (count: number) => ({ status: 200, headers: count === 0 ? { RateLimit: '"api";r=0;t=10' } : {} });
     const server = serverOf(clock, (_url, count) => told(count), 100);
@@ -207,7 +207,7 @@ describe("a Retry-After", () => {
     expect(server.seen.map(({ atMs }) => atMs)).toEqual([50, 10_150, 10_250, 10_250]);
   });
 
-  it("without end holds up nobody any more when one who went in spite of it has passed", async () => {
+  it("without end stops delaying requests once one that was sent anyway succeeds", async () => {
     const clock = new ManualClock();
     const endless = { status: 429, headers: { "Retry-After": "9".repeat(20) } };
     const answers = [endless, new TypeError("fetch failed"), { status: 429 }];
@@ -274,7 +274,7 @@ describe("against our own middleware", () => {
     expect(deniedLater.length).toBeLessThanOrEqual(3);
   });
 
-  it("one who comes again as told always passes at the second try, alone", async () => {
+  it("a lone client that retries at Retry-After always succeeds at the second attempt", async () => {
     const anyLimit = fc.constantFrom(...limits.map(([, limit]) => limit));
     await fc.assert(
       fc.asyncProperty(

@@ -113,7 +113,7 @@ describe("a request that is denied", () => {
     expect(seen).toHaveLength(1);
   });
 
-  it("comes a little later than told, so that not all come at once, and never earlier", async () => {
+  it("is retried slightly later than the given time, to spread out retries, and never earlier", async () => {
     const { fetch, clock, times } = setting([told("10")], { random: () => 1 });
     fetch(URL_A);
     await clock.advance(20_000);
@@ -217,7 +217,7 @@ describe("an abort", () => {
 });
 
 describe("a failure of the network", () => {
-  it("is the caller's to know, and holds nobody up", async () => {
+  it("is passed on to the caller and does not delay other requests", async () => {
     const clock = new ManualClock();
     const { fetch: send } = serverOf(clock, (_url, count) =>
       count === 0 ? new TypeError("fetch failed") : { status: 200 },

@@ -52,7 +52,7 @@ describe("the clock of deadlines", () => {
     expect(clock.now() - start).toBe(0);
   });
 
-  it("sleeps, unless it is told not to", async () => {
+  it("sleeps unless the signal is aborted", async () => {
     const clock = new MonotonicClock();
     await clock.sleep(1);
     const stop = new AbortController();

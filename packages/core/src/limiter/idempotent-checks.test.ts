@@ -141,7 +141,7 @@ describe("the methods without a promise, asked with an idempotency key", () => {
 });
 
 describe("a store", () => {
-  it("is told the idempotency key if there is one, and else nothing", async () => {
+  it("receives the idempotency key if there is one, and nothing otherwise", async () => {
     const told: (ApplyOptions | undefined)[] = [];
     const answer: Answer = {
       time: 1_700_000_000_000_000,

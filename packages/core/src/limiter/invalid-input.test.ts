@@ -103,7 +103,7 @@ describe.each([
     );
   });
 
-  it("refuses what is no check among the checks", async () => {
+  it("rejects an element of the checks that is not a check", async () => {
     const limiter = make(new ManualClock());
     for (const bad of [null, undefined, "api", 3]) {
       await refused(limiter, limiter.checkAll([good, bad as never]), "HG_BAD_CHECKS", "checks[1]");

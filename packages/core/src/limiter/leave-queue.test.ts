@@ -22,7 +22,7 @@ async function departures(plan: readonly { readonly wait: number; readonly abort
   return left;
 }
 
-describe("a queue that somebody leaves", () => {
+describe("a queue with an aborted task", () => {
   it("does not give a place to a newcomer when others stand behind it", async () => {
     const left = await departures([{ wait: 0 }, { wait: 0, abortAfter: 100 }, { wait: 200 }, { wait: 0 }]);
     expect(left).toEqual([0, 2000, 3000]);

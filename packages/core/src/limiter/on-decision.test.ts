@@ -26,7 +26,7 @@ const limiters = {
 };
 
 describe.each(Object.entries(limiters))("onDecision of a limiter %s", (_name, make) => {
-  it("is told of each decision, with its key and whether the request was admitted", async () => {
+  it("is called for each decision, with its key and whether the request was admitted", async () => {
     const { told, onDecision } = listening();
     const limiter = make(onDecision);
     await limiter.check("api", "ann");
@@ -54,7 +54,7 @@ describe.each(Object.entries(limiters))("onDecision of a limiter %s", (_name, ma
     ]);
   });
 
-  it("is told of the alternative that decided", async () => {
+  it("is called for the alternative that decided", async () => {
     const { told, onDecision } = listening();
     const limiter = make(onDecision);
     const checks = [
@@ -72,7 +72,7 @@ describe.each(Object.entries(limiters))("onDecision of a limiter %s", (_name, ma
     expect(told).toEqual([]);
   });
 
-  it("is told once about what waits, when it is admitted at once", async () => {
+  it("is called once for a wait that is admitted at once", async () => {
     const { told, onDecision } = listening();
     const limiter = make(onDecision);
     await limiter.wait("api", "ann");
@@ -82,7 +82,7 @@ describe.each(Object.entries(limiters))("onDecision of a limiter %s", (_name, ma
 });
 
 describe("onDecision without a promise", () => {
-  it("is told of the same", () => {
+  it("is called with the same decisions", () => {
     const { told, onDecision } = listening();
     const { limiter } = testLimiter(rules, { onDecision });
     limiter.checkSync("api", "ann");

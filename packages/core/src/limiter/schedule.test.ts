@@ -228,7 +228,7 @@ describe("a scheduled task whose signal aborts", () => {
   });
 });
 
-describe("schedule on a rule that is no queue", () => {
+describe("schedule on a rule that is not a queue", () => {
   it("is refused, with what to use instead", async () => {
     const task = vi.fn();
     // A rule whose algorithm the types do not know, as when it was read from a file.

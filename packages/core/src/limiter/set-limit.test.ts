@@ -36,7 +36,7 @@ describe.each(kinds)("setLimit on a %s", (_name, make) => {
 });
 
 describe("setLimit", () => {
-  it("starts anew with another algorithm", () => {
+  it("starts from zero with another algorithm", () => {
     const { limiter } = testLimiter({ api: gcra("2/h") });
     limiter.checkSync("api", "k", { cost: 2 });
     limiter.setLimit("api", slidingWindowLog("3/h"));
@@ -61,7 +61,7 @@ describe("setLimit", () => {
     expect(decision.explain().limit).toBe(10);
   });
 
-  it("serves those who wait by the new limit, when they ask again", async () => {
+  it("applies the new limit to waiting calls when they ask again", async () => {
     const { limiter, clock } = testLimiter({ api: gcra("1/h") });
     limiter.checkSync("api", "k");
     const waiting = watch(clock, limiter.wait("api", "k"));

@@ -56,7 +56,7 @@ describe("a wait that is aborted", () => {
     expect([first.at, third.at]).toEqual([1_000, 2_000]);
   });
 
-  it("all at once with the others of its signal rejects them all, and leaves the line to those who stay", async () => {
+  it("together with others of the same signal rejects them all, and keeps the rest of the queue", async () => {
     const { limiter, clock } = testLimiter({ api: gcra("1/s") });
     limiter.checkSync("api", "k");
     const controller = new AbortController();

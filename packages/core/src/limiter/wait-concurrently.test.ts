@@ -48,7 +48,7 @@ describe("a crowd that waits for one key, some impatient, some called away", () 
           }
           await clock.advance(60_000);
 
-          // Nobody is left standing, and only those who were called away were.
+          // No call is left waiting, and only those with an aborted signal were aborted.
           expect(people.every(({ waiting }) => waiting.at !== undefined)).toBe(true);
           const admitted = people.filter(({ waiting }) => waiting.value?.allowed);
           for (const { waiting, leaves, cost } of people) {
@@ -67,7 +67,7 @@ describe("a crowd that waits for one key, some impatient, some called away", () 
       ),
   );
 
-  it("leaves no charge behind for those who were not admitted", () =>
+  it("leaves no charge behind for calls that were not admitted", () =>
     fc.assert(
       fc.asyncProperty(crowd, fc.nat(20), async (sequence, travelMs) => {
         const clock = new ManualClock(1_700_000_000_000);

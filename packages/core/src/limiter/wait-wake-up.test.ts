@@ -75,7 +75,7 @@ describe("a call to wait", () => {
     expect([refund.at, waiting.at]).toEqual([111, 201]);
   });
 
-  it("does not leave a leaky bucket's queue early when somebody else steps out of it", async () => {
+  it("does not leave a leaky bucket's queue early when another call leaves it", async () => {
     const { limiter, clock } = testLimiter({ mail: leakyBucket("1/s", { burst: 3 }) });
     const sent = [1, 2].map(() => watch(clock, limiter.wait("mail", "k")));
     await clock.advance(0);

@@ -29,7 +29,7 @@ describe("wait", () => {
     },
   );
 
-  it("asks again if somebody else took what was waited for", async () => {
+  it("asks again if another request took the units first", async () => {
     const { limiter, clock } = testLimiter({ api: tokenBucket("1/s") });
     limiter.checkSync("api", "k");
     const waiting = watch(clock, limiter.wait("api", "k"));

@@ -4,7 +4,7 @@ import { watch } from "../../test/limiter/watched-promise.ts";
 import { gcra, rateLimiter, tokenBucket } from "../index.ts";
 import { ManualClock, testLimiter } from "../testing/index.ts";
 
-describe("those who wait for one key", () => {
+describe("calls that wait for one key", () => {
   it("are served in the order in which they came", async () => {
     const { limiter, clock } = testLimiter({ api: gcra("1/s") });
     const waits = Array.from({ length: 5 }, () => watch(clock, limiter.wait("api", "k")));
@@ -12,7 +12,7 @@ describe("those who wait for one key", () => {
     expect(waits.map(({ at }) => at)).toEqual([0, 1_000, 2_000, 3_000, 4_000]);
   });
 
-  it("are not overtaken by one who asks for less", async () => {
+  it("are not overtaken by a call that asks for less", async () => {
     const { limiter, clock } = testLimiter({ api: tokenBucket("4/s") });
     limiter.checkSync("api", "k", { cost: 4 });
     const large = watch(clock, limiter.wait("api", "k", { cost: 4 }));

@@ -77,7 +77,7 @@ describe("the rate of a limit", patience, () => {
 });
 
 describe("a limit", () => {
-  it("cannot be changed by those who are given it", () => {
+  it("cannot be changed by its recipients", () => {
     expect(Object.isFrozen(makeLimit({ algorithm: "gcra", limit: 3, window: 1 }))).toBe(true);
   });
 

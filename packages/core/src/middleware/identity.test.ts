@@ -117,7 +117,7 @@ describe("a key of several parts", () => {
   });
 });
 
-describe("a function that says by whom", () => {
+describe("a function that identifies the client", () => {
   it("is a mistake if it throws or rejects: that goes through, and nothing is charged", async () => {
     const thrown = gateOf({
       rules: "day",
@@ -138,7 +138,7 @@ describe("a function that says by whom", () => {
   });
 });
 
-describe("a header that says by whom", () => {
+describe("a header that identifies the client", () => {
   it("must have a name that a header can have, and else is quoted", () => {
     const refused = expect.objectContaining({
       field: "by.header",

@@ -85,7 +85,7 @@ describe("the options of a gate are refused at the start", () => {
     expect(() => refusalOf(options, ["onDenied"])).toThrow("was not refused");
   });
 
-  it("and so is what is no limiter", () => {
+  it("if the limiter is not a limiter", () => {
     const make = () => new RateLimitMiddleware({} as never, { rules: "api" }, testAdapter);
     expect(refusal(make)).toMatchObject({ code: "HG_BAD_OPTION", field: "limiter" });
   });

@@ -27,7 +27,7 @@ describe("a gate over memory", () => {
     );
   });
 
-  it("refuses with a 429, a problem, and the time to come again", () => {
+  it("denies with a 429, a problem, and the time to retry", () => {
     const { gate } = gateOf({ rules: "api" });
     gate.admit(ann);
     gate.admit(ann);
@@ -87,7 +87,7 @@ describe("a gate over memory", () => {
 });
 
 describe("several limits", () => {
-  it("are charged together or not at all, and all told", () => {
+  it("are charged together or not at all, and all reported", () => {
     const { gate, limiter } = gateOf({ rules: ["api", { rule: "day", cost: 4 }] });
     expect(headersOf(now(gate.admit(ann)))).toMatchObject({ RateLimit: '"api";r=1;t=60, "day";r=6;t=34560' });
     expect(now(gate.admit(ann)).allowed).toBe(true);
@@ -146,7 +146,7 @@ describe("the cost of a request", () => {
     },
   );
 
-  it("of more than a limit holds is refused, without a time to come again", () => {
+  it("of more than a limit holds is denied, without a time to retry", () => {
     const { gate } = gateOf({ rules: "day", cost: () => 11 });
     const refusal = refused(now(gate.admit(ann)));
     expect(refusal.status).toBe(429);
@@ -220,7 +220,7 @@ describe("the warning", () => {
     expect(headersOf(now(never.admit(ann)))).not.toHaveProperty("Headgate-State");
   });
 
-  it("is told of the quota that a burst holds", () => {
+  it("is given for the quota of the burst", () => {
     const { gate } = gateOf({ rules: "burst", cost: 4, warn: { above: 0.79, below: 0.5 } });
     expect(headersOf(now(gate.admit(ann)))["Headgate-State"]).toBe('warning;policy="burst"');
   });
@@ -233,7 +233,7 @@ describe("onDecision of the limiter", () => {
     ["one rule", { rules: "api" }, ["api ip:1.2.3.4 1"]],
     ["several", { rules: ["api", "day"] }, ["api ip:1.2.3.4 1", "day ip:1.2.3.4 1"]],
     ["a reservation", reserving, ["api ip:1.2.3.4 1", "day ip:1.2.3.4 4"]],
-  ])("is told what the middleware asked, once: %s", async (_what, options, expected) => {
+  ])("is called for what the middleware asked, once: %s", async (_what, options, expected) => {
     for (const shared of [false, true]) {
       const told: string[] = [];
       const onDecision: OnDecision = ({ rule, cost }, { key }) => void told.push(`${rule} ${key} ${cost}`);

@@ -34,7 +34,7 @@ describe("a notice", () => {
     ]);
   });
 
-  it("goes to the console where there is no process", async () => {
+  it("goes to the console if there is no process object", async () => {
     const notices = await freshNotices();
     const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
     vi.stubGlobal("process", undefined);

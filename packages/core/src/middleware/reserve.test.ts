@@ -166,7 +166,7 @@ describe("a reservation of a process that dies", () => {
     expect(await world.used()).toBe(70);
   });
 
-  it("is given back although nobody knew that it was taken: the answer was lost", async () => {
+  it("is returned even if the answer was lost, so that the process did not know of it", async () => {
     const world = new World();
     const asking = world.start();
     world.store.failure = { error: down, afterwards: true };
@@ -278,7 +278,7 @@ describe("a process that was frozen past the time of its reservation", () => {
     expect(await world.used()).toBe(used + 5);
   });
 
-  it("gives nothing back if that is too long ago for anybody to remember", async () => {
+  it("refunds nothing after so long that no record of it is left", async () => {
     const world = new World();
     const options = { rules: { rule: "day", reserve: 60 } } as const;
     const [frozen, other] = [world.start(options), world.start(options)];
@@ -319,7 +319,7 @@ describe("a process that was frozen past the time of its reservation", () => {
 });
 
 describe("a journal that fails", () => {
-  it("does not fail the request, nor hold it up, and is told of once", async () => {
+  it("neither fails nor delays the request, and is reported once", async () => {
     const world = new World();
     const running = world.start();
     world.store.journal.failure = down;
@@ -330,7 +330,7 @@ describe("a journal that fails", () => {
     expect(running.notices.map(({ code }) => code)).toEqual(["HG_JOURNAL_FAILED"]);
   });
 
-  it("is told later of what has ended", async () => {
+  it("receives the ends of reservations later", async () => {
     const world = new World();
     const running = world.start();
     const admission = await running.reserve();

@@ -173,7 +173,7 @@ describe("a request without a reservation", () => {
     await expect(settle(5)).rejects.toThrow(refusal);
   });
 
-  it("has nothing to settle where it was skipped by a gate that reserves: that is no mistake", async () => {
+  it("has nothing to settle if a gate that reserves skipped it, which is not an error", async () => {
     const { gate, limiter } = gateOf({ rules: { rule: "day", reserve: 5 }, skip: () => true });
     await passed(await gate.admit({ ...ann })).settle(3);
     expect(limiter.peekSync("day", key).remaining).toBe(10);
@@ -241,7 +241,7 @@ describe("a request that comes through several gates", () => {
 });
 
 describe("a correction that the store does not take", () => {
-  it("is no error of the request, and is said once", async () => {
+  it("does not fail the request, and is reported once", async () => {
     const clock = new ManualClock();
     const store = new SlowStore(clock);
     const notices: Notice[] = [];
@@ -259,7 +259,7 @@ describe("a correction that the store does not take", () => {
 });
 
 describe("the end of a request", () => {
-  it("never fails, even if the function that judges it does: there is nobody left to tell", async () => {
+  it("never fails, even if the function that judges it does, because the response is already sent", async () => {
     const notices: Notice[] = [];
     const refundOn = () => {
       throw new TypeError("a bug");

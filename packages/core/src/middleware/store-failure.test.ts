@@ -32,7 +32,7 @@ function failing(error: Error): SlowStore {
 }
 
 describe("a store that fails", () => {
-  it("lets requests pass, unlimited, and that is said once with the reason", async () => {
+  it("admits requests without a limit, and reports that once with the reason", async () => {
     const { gate, notices } = gateOver(failing(gone));
     for (let i = 0; i < 5; i += 1) {
       const admission = passed(await gate.admit(ann));
@@ -42,7 +42,7 @@ describe("a store that fails", () => {
     expect(notices).toEqual([{ code: "HG_STORE_IGNORED", message: expect.stringContaining("resilient"), cause: gone }]);
   });
 
-  it("leaves nothing to settle where some was to be reserved, which is no mistake of a handler", async () => {
+  it("leaves nothing to settle after a reservation was requested, which is not an error of the handler", async () => {
     const { gate } = gateOver(failing(gone), { rules: { rule: "day", reserve: 5 } });
     const { settle } = passed(await gate.admit({ ...ann }));
     await settle(3);
@@ -69,7 +69,7 @@ describe("a store that fails", () => {
     expect(notices[0].cause).toBe(error);
   });
 
-  it("is told from a mistake, which goes through", async () => {
+  it("is distinguished from a caller's error, which is thrown", async () => {
     const { gate, notices } = gateOver(failing(gone), { cost: () => 1.5 });
     await expect(async () => gate.admit(ann)).rejects.toThrow(expect.objectContaining({ code: "HG_BAD_COST" }));
     expect(notices).toEqual([]);

@@ -438,7 +438,7 @@ describe("a reservation of a process that lives", () => {
     expect(world.store.journal.size).toBe(50);
   });
 
-  it("is settled when the store is back, even if nobody asks again", async () => {
+  it("is settled when the store is back, even without further calls", async () => {
     const world = new World();
     const limiter = world.start();
     const reservation = await limiter.reserve([{ rule: "tokens", key, cost: 60 }]);

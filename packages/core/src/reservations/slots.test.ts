@@ -279,7 +279,7 @@ describe("a reservation with a slot", () => {
     });
   });
 
-  it("keeps its slot until its task is told to stop, if only its entry in the journal could not be extended", async () => {
+  it("keeps its slot until its task is asked to stop, if only its entry in the journal could not be extended", async () => {
     const world = new World();
     const [cleaning, owner] = [world.start(), world.start()];
     const checks = [

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { ManualClock } from "./manual-clock.ts";
 
 describe("a manual clock", () => {
-  it("starts where it is told, in microseconds, and stands still", () => {
+  it("starts at the given time, in microseconds, and does not advance by itself", () => {
     expect(new ManualClock().now()).toBe(0);
     const clock = new ManualClock(1_700_000_000_000.25);
     expect(clock.now()).toBe(1_700_000_000_000_250);
@@ -17,7 +17,7 @@ describe("a manual clock", () => {
     expect(clock.now()).toBe(6_501);
   });
 
-  it("can be set, back as well as forth, and wakes nobody by that", async () => {
+  it("can be set back or forward without waking sleepers", async () => {
     const clock = new ManualClock(100);
     const woken = sleepers(clock, { a: 10 });
     clock.set(500);
@@ -28,7 +28,7 @@ describe("a manual clock", () => {
   });
 });
 
-describe("those who sleep by a manual clock", () => {
+describe("sleepers on a manual clock", () => {
   it("wake in order, each at its very moment", async () => {
     const clock = new ManualClock(1_000);
     const woken = sleepers(clock, { late: 30, early: 10, middle: 20.5 });

@@ -13,13 +13,13 @@ describe("a limiter for tests", () => {
     expect((await limiter.check("api", "k")).allowed).toBe(true);
   });
 
-  it("starts at the epoch, or where it is told", () => {
+  it("starts at the epoch, or at the given time", () => {
     const rules = { api: gcra("1/m") };
     expect(testLimiter(rules).clock.now()).toBe(0);
     expect(testLimiter(rules, { startMs: 12.5 }).clock.now()).toBe(12_500);
   });
 
-  it("wakes those who wait by it", async () => {
+  it("wakes the calls that wait on its clock", async () => {
     const { limiter, clock } = testLimiter({ api: gcra("1/m") });
     limiter.checkSync("api", "k");
     const waiting = limiter.wait("api", "k");

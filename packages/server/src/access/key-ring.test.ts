@@ -197,7 +197,7 @@ describe("the first admin key", () => {
     expect(store.records.size).toBe(1);
   });
 
-  it("is made again when nobody else could get in", async () => {
+  it("is created again if there is no other admin key", async () => {
     await ring.makeFirstKey();
     for (const id of store.records.keys()) await store.keys.revoke(id, { id: "system", name: "" });
     await add();

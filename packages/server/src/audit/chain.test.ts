@@ -35,7 +35,7 @@ const chain = fc.array(event, { minLength: 1, maxLength: 8 }).map(chainOf);
 const place = fc.nat(1_000);
 
 describe("the hash of an audit entry", () => {
-  it("is SHA-256 of the canonical JSON, as anybody can compute it", () => {
+  it("is the SHA-256 of the canonical JSON, computed without the service", () => {
     const [entry] = chainOf([
       {
         at: "2026-01-02T03:04:05.678Z",
@@ -96,7 +96,7 @@ describe("a walk along the chain", () => {
     );
   });
 
-  it("finds an entry that was edited and hashed anew, by the one after it or by the head", () => {
+  it("finds an entry that was edited and rehashed, by the one after it or by the head", () => {
     fc.assert(
       fc.property(chain, place, (entries, at) => {
         const index = at % entries.length;

@@ -49,7 +49,7 @@ describe("the audit trail of checks", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("leaves to others what is theirs to write, and writes what nobody can say that of", async () => {
+  it("leaves entries of other nodes to them, and writes those of unknown origin", async () => {
     const table = new Table();
     const trail = new AuditTrail(table);
     trail.add(event("ours"), async () => true);
@@ -59,7 +59,7 @@ describe("the audit trail of checks", () => {
     expect(table.subjects).toEqual(["ours", "unknown"]);
   });
 
-  it("asks nobody about what it has no room for", async () => {
+  it("does not look up the origin of entries that it has no room for", async () => {
     const trail = new AuditTrail(new Table());
     const isOurs = vi.fn(async () => true);
     for (let i = 0; i < 1_100; i += 1) trail.add(event(String(i)), isOurs);
@@ -103,7 +103,7 @@ describe("the audit trail of checks", () => {
     expect(trail.stats).toEqual({ waiting: 0, lost: 0 });
   });
 
-  it("takes 1,000 of a minute at the most, so that nobody fills the disk by being throttled", async () => {
+  it("takes at most 1,000 in a minute, so that throttled clients cannot fill the disk", async () => {
     const table = new Table();
     const trail = new AuditTrail(table);
     for (let i = 0; i < 1_500; i += 1) trail.add(event(String(i)));

@@ -172,7 +172,7 @@ describe("a changed rule", () => {
 });
 
 describe("a client's time", () => {
-  it("decides nothing; how far it is off is told, and flagged beyond the bound", async () => {
+  it("decides nothing; its skew is reported, and flagged beyond the bound", async () => {
     const { service, clock, told } = await world();
     const now = clock.now() / 1000;
     expect(await service.check(request())).toMatchObject({ skew_ms: undefined, skewed: false });

@@ -59,7 +59,7 @@ describe("a reset", () => {
     expect(told.transitions).toEqual(["all: normal -> throttled", "all: normal -> throttled"]);
   });
 
-  it("is audited before it is answered: who did it, to whom, and what", async () => {
+  it("is audited before it is answered: actor, subject and rules", async () => {
     const { service, audited } = await used();
     await service.reset({ identifier: "42", dimension: "user", endpoint: "/other" }, ADMIN);
     expect(audited).toMatchObject([

@@ -48,7 +48,7 @@ describe("a shadow limit", () => {
     expect(await service.peek(request())).toMatchObject({ shadow_limits: [{ current_count: 0, allowed: true }] });
   });
 
-  it("comes to a state that is told, but that nobody is blamed for", async () => {
+  it("has a state that is reported, but not audited", async () => {
     const { service, told, audited } = await world([shadow]);
     for (let i = 0; i < 3; i += 1) await service.check(request());
     await service.close();

@@ -3,7 +3,7 @@ import { userData } from "../../test/checks/fixtures.ts";
 import { StoredUsers } from "./stored-users.ts";
 import { UserDataCache } from "./user-data-cache.ts";
 
-/** Users of whom something is stored, in a database that may be gone, or slow. */
+/** Users with stored data, in a database that may be unavailable or slow. */
 class Users {
   readonly stored = new Set<string>();
   gone = false;
@@ -36,7 +36,7 @@ class Users {
   }
 }
 
-describe("users of whom nothing is stored", () => {
+describe("users without stored data", () => {
   it("are answered at once, without the database", async () => {
     const users = new Users();
     users.stored.add("a");
@@ -59,7 +59,7 @@ describe("users of whom nothing is stored", () => {
     expect(users.readings).toBe(1);
   });
 
-  it("are read anew when changes may have been missed, and looked up until that is done", async () => {
+  it("are read again when changes may have been missed, and looked up until that is done", async () => {
     const users = new Users();
     const { userDataCache, stored } = await read(users);
     users.stored.add("a");
@@ -74,7 +74,7 @@ describe("users of whom nothing is stored", () => {
     expect(users.lookups).toBe(2);
   });
 
-  it("are not those who were stored while they were being read", async () => {
+  it("do not include users that were stored during the reading", async () => {
     const users = new Users();
     const stored = new StoredUsers(users);
     const release = users.hold();

@@ -58,7 +58,7 @@ describe("the state of a key", () => {
     expect((await service.peek(request({ identifier: "43", cost: 0 }))).decisive).toMatchObject({ state: "normal" });
   });
 
-  it("is told, but not changed, by a peek", async () => {
+  it("is reported, but not changed, by a peek", async () => {
     const { service, told } = await world();
     await service.check(request({ cost: 6 }));
     expect((await service.peek(request({ cost: 9 }))).decisive).toMatchObject({ state: "throttled" });

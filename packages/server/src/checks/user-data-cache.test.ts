@@ -49,7 +49,7 @@ describe("what is known of users", () => {
     expect(users.asked).toBe(1);
   });
 
-  it("is asked anew after a change: of one user, or of all if changes may have been missed", async () => {
+  it("is read again after a change: of one user, or of all if changes may have been missed", async () => {
     const users = new Users();
     const userDataCache = new UserDataCache(users);
     await userDataCache.of("a");

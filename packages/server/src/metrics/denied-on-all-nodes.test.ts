@@ -30,7 +30,7 @@ function node(table: Table, name: string, denied: readonly string[] = []) {
   return { own, all: new DeniedOnAllNodes(own, table, name) };
 }
 
-describe("who was denied most on all nodes", () => {
+describe("the report of the identities denied most on all nodes", () => {
   it("is what all of them have denied together", async () => {
     const table = new Table();
     const left = node(table, "left", ["a", "a", "b"]);

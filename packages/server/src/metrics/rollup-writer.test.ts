@@ -65,7 +65,7 @@ describe("rollups", () => {
     expect(table.rows).toHaveLength(4);
   });
 
-  it("that nobody takes are dropped from the oldest on, in bounded memory", async () => {
+  it("that cannot be written are dropped, the oldest first, in bounded memory", async () => {
     const { tally, table, writer } = setUp();
     table.isGone = true;
     for (let rule = 0; rule < 60_000; rule += 1) tally.add(decision({ rule_id: `r${rule}`, allowed: true }));

@@ -57,7 +57,7 @@ function listen(): Recorder {
 afterEach(() => trace.disable());
 
 describe("traces", () => {
-  it("cost nothing while nobody listens: the service stays as it is", () => {
+  it("cost nothing without a subscriber: the service is not wrapped", () => {
     const plain = service(() => DENIED);
     expect(traced(plain)).toBe(plain);
   });
@@ -65,7 +65,7 @@ describe("traces", () => {
   it.each([
     ["at once", () => DENIED],
     ["later", async () => DENIED],
-  ])("tell what was decided %s, and not for whom", async (_when, decide) => {
+  ])("contain what was decided %s, but not the identity", async (_when, decide) => {
     const recorder = listen();
     expect(await traced(service(decide)).check(REQUEST)).toBe(DENIED);
     expect(recorder.ended).toEqual([

@@ -15,7 +15,7 @@ const narrow = { endpoint_pattern: "/api/orders" };
 const broad = { endpoint_pattern: "/api/**" };
 
 describe("rules in each other's way", () => {
-  it("are told of by name, with what to look at", () => {
+  it("are reported by name, with what to check", () => {
     const idle = sampleRule({ rule_id: "orders" });
     const strict = sampleRule({ rule_id: "all", endpoint_pattern: "/**", limit: 50 });
     const twin = sampleRule({ rule_id: "any", endpoint_pattern: "/:x", limit: 10 });
@@ -85,7 +85,7 @@ describe("rules in each other's way", () => {
     expect(over({ limit: 1800, window_seconds: 3600, burst: 11 })).toEqual([]);
   });
 
-  it("are told of once if they match and allow the same", () => {
+  it("are reported once if they match and allow the same", () => {
     const bucket = { algorithm: "gcra" as const, burst: 10, limit: 60, window_seconds: 60 };
     expect(warned(bucket, { ...bucket, limit: 120, window_seconds: 120 })).toEqual(["r1 r0 idle"]);
   });
@@ -93,7 +93,7 @@ describe("rules in each other's way", () => {
   it("are compared tier by tier", () => {
     const free = { tier: "free", limit: 10 };
     const pro = { tier: "pro", limit: 100 };
-    // Everybody but the free has 1000 at the broad pattern, which leaves the narrow ones something to decide.
+    // All tiers except free have 1000 at the broad pattern, which leaves the narrow ones something to decide.
     expect(
       warned({ ...narrow, ...free }, { ...narrow, ...pro }, { ...broad, limit: 1000 }, { ...broad, ...free, limit: 5 }),
     ).toEqual(["r0 r3 idle"]);
@@ -107,7 +107,7 @@ describe("rules in each other's way", () => {
         { ...broad, ...pro, limit: 101 },
       ),
     ).toEqual(["r0 r2 idle"]);
-    // Nobody without a tier is refused by a family that is for one tier.
+    // Users without a tier are never denied by a family for one tier.
     expect(warned({ ...narrow, limit: 50 }, { ...broad, ...free })).toEqual([]);
   });
 

@@ -39,7 +39,7 @@ describe("a large rules file", () => {
     });
   });
 
-  it("is not read on when nobody waits for it any more", async () => {
+  it("stops being read when its caller no longer waits for it", async () => {
     const giveUp = new AbortController();
     const reading = parseAside(text(MANY), "rules.yaml", giveUp.signal);
     giveUp.abort();

@@ -80,7 +80,7 @@ describe("a rules file", () => {
     expect(parseRules(anchored, "")).toMatchObject([{ limit: 100 }, { limit: 100 }]);
   });
 
-  it("can say that there are no rules, but only in so many words", () => {
+  it("can contain no rules, but only explicitly", () => {
     expect(parseRules("rules: []", "")).toEqual([]);
     for (const text of ["", "# nothing", "rules:", "{}", "rules: {}", "[]", "rules"]) {
       expect(problemsOf(text), text).toEqual([

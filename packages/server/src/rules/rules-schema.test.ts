@@ -13,7 +13,7 @@ const ANY_SPELLING = {
 };
 
 describe("the published JSON schema", () => {
-  /** To write it anew: run this with HEADGATE_WRITE_SCHEMA=1, then `npx biome check --write packages/server/*.json`. */
+  /** To regenerate it: run this with HEADGATE_WRITE_SCHEMA=1, then `npx biome check --write packages/server/*.json`. */
   it("says what is read", () => {
     const schema = {
       title: "Rules of Headgate",

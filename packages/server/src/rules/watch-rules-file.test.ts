@@ -149,7 +149,7 @@ describe.concurrent("a file that is watched", () => {
     await vi.waitFor(() => expect(told).toEqual(["2 rules"]), 10_000);
   });
 
-  it("is not read again until those who are told are done, and then as it is by then", async ({ onTestFinished }) => {
+  it("is not read again until its listeners are done, and then in its current state", async ({ onTestFinished }) => {
     const { path } = newFile(onTestFinished);
     const told: number[][] = [];
     let finish = () => {};
@@ -174,7 +174,7 @@ describe.concurrent("a file that is watched", () => {
     finish();
   });
 
-  it("may be large, and changed while it is being read: the last one is told last", async ({ onTestFinished }) => {
+  it("may be large, and changed while it is being read: the last version comes last", async ({ onTestFinished }) => {
     const { path } = newFile(onTestFinished);
     const many = (limit: number) => yaml(...Array.from({ length: 2_000 }, () => limit));
     const limits = (limit: number) => Array.from({ length: 2_000 }, () => limit);
@@ -201,7 +201,7 @@ describe.concurrent("a file that is watched", () => {
     expect(told.at(-1)).toEqual([7]);
   });
 
-  it("says again why rules are bad when somebody asks for them to be read", async ({ onTestFinished }) => {
+  it("reports again why rules are invalid when a reload is requested", async ({ onTestFinished }) => {
     const { path } = newFile(onTestFinished);
     const { told, until, reread } = watch(path, onTestFinished);
     await until([1]);

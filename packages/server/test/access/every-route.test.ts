@@ -63,7 +63,7 @@ describe.each(Object.entries(PERMISSIONS))("%s", (route, permission) => {
   });
 });
 
-it("lets nobody in by HEAD who may not GET", async () => {
+it("requires a key for HEAD wherever GET does", async () => {
   for (const [route, permission] of Object.entries(PERMISSIONS)) {
     if (!route.startsWith("GET")) continue;
     const { status } = await ask(route.replace("GET", "HEAD"), "none");

@@ -215,7 +215,7 @@ describe("when Redis is gone", () => {
     expect(causes).toEqual([expect.objectContaining({ message: "store: did not answer within 40 ms" })]);
   });
 
-  it("nobody is ready", async () => {
+  it("no node is ready", async () => {
     await mortal.kill();
     const stores = await openStores({ redis: mortal.url, zookeeper: undefined, nodes: 1 }, {});
     opened.push(stores);

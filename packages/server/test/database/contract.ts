@@ -101,7 +101,7 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
         }
       });
 
-      it("keeps what it was told after it is closed and opened again", async () => {
+      it("keeps its data after it is closed and opened again", async () => {
         const rule = await database.rules.create(aRule(), admin);
         await database.close();
         expect(await (await open()).rules.all()).toEqual([rule]);
@@ -296,7 +296,7 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
     });
 
     describe("users", () => {
-      it("knows nothing of somebody unknown", async () => {
+      it("has no data of an unknown user", async () => {
         const nobody = { user_id: "x", tier: null, custom_limits: {}, overrides: [], version: 0 };
         expect(await database.users.get("x")).toEqual(nobody);
       });
@@ -410,7 +410,7 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
         expect((await database.audit.verify()).broken).toBe(undefined);
       });
 
-      it("lists all of whom anything is stored, unless they are too many", async () => {
+      it("lists all users with stored data, unless there are too many", async () => {
         expect(await database.users.ids(0)).toEqual([]);
         await database.users.setTier("a", "premium", admin);
         await database.users.setCustomLimits("B", {}, admin);
@@ -912,7 +912,7 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
         expect(told).toEqual([{ kind: "rules" }, { kind: "user", user_id: "u" }, { kind: "keys" }]);
       });
 
-      it("are told as all, when there were too many to tell", async () => {
+      it("are reported as all if there were too many to report", async () => {
         const other = await open();
         await here.sql(
           `insert into headgate_changes (revision, at, kind, user_id) with recursive n(i) as (select 1 union all
@@ -926,7 +926,7 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
         expect(told[1]).toEqual({ kind: "keys" });
       });
 
-      it("are told as all, when the database has been set back", async () => {
+      it("are reported as all if the database was restored to an earlier state", async () => {
         await database.rules.create(aRule(), admin);
         await database.rules.remove("rule", admin);
         const told = listen(database);
@@ -935,7 +935,7 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
         expect(told).toEqual([{ kind: "all" }]);
       });
 
-      it("are not told to a listener who has left, nor kept from others by one who fails", async () => {
+      it("are not reported to a removed listener, and a failing listener does not affect others", async () => {
         const warnings: unknown[] = [];
         const warned = (warning: Error) => warnings.push(warning.message);
         process.on("warning", warned);
@@ -1038,7 +1038,7 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
         expect((await database.audit.verify()).head.seq).toBe(2_501);
       });
 
-      it("keeps the audit log for as long as it is told", async () => {
+      it("keeps the audit log for the configured time", async () => {
         await database.audit.append([anEvent({ at: ago(12 * DAY) }), anEvent({ at: ago(9 * DAY) })]);
         expect(await database.purge(now, { audit: 10 * DAY })).toMatchObject({ audit: 1 });
         expect((await database.audit.verify()).begins_after.seq).toBe(1);

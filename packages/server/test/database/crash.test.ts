@@ -38,7 +38,7 @@ describe("a PostgreSQL that is killed at any moment", () => {
   });
   afterAll(() => server.stop());
 
-  it("loses nothing that was acknowledged, also when it was told not to wait for its disk", async () => {
+  it("loses nothing that was acknowledged, also if it is configured not to wait for its disk", async () => {
     await server.ask("alter system set synchronous_commit = off");
     const { options } = await postgresPlace(server);
     const writers = [0, 1].map((i) => new Writer({ options, task: "users", from: i * FOREVER, count: FOREVER }));

@@ -119,7 +119,7 @@ export function describeLargeChanges(name: string, place: () => Promise<Place>):
       expect(await limits()).toEqual([5]);
     });
 
-    it("are told as one change, here and elsewhere", async () => {
+    it("are reported as one change, here and elsewhere", async () => {
       const told: string[] = [];
       const heard = new Promise<void>((resolve) => {
         other.onChange(({ kind }) => {

@@ -96,7 +96,7 @@ describe("an embedded database", () => {
     await database.close();
   });
 
-  it("is refused when it is no database", async () => {
+  it("is rejected if the file is not a database", async () => {
     const { options, file } = places.next();
     mkdirSync(String(options.data));
     writeFileSync(

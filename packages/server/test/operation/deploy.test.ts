@@ -20,7 +20,7 @@ function text(name: string): string {
 }
 
 describe("what is there to run Headgate elsewhere", () => {
-  it("a Dockerfile that copies what there is or is made before, and runs as nobody in particular", () => {
+  it("a Dockerfile that copies only what exists or was built before, and runs as an unprivileged user", () => {
     const lines = text("Dockerfile").replaceAll("\\\n", " ").split("\n");
     const copied = lines.filter((line) => line.startsWith("COPY ")).flatMap((line) => line.split(/ +/).slice(1, -1));
     const made = new Set(copied.filter((name) => name.endsWith("/dist")));

@@ -76,7 +76,7 @@ describe("a node on a fresh machine", () => {
   });
 });
 
-describe("a node that is told to stop", () => {
+describe("a node that is asked to stop", () => {
   it("answers what it has accepted, writes what it has counted, and ends with 0", async () => {
     const node = await started();
     await node.addRule("many", "/many", 1000);

@@ -158,7 +158,7 @@ describe("two nodes on one Redis and one PostgreSQL", () => {
     expect(since("the store is back")).toBe(true);
   });
 
-  it("give leases back when they stop: nothing is lost to those who go on", async () => {
+  it("return their leases when they stop, so that other nodes can use the quota", async () => {
     const rule = { window_seconds: 86_400, algorithm: "fixed_window", consistency: "leased" };
     await left.addRule("leased", "/leased", 100_000, rule);
     await eventually("both know the rule", async () => (await limitOn(right, "f", "/leased")) === 100_000);
@@ -176,7 +176,7 @@ describe("two nodes on one Redis and one PostgreSQL", () => {
     expect(await take(1)).toBe(429);
   });
 
-  it("end with 0, and have told nobody a secret", async () => {
+  it("exit with 0, and have not leaked a secret", async () => {
     expect(await right.stop()).toBe(0);
     for (const node of [left, right]) {
       expect(node.log.length).toBeGreaterThanOrEqual(3);

@@ -44,7 +44,7 @@ describe("a node whose PostgreSQL is not there when it starts", () => {
     expect(await node.stop()).toBe(0);
   });
 
-  it("answers health checks while it waits, and tells everybody else to retry", async () => {
+  it("answers health checks while it waits, and all other requests with an error to retry", async () => {
     const url = await server.database();
     await server.shutDown();
     const address = `127.0.0.1:${await freePort()}`;

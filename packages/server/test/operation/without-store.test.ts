@@ -50,7 +50,7 @@ describe("a node whose store of counters is gone", () => {
     expect(await readiness(node)).toEqual({ status: "ready", store: "unreachable" });
     const metrics = await (await node.request("GET", "/metrics")).text();
     expect(metrics).toMatch(/^headgate_store_breaker_open 1$/m);
-    // Nobody was answered: this store is gone, not busy.
+    // No request was answered: this store is gone, not busy.
     expect(metrics).toMatch(/^headgate_fallbacks_while_answering_total 0$/m);
 
     const forAnHour = { window_seconds: 3600 };
@@ -113,7 +113,7 @@ describe("a node whose store of counters is gone", () => {
 });
 
 describe("a node whose store of counters is there, and wrong", () => {
-  it("does not start with a password that Redis refuses, a database that it has not, or one that is missing", async () => {
+  it("does not start with a password that Redis rejects, a database that does not exist, or a missing password", async () => {
     const redis = await redisOn(await freePort(), { password: "the-right-one" });
     const at = `127.0.0.1:${redis.port}`;
     const cases: [string, RegExp][] = [

@@ -40,7 +40,7 @@ async function redis(...settings: Parameters<typeof startRedis>) {
 }
 
 describe("the doctor", () => {
-  it("finds nothing wrong with a Redis that keeps what it is told", async () => {
+  it("finds nothing wrong with a Redis that does not evict keys", async () => {
     const server = await redis({ maxmemory: "10mb", config: { "maxmemory-policy": "noeviction" } });
     const findings = await examined({ redis: server.url });
     expect(findings.get("redis")).toMatchObject({ level: "ok", message: expect.stringMatching(/version 7/) });

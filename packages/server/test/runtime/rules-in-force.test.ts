@@ -58,14 +58,14 @@ async function opened() {
 }
 
 describe("the rules of the database", () => {
-  it("are in force once somebody who changed them is answered", async () => {
+  it("are in force once the change is answered", async () => {
     const { database, rules } = await opened();
     database.stored = [sampleRule()];
     await rules.refresh();
     expect(rules.catalogue.rules).toHaveLength(1);
   });
 
-  it("are read anew when they change or may have changed, and for no other change", async () => {
+  it("are read again when they change or may have changed, and for no other change", async () => {
     const { database, rules } = await opened();
     const { reads } = database;
     database.tell({ kind: "keys" });
@@ -105,7 +105,7 @@ describe("the rules of the database", () => {
     expect(reads).toBe(2);
   });
 
-  it("stay as they are while they cannot be read or used, which is told once, and are found again", async () => {
+  it("stay as they are while they cannot be read or used, which is reported once, and are read again later", async () => {
     const { database, rules } = await opened();
     database.stored = [sampleRule()];
     await rules.refresh();
@@ -161,7 +161,7 @@ describe("the rules of the database", () => {
     expect(limits()).toEqual([5]);
   });
 
-  it("that overlap are told once in the log", async () => {
+  it("that overlap are logged once", async () => {
     const { database, rules } = await opened();
     database.stored = [
       sampleRule({ rule_id: "one", endpoint_pattern: "/api/orders", limit: 100 }),
@@ -187,7 +187,7 @@ describe("the rules of a file", () => {
   const text = (limit: number) =>
     `rules: [{name: A, dimension: ip, endpoint_pattern: /a, limit: ${limit}, window_seconds: 60}]`;
 
-  it("follow the file, stay as they were when it cannot be used, and are told to the audit log", async () => {
+  it("follow the file, stay as they were when it cannot be used, and are recorded in the audit log", async () => {
     const folder = mkdtempSync(join(tmpdir(), "headgate-rules-"));
     endings.push(() => rmSync(folder, { recursive: true }));
     const file = join(folder, "rules.yaml");

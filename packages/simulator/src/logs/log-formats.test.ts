@@ -185,7 +185,7 @@ describe("other formats", () => {
     expect(detectFormat(lines, mapping)?.name).toBe(name);
   });
 
-  it("text that is no log is not taken for one", () => {
+  it("text that is not a log is not recognized as one", () => {
     expect(detectFormat(["Lorem ipsum", "dolor, sit amet", "{}"])).toBeUndefined();
     expect(detectFormat([])).toBeUndefined();
     expect(detectFormat(["", " "])).toBeUndefined();

@@ -172,14 +172,14 @@ describe("simulated clients", () => {
     expect(gaveUp + unfinished).toBe(100);
   });
 
-  it("are told nothing of rules that deny nothing", () => {
+  it("are not affected by rules that never deny", () => {
     const trial: RequestRules = { ...rules, shadow: [{ rule: { name: "trial", limit: fixedWindow("1/h") } }] };
     const patient = model({ ...crowd, retries: { ...retries, strategy: "retry_after" } }, 10_000);
     const { clients } = simulateTraffic(patient, () => trial);
     expect(clients).toEqual(simulateTraffic(patient, () => rules).clients);
   });
 
-  it("are admitted when they wait as long as they are told", () => {
+  it("are admitted if they wait for the time in the denial", () => {
     // The bucket has room for everyone in the end.
     const bucket: RequestRules = {
       enforced: [{ rule: { name: "api", limit: gcra("10/s", { burst: 1 }) } }],

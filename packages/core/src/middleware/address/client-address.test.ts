@@ -27,18 +27,18 @@ describe("without trusted proxies", () => {
     expect(of({ peer: "5.6.7.8", headers })).toBe("5.6.7.8");
   });
 
-  it("one without an address is nobody", () => {
+  it("a peer without an address yields no client", () => {
     const { of } = finder({ proxies: 0 });
     expect(of({ headers: { "x-forwarded-for": "9.9.9.9" } })).toBeUndefined();
     expect(of({ peer: "not an address" })).toBeUndefined();
   });
 
-  it("takes as many bits of an IPv6 address as it is told", () => {
+  it("uses the configured number of bits of an IPv6 address", () => {
     expect(finder({ proxies: 0, ipv6Prefix: 56 }).of({ peer: "2001:db8:0:12ff::1" })).toBe("2001:db8:0:1200::/56");
   });
 });
 
-describe("a peer that is told with more than its address", () => {
+describe("a peer that is given as more than an address", () => {
   it.each([
     ["1.2.3.4:5678", "1.2.3.4"],
     ["[2001:db8::1]:99", "2001:db8:0:0::/64"],
@@ -78,13 +78,13 @@ describe("X-Forwarded-For", () => {
     expect(forwarded(header, { proxies })).toBe(client);
   });
 
-  it("is read back to the first address that is no proxy", () => {
+  it("is read from the right to the first address that is not a proxy", () => {
     const proxies = ["10.0.0.0/8", "loopback"];
     expect(forwarded("9.9.9.9, 1.2.3.4, 10.2.3.4, 127.0.0.1", { proxies })).toBe("1.2.3.4");
     expect(forwarded("10.3.3.3, 10.2.2.2", { proxies })).toBe("10.3.3.3");
   });
 
-  it("is not read if the peer is no proxy: it may be spoofed", () => {
+  it("is not read if the peer is not a proxy: it may be spoofed", () => {
     const { of } = finder({ proxies: ["10.0.0.1"] });
     expect(of({ peer: "203.0.113.7", headers: { "x-forwarded-for": "1.2.3.4" } })).toBe("203.0.113.7");
   });
@@ -113,7 +113,7 @@ describe("X-Forwarded-For", () => {
     "1.2.3.4:80:90",
     "x".repeat(200),
     "::1]:80",
-  ])("with an entry that is no address (%s) ends there: the proxy that wrote it counts", (entry) => {
+  ])("with an entry that is not an address (%s) ends there: the proxy that wrote it counts", (entry) => {
     expect(forwarded(`1.2.3.4, ${entry}`, { proxies: 1 })).toBe("10.0.0.1");
     expect(forwarded(`1.2.3.4, ${entry}, 10.0.0.2`, { proxies: 3 })).toBe("10.0.0.2");
     // What stands further left is not looked at.
@@ -195,7 +195,7 @@ describe("a long header", () => {
   });
 });
 
-describe("a proxy that nobody has told of", () => {
+describe("a proxy that is not configured", () => {
   it.each(["x-forwarded-for", "forwarded"])("is noticed by its %s, once, with what to do", (name) => {
     const { of, notices } = finder();
     for (let i = 0; i < 3; i += 1) of({ peer: "10.0.0.1", headers: { [name]: "1.2.3.4" } });
@@ -217,7 +217,7 @@ describe("a proxy that nobody has told of", () => {
     ["x-forwarded-for", "::ffff:10.0.0.1, 10.0.0.1:80"],
     ["x-forwarded-for", ""],
     ["forwarded", 'for="10.0.0.1:80";proto=http'],
-  ])("is no news if its %s tells nobody but itself: %j", (name, header) => {
+  ])("causes no notice if its %s names only itself: %j", (name, header) => {
     const { of, notices } = finder();
     of({ peer: "10.0.0.1", headers: { [name]: header } });
     expect(notices).toEqual([]);
@@ -225,7 +225,7 @@ describe("a proxy that nobody has told of", () => {
     expect(notices).toHaveLength(1);
   });
 
-  it("is noticed where the framework was told of proxies, but still takes the peer for the client", () => {
+  it("is noticed if the framework trusts proxies but still takes the peer for the client", () => {
     const notices: Notice[] = [];
     const told = { ...testAdapter, connection: () => "::ffff:10.0.0.1" };
     const address = new ClientAddress(told, {}, new Notices((notice) => notices.push(notice)));
@@ -237,7 +237,7 @@ describe("a proxy that nobody has told of", () => {
     expect(notices.map(({ code }) => code)).toEqual(["HG_PROXY_NOT_TRUSTED"]);
   });
 
-  it("is no news where the option is given, and none if there is none", () => {
+  it("causes no notice if the option is set or there is no proxy", () => {
     const headers = { "x-forwarded-for": "1.2.3.4" };
     for (const proxies of [0, ["loopback"], () => false]) {
       const { of, notices } = finder({ proxies });

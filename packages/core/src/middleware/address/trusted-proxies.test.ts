@@ -90,12 +90,12 @@ describe("the option proxies", () => {
     expect(refusal(() => requireTrust(proxies))).toMatchObject({ code: "HG_BAD_OPTION", field });
   });
 
-  it("refuses to trust everybody, and says why", () => {
+  it("rejects trusting every address, and says why", () => {
     expect(refusal(() => requireTrust(true)).message).toMatch(/lets clients choose their own/);
   });
 
   it.each(["0.0.0.0/0", "10.0.0.0/0", "::/0", "::ffff:0:0/96"])(
-    "refuses everybody as the network %s, too",
+    "rejects every address as the network %s, too",
     (network) => {
       const error = refusal(() => requireTrust(["loopback", network]));
       expect(error).toMatchObject({ code: "HG_BAD_OPTION", field: "proxies[1]" });

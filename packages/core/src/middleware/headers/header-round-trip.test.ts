@@ -109,7 +109,7 @@ describe("what we write, our parser reads back", patience, () => {
   );
 });
 
-describe("who comes again at Retry-After", patience, () => {
+describe("a client that retries at Retry-After", patience, () => {
   it("passes, whatever the limits", async () => {
     await fc.assert(
       fc.asyncProperty(anyRules, costs, waits, async (rules, shares, pauses) => {

@@ -229,7 +229,7 @@ describe("Retry-After", () => {
     ]);
   });
 
-  it("is never before the time of a limit: the others are told no later", () => {
+  it("is never earlier than the time of a limit: the others are not reported as later", () => {
     const decisions = [denied(2, 0, 400, 900), quota(100, 50, 43_200_000)];
     const forms: HeaderForm[] = ["draft", "draft-7", "draft-6", "legacy-seconds"];
     for (const form of forms) {

@@ -52,7 +52,7 @@ describe("the requests that a memory store remembers", () => {
     expect(store.idempotency).toEqual({ remembered: 401, forgotten: 0 });
   });
 
-  it("are remembered anew under a name whose time is over, though the old one is not let go yet", () => {
+  it("are remembered again under a name that has expired, even before the old record is removed", () => {
     const { store, clock, take } = bounded(10_000);
     for (let i = 0; i < 100; i += 1) take(`${i}`);
     clock.set(FIVE_MINUTES_MS);

@@ -41,7 +41,7 @@ describe("a pool of rows", () => {
     );
   });
 
-  it("gives back the pages that nobody uses any more", () => {
+  it("releases pages that are no longer used", () => {
     const pool = new RowPool();
     const rows = Array.from({ length: 10_000 }, () => pool.take(100));
     const pages = new Set(rows.map((row) => pool.cells(row)));

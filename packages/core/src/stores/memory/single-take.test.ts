@@ -75,7 +75,7 @@ describe("a request whose key is part of a text", () => {
   });
 });
 
-it("a key that comes again after part of a text has its own row", () => {
+it("a key has its own row after a key that is part of a longer text", () => {
   const limit = tokenBucket("100/s");
   const store = new MemoryStore({ clock: new ManualClock() });
   const now = store.clock.now();

@@ -33,7 +33,7 @@ it("a request with an idempotency key is not denied from the cache: it may repea
   expect(store.said()).toContain("take k 1");
 });
 
-it("the answer to a repeated request denies nobody: it is an old one", async () => {
+it("the answer to a repeated request denies no other request, because it is old", async () => {
   const clock = new ManualClock(1_700_000_000_000);
   const node = cached(new MemoryStore({ clock }), { confirm: false, clock });
   await ask(node, "penalize", ten, "k", 10);

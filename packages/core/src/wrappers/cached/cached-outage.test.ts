@@ -263,7 +263,7 @@ describe("when the store of a cached store fails", () => {
     expect(node.apply("take", [operation(short, "k")])).toMatchObject([{ degraded: true }]);
   });
 
-  it("what stands in for it inside is no silent truth: answers are degraded", async () => {
+  it("answers of a fallback inside it are marked as degraded", async () => {
     const clock = new ManualClock(START_MS);
     const store = new DistantStore(clock, 2);
     const node = cached(resilient(store, { clock, onError: "deny" }), { confirm: false, clock });
@@ -273,7 +273,7 @@ describe("when the store of a cached store fails", () => {
     expect(node.apply("take", [operation(hundred, "k")])).toMatchObject([{ allowed: false, degraded: true }]);
   });
 
-  it("a store that answers at once and throws is no different", async () => {
+  it("a synchronous store that throws is treated the same", async () => {
     const clock = new ManualClock(START_MS);
     const memory = new MemoryStore({ clock });
     let fails = true;

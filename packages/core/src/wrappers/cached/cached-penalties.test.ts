@@ -94,7 +94,7 @@ describe("refund on a cached store", () => {
     expect(await remaining(store.memory, ten, "k")).toBe(5);
   });
 
-  it("lets in whom it was denied before", async () => {
+  it("admits a key that was denied before", async () => {
     const { store, node, does } = setUp();
     store.memory.apply("penalize", [operation(ten, "k", 12)]);
     await does("peek");
@@ -161,7 +161,7 @@ describe("reset on a cached store", () => {
 describe("a rule whose limit changes", () => {
   const twenty = rule("ten", fixedWindow({ limit: 20, windowMs: 10_000 }));
 
-  it("denies nobody by what the old one said", async () => {
+  it("does not apply denials of the old limit", async () => {
     const { store, node, does } = setUp();
     store.memory.apply("penalize", [operation(ten, "k", 10)]);
     await does("peek");
@@ -189,7 +189,7 @@ describe("a rule whose limit changes", () => {
     expect(node.stats.limitedKeys).toBe(1);
   });
 
-  it("to one that says the same denies whom the old one denied", async () => {
+  it("to an equal one keeps the denials of the old one", async () => {
     const { store, node, does } = setUp();
     store.memory.apply("penalize", [operation(ten, "k", 10)]);
     await does("peek");

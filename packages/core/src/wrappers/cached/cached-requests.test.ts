@@ -75,7 +75,7 @@ describe("a request to a cached store", () => {
     expect(node.apply("take", [operation(ten, "k")])).toMatchObject([{ allowed: true }]);
   });
 
-  it("of a large cost is told when that cost fits, and a smaller one still passes", () => {
+  it("of a large cost gets the wait until that cost fits, and a smaller one still passes", () => {
     const { node } = setUp();
     const bucket = rule("bucket", tokenBucket({ limit: 10, windowMs: 10_000 }));
     node.apply("take", [operation(bucket, "k", 7)]);
@@ -88,7 +88,7 @@ describe("a request to a cached store", () => {
     expect(node.apply("take", [operation(bucket, "k", 3)])).toMatchObject([{ allowed: true, remaining: 0 }]);
   });
 
-  it("of a cost that can never fit is told so, also while the key is limited", async () => {
+  it("of a cost that can never fit is denied as such, also while the key is limited", async () => {
     const { clock, store, node } = setUp();
     store.memory.apply("penalize", [operation(ten, "k", 10)]);
     node.apply("take", [operation(ten, "k")]);
@@ -99,7 +99,7 @@ describe("a request to a cached store", () => {
     expect(node.apply("take", [operation(ten, "k")])).toMatchObject([{ allowed: false, retryAfter: 9_989_000 }]);
   });
 
-  it("of a cost that can never fit makes nobody limited, and is nothing to ask the store about", async () => {
+  it("of a cost that can never fit does not make the key limited, and does not reach the store", async () => {
     const { clock, store, node } = setUp();
     node.apply("take", [operation(ten, "k", 11)]);
     await clock.advance(100);

@@ -50,7 +50,7 @@ it("denials that needed no store are counted, and the keys that they are for", a
   expect(node.stats).toMatchObject({ denied: 7, limitedKeys: 2 });
 });
 
-it("keys whose time has come are no longer limited, though nobody asks for them", async () => {
+it("keys stop being limited when their denial ends, even without a request", async () => {
   const { clock, node } = setUp();
   for (let i = 0; i < 50; i += 1) node.apply("take", [operation(ten, `k${i}`, 10)]);
   await clock.advance(20);

@@ -39,7 +39,7 @@ describe("a key that this process does not know", () => {
     expect(node.stats).toMatchObject({ confirmed: 1, pendingUnits: 0 });
   });
 
-  it("is decided by the store for everybody who asks before the store has answered", async () => {
+  it("is decided by the store for all requests that come before the store has answered", async () => {
     const { clock, store, node } = setUp();
     const asked = Array.from({ length: 150 }, () => node.apply("take", [operation(hundred, "k")]));
     await clock.advance(ROUND_TRIP_MS);
@@ -83,7 +83,7 @@ describe("a key that is well within its limit", () => {
     expect(store.said()).toEqual(["penalize k 9"]);
   });
 
-  it("is decided by the store again from a fifth of its limit on, which is told first of what is pending", async () => {
+  it("is decided by the store again once a fifth of its limit is left, after pending writes", async () => {
     const { store, node, take } = setUp();
     await take("k", 10);
     expect(node.apply("take", [operation(hundred, "k", 70)])).toMatchObject([{ source: "cache", remaining: 20 }]);
@@ -122,7 +122,7 @@ describe("several processes, one burst", () => {
   });
 });
 
-describe("a request that is told when to come again", () => {
+describe("a denied request with a retry-after", () => {
   const bucket = rule("bucket", tokenBucket({ limit: 10, windowMs: 1_000 }));
 
   it.each([true, false])("is admitted exactly then, confirm: %s", async (confirm) => {
@@ -176,7 +176,7 @@ describe("a store that fails to confirm", () => {
     expect(node.stats.droppedUnits.unconfirmed).toBe(3);
   });
 
-  it("is told later of what it refused", async () => {
+  it("later receives the writes that it refused", async () => {
     const { clock, store, take } = setUp();
     await clock.advance(1_000);
     store.failures = { take: refused };
@@ -248,7 +248,7 @@ describe("a store that fails to confirm", () => {
 });
 
 describe("a store that fails at once for every key", () => {
-  it("is told afterwards of what was let in meanwhile, but for the first moments", async () => {
+  it("afterwards receives what was admitted meanwhile, except for the first moments", async () => {
     const { clock, store, node, take } = setUp();
     await take();
     store.failures = { take: unreachable, peek: unreachable, penalize: unreachable };

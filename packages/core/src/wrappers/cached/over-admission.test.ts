@@ -94,7 +94,7 @@ it("nodes let in over the limit at most what comes while a flush waits and trave
   expect(full).toBeGreaterThan(0);
 });
 
-it("one process alone lets in nobody too many", async () => {
+it("a single process never admits too many", async () => {
   await fc.assert(
     fc.asyncProperty(runs, async (run) => {
       const letIn = await simulate({ ...run, nodes: 1 });

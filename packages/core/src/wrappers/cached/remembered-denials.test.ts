@@ -32,7 +32,7 @@ describe("denials", () => {
     expect(["a", "b", "c", "d"].filter((key) => denials.get(key, 0) !== undefined)).toEqual(["a", "c", "d"]);
   });
 
-  it("that are over are swept as others come, though nobody meets them", () => {
+  it("that are over are swept as others are added, without being looked up", () => {
     const denials = new RememberedDenials(100_000);
     for (let i = 0; i < 1_000; i += 1) denials.set(`old${i}`, until(i % 3 === 0 ? 5_000 : 1_000), 0);
     for (let i = 0; i < 1_000; i += 1) denials.set(`new${i}`, until(9_000), 2_000);

@@ -30,7 +30,7 @@ describe("a denial that is in use", () => {
     expect(store.said()).toEqual(["peek k 1", "peek k 1"]);
   });
 
-  it("is not verified while nobody meets it", async () => {
+  it("is not verified while no request hits it", async () => {
     const { clock, store, takes } = setUp();
     store.memory.apply("penalize", [operation(ten, "k", 10)]);
     await takes();
@@ -74,7 +74,7 @@ describe("a denial that is in use", () => {
     expect(store.said().length).toBeLessThan(8);
   });
 
-  it("by this process's own use needs no peek if the store says the same when it is told", async () => {
+  it("by this process's own use needs no peek if the store confirms it on the write", async () => {
     const { clock, store, takes } = setUp();
     for (let i = 0; i < 11; i += 1) await takes();
     await clock.advance(100);

@@ -88,7 +88,7 @@ describe("what a window has left when it closes", () => {
     expect(node.stats).toMatchObject({ pendingUnits: 0, droppedUnits: { closed: 7 } });
   });
 
-  it.each(aligned)("%s: is void when it arrives too late, and that is no failure", async (_, limit) => {
+  it.each(aligned)("%s: is void when it arrives too late, which is not a failure", async (_, limit) => {
     const { clock, store, node } = setUp({ roundTripMs: 20 });
     const each = rule("each", limit);
     await clock.advance(9_985);

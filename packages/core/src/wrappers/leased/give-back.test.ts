@@ -154,7 +154,7 @@ describe("a leased store, giving back", () => {
     expect(await node.takeMany(rule, 110)).toBe(99);
   });
 
-  it("asks no pool without end that somebody says will be opened in the future", async () => {
+  it("does not ask forever if a message says that the pool was refilled in the future", async () => {
     const node = new LeasedNode({ base: 10, idleMs: 60_000 });
     await node.take(rule);
     node.pool.notifications.post(JSON.stringify(["api", KEY]), JSON.stringify({ filled: 1e18 }));

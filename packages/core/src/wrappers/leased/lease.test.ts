@@ -65,7 +65,7 @@ describe("a leased store, spending", () => {
     expect(node.pool.calls).toEqual(["take 11"]);
   });
 
-  it("fetches the next batch when a fifth of the last one is left, and lets nobody wait for it", async () => {
+  it("fetches the next batch when a fifth of the last one is left, without delaying requests", async () => {
     const node = new LeasedNode({ base: 10 });
     await node.take(rule);
     for (let i = 0; i < 8; i += 1) node.store.apply("take", [{ rule, key: KEY, cost: 1 }]);

@@ -62,7 +62,7 @@ describe("a leased store whose pool is gone", () => {
     expect(node.store.stats).toMatchObject({ granted: 22, spent: 1, held: 21 });
   });
 
-  it("finds it before it denies anybody", async () => {
+  it("finds it before it denies a request", async () => {
     const node = new LeasedNode({ base: 30, idleMs: 100_000 });
     const { apply } = node.pool;
     node.pool.apply = async (...call) => {

@@ -45,7 +45,7 @@ describe("closing a resilient store", () => {
     await expect(resilient(failing).close()).rejects.toThrow("stuck");
   });
 
-  it("leaves deadlines in force for those who ask even then", async () => {
+  it("keeps deadlines in force for calls made even then", async () => {
     const { clock, inner, store } = context();
     inner.mood = "silent";
     const before = store.apply("take", [operation()]);

@@ -30,7 +30,7 @@ describe("the share of a limit", () => {
     [tokenBucket("100/m"), 4, { limit: 25, burst: 25, window: 60 * SECOND }],
     [tokenBucket("100/m", { burst: 10 }), 4, { limit: 25, burst: 2, window: 60 * SECOND }],
     [gcra("10/s"), 3, { limit: 3, burst: 3, window: SECOND }],
-    // Nobody can hold less than one unit.
+    // No process can hold less than one unit.
     [gcra("100/s", { burst: 2 }), 4, { limit: 25, burst: 1, window: SECOND }],
     // Less than one unit for each: one unit in a window so much longer.
     [fixedWindow("3/s"), 4, { limit: 1, burst: 1, window: 1_333_334 }],

@@ -65,13 +65,13 @@ describe("under the policy deny", () => {
     expect(await scene.ask(action, operation(ten, "k", 3))).toMatchObject({ retryAfter: 1_000 });
   });
 
-  it("a call that fails while the store is still asked is told the same wait", async () => {
+  it("a call that fails while the store is still asked gets the same wait", async () => {
     const scene = context({ onError: "deny", breaker: { retryMs: 400 } });
     scene.inner.mood = "rejecting";
     expect(await scene.take("k")).toMatchObject({ ...FALLBACK, allowed: false, retryAfter: 400_000 });
   });
 
-  it("what never fits is told so", async () => {
+  it("a cost that never fits is reported as such", async () => {
     const scene = context({ onError: "deny" });
     expect(await inOutage(scene, "take", 11)).toMatchObject({ allowed: false, retryAfter: Number.POSITIVE_INFINITY });
   });

@@ -112,8 +112,8 @@ describe("the stats of a resilient store", () => {
   });
 });
 
-describe("who listens to a resilient store", () => {
-  it("is told once when the store is given up, and once when it is back", async () => {
+describe("a listener of a resilient store", () => {
+  it("is called once when the store is given up, and once when it is back", async () => {
     const scene = context();
     for (let outage = 1; outage <= 3; outage += 1) {
       await giveUp(scene);
@@ -132,7 +132,7 @@ describe("who listens to a resilient store", () => {
     }
   });
 
-  it("is told of each call that the store did not answer", async () => {
+  it("is called for each call that the store did not answer", async () => {
     const failures: string[] = [];
     const scene = context({ onFailure: (failure) => failures.push(failure), breaker: { failures: 3 } });
     scene.inner.mood = "rejecting";
@@ -164,7 +164,7 @@ describe("who listens to a resilient store", () => {
     expect(warned.mock.calls).toEqual([[mine], [mine]]);
   });
 
-  it("is the process, by a warning when the store is given up, if nobody else does", async () => {
+  it("is replaced by a process warning when the store is given up, if there is none", async () => {
     const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
     const clock = new ManualClock(TODAY_MS);
     const inner = new FaultyStore(clock);

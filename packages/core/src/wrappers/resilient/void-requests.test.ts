@@ -66,7 +66,7 @@ describe("an idempotency key in an outage", () => {
 });
 
 describe("a request that its caller has declared void", () => {
-  it.each(["rejecting", "throwing"] as const)("is answered by nobody (a store that is %s)", async (mood) => {
+  it.each(["rejecting", "throwing"] as const)("gets no fallback answer (a store that is %s)", async (mood) => {
     const scene = context();
     scene.inner.mood = mood;
     const voidFrom = scene.clock.now();
@@ -76,7 +76,7 @@ describe("a request that its caller has declared void", () => {
     expect(await scene.ask("peek", operation(), { voidFrom: voidFrom + 1 })).toMatchObject({ remaining: 10 });
   });
 
-  it("while the store was silent is answered by nobody", async () => {
+  it("while the store was silent gets no fallback answer", async () => {
     const scene = context();
     scene.inner.mood = "silent";
     const asked = scene.ask("take", operation(), { voidFrom: scene.clock.now() + 10_000 });

@@ -7,7 +7,7 @@ function limiterOver({ store, clock }: Context) {
   return rateLimiter({ ten: gcra("10/10s") }, { store, clock });
 }
 
-describe("one who waits in an outage", () => {
+describe("a wait in an outage", () => {
   it("under deny asks once for each probe, and is served when the store is back", async () => {
     const scene = context({ onError: "deny" });
     await giveUp(scene);

@@ -143,7 +143,7 @@ describe("Express that trusts a proxy", () => {
     expect(notices).toEqual([]);
   });
 
-  it("and believes everybody is warned of", async () => {
+  it("at every address causes a warning", async () => {
     const { limiter } = testLimiter(rules);
     const notices: Notice[] = [];
     const app = express().set("trust proxy", true);
@@ -185,7 +185,7 @@ describe("Express that trusts a proxy", () => {
     expect(notices.map(({ code }) => code)).toEqual(["HG_PROXY_NOT_TRUSTED"]);
   });
 
-  it("leaves the headers to those who count by them", async () => {
+  it("leaves the headers to limits that count by them", async () => {
     const { limiter } = testLimiter(rules);
     const app = express().set("trust proxy", 1);
     app.use(rateLimit(limiter, { rules: "api", by: { header: "x-forwarded-for" } }), (_, response) => {
@@ -284,7 +284,7 @@ describe("a slow store under Express", () => {
     expect(await response.json()).toEqual({ name: "Ann" });
   });
 
-  it("leaves a request alone that somebody else has answered meanwhile, and gives back what it took", async () => {
+  it("ignores a request that was answered elsewhere meanwhile, and returns what it took", async () => {
     const clock = new ManualClock(60_000_000);
     const limiter = rateLimiter(rules, { store: new SlowStore(clock, 1000), clock });
     const reached: string[] = [];

@@ -174,7 +174,7 @@ describe("Fastify that trusts a proxy", () => {
   it.each<[string, TrustProxy]>([
     ["true", true],
     ["a function that never says no", () => true],
-  ])("and believes everybody (%s) is warned of", async (_how, trustProxy) => {
+  ])("at every address (%s) causes a warning", async (_how, trustProxy) => {
     const { keys, notices } = await charged(trustProxy);
     expect(keys).toEqual(["ip:6.6.6.6"]);
     expect(notices).toMatchObject([
@@ -183,7 +183,7 @@ describe("Fastify that trusts a proxy", () => {
     expect(await charged(trustProxy, { proxies: 1 })).toEqual({ keys: ["ip:203.0.113.7"], notices: [] });
   });
 
-  it("believes so many by a function, which is not everybody", async () => {
+  it("trusts a number of proxies by a function, which is not every address", async () => {
     expect(await charged((_address, hop) => hop < 1)).toEqual({ keys: ["ip:203.0.113.7"], notices: [] });
   });
 
@@ -244,7 +244,7 @@ describe("the hook of Fastify", () => {
     expect(limiter.peekSync("day", "ip:127.0.0.1").remaining).toBe(6);
   });
 
-  it("leaves a request alone that somebody else has answered meanwhile, and gives back what it took", async () => {
+  it("ignores a request that was answered elsewhere meanwhile, and returns what it took", async () => {
     const clock = new ManualClock();
     const store = new SlowStore(clock, 1000);
     const limiter = rateLimiter(rules, { store, clock });

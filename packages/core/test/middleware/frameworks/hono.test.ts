@@ -82,7 +82,7 @@ function watching() {
 }
 
 describe("a response in Hono", () => {
-  it("that cannot be changed is told with its own headers and ours", async () => {
+  it("that cannot be changed is replaced by one with its own headers and ours", async () => {
     for (const app of [watching().app, new Hono().use(rateLimit(testLimiter(rules).limiter, { rules: "day", peer }))]) {
       app.get("/", () => fetch("data:text/csv,a;b"));
       const response = await app.request("/");
@@ -128,7 +128,7 @@ describe("a response in Hono", () => {
     expect(endings.map(({ status }) => status)).toEqual([500, 404]);
   });
 
-  it("that is none, for what was thrown is no error, gives back what was reserved", async () => {
+  it("that is missing because a value other than an Error was thrown returns what was reserved", async () => {
     const { limiter } = testLimiter(rules);
     const app = new Hono();
     app.use(rateLimit(limiter, { rules: { rule: "day", reserve: 5 }, proxies: 0, peer }));
@@ -139,7 +139,7 @@ describe("a response in Hono", () => {
     await expect.poll(() => limiter.peekSync("day", "ip:192.0.2.1").remaining).toBe(10);
   });
 
-  it("has ended at once if nobody will read its body", async () => {
+  it("has ended at once if its body will not be read", async () => {
     const { app, endings } = watching();
     app.get("/", (c) => c.text("not sent"));
     await app.request("/", { method: "HEAD" });

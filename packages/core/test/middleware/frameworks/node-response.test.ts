@@ -84,7 +84,7 @@ describe("a response over HTTP/2", () => {
   });
 });
 
-describe("a response over HTTP/1 whose client has left before anybody listened", () => {
+describe("a response over HTTP/1 whose client left before a listener was added", () => {
   it("has ended so", async () => {
     const { passed, endings } = listening();
     const plain = createPlainServer().listen(0, "127.0.0.1");

@@ -23,11 +23,11 @@ describe("the address of the peer", () => {
     ["Deno", { remoteAddr: { transport: "tcp", hostname: "192.0.2.2", port: 7 } }, "192.0.2.2"],
     ["Bun", new BunServer(), "192.0.2.3"],
     ["Bun, inside", { server: new BunServer() }, "192.0.2.3"],
-  ])("is told by %s", (_name, platform, address) => {
+  ])("is given by %s", (_name, platform, address) => {
     expect(platformPeer(request, platform)).toBe(address);
   });
 
-  it("is told by Cloudflare in a header, which counts nowhere else", () => {
+  it("is given by Cloudflare in a header, which is ignored elsewhere", () => {
     expect(platformPeer(request, {})).toBeUndefined();
     vi.stubGlobal("navigator", { userAgent: "Cloudflare-Workers" });
     expect(platformPeer(request, { DATABASE: {} })).toBe("6.6.6.6");

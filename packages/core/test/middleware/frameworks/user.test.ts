@@ -17,7 +17,7 @@ describe("the user that a framework keeps", () => {
   });
 
   it.each([[{}], [{ name: "ann" }], [{ id: {} }], [true], [() => "ann"]])(
-    "is a mistake if nobody can tell who it is, rather than one quota for all: %o",
+    "is an error if it cannot be identified, rather than one quota for all: %o",
     (user) => {
       expect(() => userId(user)).toThrow(expect.objectContaining({ code: "HG_BAD_KEY", field: "by" }));
     },

@@ -147,7 +147,7 @@ describe("a response that cannot be changed", () => {
     expect(await rateLimit(limiter, { rules: "day", peer })(() => switched)(request())).toBe(switched);
   });
 
-  it("is no matter if there is nothing to tell", async () => {
+  it("is left as it is if there are no headers to add", async () => {
     const { limiter } = testLimiter(rules);
     const own = await fetched();
     expect(await rateLimit(limiter, { rules: "day", skip: () => true })(() => own)(request())).toBe(own);
@@ -208,7 +208,7 @@ describe("the end of a response", () => {
     expect([heard, endings]).toEqual([["enough"], [{ status: 200, aborted: true }]]);
   });
 
-  it("comes early if the source of the body fails, and that is no secret", async () => {
+  it("comes early if the source of the body fails, and the reader gets the error", async () => {
     const { limit, endings } = watching();
     const body = new ReadableStream({ pull: thrower(new TypeError("broken")) });
     const response = await limit(() => new Response(body))(request());

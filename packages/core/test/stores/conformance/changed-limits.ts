@@ -45,7 +45,7 @@ export function changedLimits(makeStore: MakeStore): void {
       }));
   });
 
-  it("a rule whose algorithm changes starts anew", () =>
+  it("a rule whose algorithm changes starts from zero", () =>
     withStore(makeStore, async ({ store }) => {
       await ask(store, "take", rule("api", gcra(longRate(10))), "k", 10);
       const log = rule("api", slidingWindowLog(longRate(10)));

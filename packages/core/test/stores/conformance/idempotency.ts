@@ -212,7 +212,7 @@ export function idempotency(makeStore: MakeStore): void {
         for (const [key, cost] of used) expect(await remaining(store, thousand, key)).toBeCloseTo(1000 - cost, DIGITS);
       }));
 
-    it("is forgotten after five minutes, and then done anew", (test) =>
+    it("is forgotten after five minutes, and then executed again", (test) =>
       withStore(makeStore, async ({ store, clock }) => {
         if (clock === undefined) return test.skip("this store's clock cannot be moved");
         const first = await ask(store, "take", ten, "k", 2, once);

@@ -198,7 +198,7 @@ export function slotActions(makeStore: MakeStore): void {
         expect(await act(store, "take", slots(three, "k", "e"))).toMatchObject({ allowed: false, inUse: 3 });
       }));
 
-    it("cannot be penalized or refunded, nor taken by nobody, and units cannot be extended or released", () =>
+    it("cannot be penalized, refunded or taken without a holder, and units cannot be extended or released", () =>
       withStore(makeStore, async ({ store }) => {
         const ten = rule("ten", gcra(longRate(10)));
         const tried: [Action, Operation][] = [

@@ -83,7 +83,7 @@ export function timing(makeStore: MakeStore): void {
       }),
     );
 
-    it.each([1, 20])("is told for a denied request of cost %i", (cost) =>
+    it.each([1, 20])("is returned for a denied request of cost %i", (cost) =>
       withStore(makeStore, async ({ store, clock }) => {
         await ask(store, "take", minute, "k", 10);
         const from = clock?.now() ?? earliest(store);

@@ -177,7 +177,7 @@ describe("a request that fails", () => {
     },
   );
 
-  it("is told its own reason, and charges none of its limits", async () => {
+  it("gets its own reason, and charges none of its limits", async () => {
     const prefix = redis.newPrefix();
     const store = redis.store({ prefix });
     const other = rule("other", gcra(longRate(5)));

@@ -83,7 +83,7 @@ describe("reservations of one tick", patience, () => {
   const end = (id: string) => ({ idempotencyKey: `${id}:end`, entry: { step: "end", id } }) as const;
   const settling = { rule, key: "k", cost: 10, reserved: { cost: 40, until: 2 ** 52 } };
 
-  it("are decided on their own if one of them is repeated, or its row is no row", async () => {
+  it("are decided on their own if one of them is repeated, or its row is invalid", async () => {
     const prefix = redis.newPrefix();
     const store = redis.store({ prefix });
     const take = (key: string, id: string) => store.apply("take", [{ rule, key, cost: 40 }], add(id));

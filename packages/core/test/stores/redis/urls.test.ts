@@ -157,7 +157,7 @@ describe("a URL of sentinels with passwords and TLS", () => {
     });
   });
 
-  it("that nobody answers at is unreachable, at once", async () => {
+  it("that gets no answer is unreachable, at once", async () => {
     const url = all.url.replace(all.hosts, `127.0.0.1:${await freePort()}`);
     const end = await take(storeAt(url), "a");
     expect(end).toMatchObject({

@@ -20,7 +20,7 @@ describe("the notifications", () => {
     });
   }
 
-  it("tells all who subscribe what is posted under a topic, the one who posts too", async () => {
+  it("delivers a message to all subscribers of its topic, including the sender", async () => {
     const { one, other } = await pair();
     const told: string[] = [];
     const own: string[] = [];
@@ -35,7 +35,7 @@ describe("the notifications", () => {
     await heard(told, "full", () => one.notifications.post("pool a/b", "full"));
   });
 
-  it("tells nothing of what was posted before, and nothing to one who has left", async () => {
+  it("delivers neither earlier messages nor messages to a former subscriber", async () => {
     const { one, other } = await pair();
     const early: string[] = [];
     const late: string[] = [];

@@ -55,7 +55,7 @@ describe("purge", () => {
     expect(await remaining(store, long, "k")).toBe(7);
   });
 
-  it("leaves a key that is used again before its end, by one who has not seen the change", async () => {
+  it("keeps a key that is used again in time by a process that has not seen the change", async () => {
     const { clock, root, store, peer } = await world();
     const other = await zookeeper.store({ root, clock });
     await ask(other, "take", short, "k", 3);
@@ -106,7 +106,7 @@ describe("a version", () => {
     expect(stepsFor("/a", seen(2 ** 31 - 2), data).map((step) => step.do)).toEqual(["remove", "create", "set"]);
   });
 
-  it("is held against what nobody changes, too", () => {
+  it("is also checked for znodes that are not changed", () => {
     expect(stepsFor("/a", seen(7), undefined)).toEqual([{ do: "check", path: "/a", version: 7 }]);
     expect(stepsFor("/a", seen(undefined), undefined).map((step) => step.do)).toEqual(["create", "remove"]);
   });

@@ -102,7 +102,7 @@ describe("a reply that is lost after the write", () => {
 });
 
 describe("znodes that are deleted by hand under traffic", () => {
-  it("start anew, and no call fails", async () => {
+  it("start from zero, and no call fails", async () => {
     const root = zookeeper.newRoot();
     const stores = await Promise.all([0, 1].map(() => zookeeper.store({ root })));
     const peer = new Peer(zookeeper.server.address);

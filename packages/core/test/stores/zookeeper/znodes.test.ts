@@ -132,7 +132,7 @@ describe("round trips", () => {
     expect(one.stats.conflicts + other.stats.conflicts).toBeGreaterThan(0);
   });
 
-  it("of two processes that come to one key in turn begin with a read, not with a write in vain each time", async () => {
+  it("of two processes that come to one key in turn begin with a read, not with a write that fails each time", async () => {
     const one = await zookeeper.store();
     const other = await zookeeper.store({ root: rootOf(one.pathOf(daily, "k")) });
     for (let i = 0; i < 10; i += 1) {

@@ -168,7 +168,7 @@ describe("a Redis that is killed", () => {
     expect(lost).toBeLessThanOrEqual(unlucky(calls, (made) => made > up - DEADLINE_MS));
   });
 
-  it("refuses at once, so that nobody waits for the deadline", async () => {
+  it("fails at once, so that no call waits for the deadline", async () => {
     const { store, limiter } = await connect({
       onError: "deny",
       breaker: { failures: 1_000_000 },

@@ -74,14 +74,14 @@ describe("a beat", () => {
     expect(await beat({ id: "b", number: 3 })).toEqual([1, 2, 2, LEASE]);
   });
 
-  it("brings apart two who have the same rank, as after a failover that lost a beat", async () => {
+  it("separates two replicas with the same rank, as after a failover that lost a beat", async () => {
     await record({ a: [NOW - 10, 0, 2, 0, 2], b: [NOW - 10, 0, 2, 0, 2] });
     expect(await beat({ id: "a", number: 8, held: [0, 2] })).toEqual([1, 2, 2, LEASE]);
     expect(await beat({ id: "a", number: 9, held: [1, 2] })).toEqual([1, 2, 2, LEASE]);
     expect(await beat({ id: "b", number: 8, held: [0, 2] })).toEqual([0, 2, 2, LEASE]);
   });
 
-  it("lets nobody grow or move for a lease when the record was silent for half of one", async () => {
+  it("lets no replica grow or move for a lease when the record was silent for half of one", async () => {
     await record({ a: [NOW - 10, 1, 3, 1, 3] });
     const silent = NOW + LEASE / 2;
     expect(await beat({ id: "a", number: 8, held: [1, 3], now: silent })).toEqual([1, 3, 1, LEASE]);
@@ -118,7 +118,7 @@ describe("a beat", () => {
     expect(await beat({ id: "b", number: 9 })).toEqual([0, 0, 2, LEASE]);
   });
 
-  it("gives those whom the clock left in the future a lease from now", async () => {
+  it("gives replicas with a time in the future a lease from now", async () => {
     await record({ a: [NOW + 3_600_000, 1, 2, 1, 2] });
     await beat({ id: "b", number: 1, held: [0, 2] });
     expect(await redis.hget(KEY, "replica:a")).toBe(`${NOW} 7 1 2 1 2`);

@@ -9,7 +9,7 @@ import { type Split, split } from "../../../src/wrappers/split/split.ts";
 import { sums } from "./world.ts";
 
 const twelve = fixedWindow("12/h");
-/** Longer than every lease, and than clients wait before they connect anew. */
+/** Longer than every lease, and than clients wait before they reconnect. */
 const AWAY_MS = 2_500;
 
 let server: RedisServer;

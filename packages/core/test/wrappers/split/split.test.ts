@@ -122,7 +122,7 @@ describe("a replica with a share", () => {
     await clock.advance(50);
     stop.abort(new Error("enough"));
     await expect(waiting).rejects.toThrow("enough");
-    // Nobody stood behind it: its place is free again.
+    // No task was behind it: its place is free again.
     expect((await limiter.peek("mail", "k")).remaining).toBe(10);
   });
 
@@ -312,7 +312,7 @@ describe("a replica without a share", () => {
 });
 
 describe("a replica with another lease than its group", () => {
-  it("is told so, and takes no part until the others are gone", async () => {
+  it("gets an error, and does not take part until the others are gone", async () => {
     const [first] = await replicas(1);
     const other = await world.join(1, { leaseMs: 2 * LEASE });
     const mistake = {
@@ -386,7 +386,7 @@ describe("close", () => {
     expect(closed).toBe(true);
   });
 
-  it("is no failure when the server refuses: the lease ends by itself", async () => {
+  it("does not fail when the server refuses: the lease ends by itself", async () => {
     const [first] = await replicas(1);
     first.link.faults.push("request lost");
     await first.store.close();
@@ -404,7 +404,7 @@ describe("the record in Redis", () => {
     await store.close();
   });
 
-  it("names each replica, and one that starts anew under an old id is another", async () => {
+  it("names each replica, and treats one that restarts under an old id as another", async () => {
     await world.join(1, { id: "web-0" });
     await world.join(1, { id: "web-0" });
     await world.pass(2 * LEASE);

@@ -107,7 +107,7 @@ export class World {
     await this.settled();
   }
 
-  /** Lets time pass for everybody, in steps shorter than a beat. */
+  /** Advances the time of all, in steps shorter than a beat. */
   async pass(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= BEAT / 4) {
       const step = Math.min(left, BEAT / 4);

@@ -19,7 +19,7 @@ describe("a draft of a rule", () => {
     expect(body).not.toHaveProperty("tier");
   });
 
-  it("passes on what is no number, for the service to complain about", () => {
+  it("passes on values that are not numbers, for the service to reject", () => {
     expect(bodyOf({ ...BLANK, limit: "many" })).toMatchObject({ limit: "many" });
   });
 

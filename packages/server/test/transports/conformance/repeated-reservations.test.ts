@@ -221,7 +221,7 @@ describe.each(Object.entries(setups))("a reservation under an idempotency key: %
 });
 
 describe("in memory, a reservation under an idempotency key", () => {
-  it("is denied again if it has waited in vain", async () => {
+  it("is denied again if its wait was unsuccessful", async () => {
     const made = await world(rules);
     const channel = await restChannel(made);
     const holder = await channel.reserve("holder", asking(STREAM));

@@ -25,7 +25,7 @@ const CHECKS: readonly ReservedCheck[] = [
 ];
 
 /**
- * The same calls every time, some of them wrong, repeated or with the key of somebody else. Nothing expires: when that is
+ * The same calls every time, some of them wrong, repeated or with another client's key. Nothing expires: when that is
  * noticed depends on timers.
  */
 async function play(channel: ReservingChannel): Promise<unknown[]> {

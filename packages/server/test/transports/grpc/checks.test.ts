@@ -83,7 +83,7 @@ describe("CheckRateLimit", () => {
     });
   });
 
-  it("charges one unit if no cost is told, and nothing if it is 0", async () => {
+  it("charges one unit if no cost is given, and nothing if it is 0", async () => {
     const { client } = await served();
     for (const [cost, currentCount] of [
       [undefined, 1],

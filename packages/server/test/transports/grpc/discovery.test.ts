@@ -44,7 +44,7 @@ const text = (field: number, value: string): Buffer =>
   Buffer.concat([Buffer.from([(field << 3) | 2, value.length]), Buffer.from(value)]);
 
 describe("without a key", () => {
-  it.each(["", "headgate.v1.RateLimiter"])("the health of %o is told", async (service) => {
+  it.each(["", "headgate.v1.RateLimiter"])("the health of %o is reported", async (service) => {
     const { address } = await served();
     expect(await health(clientOf(address), service)).toEqual({ status: "SERVING" });
   });

@@ -128,7 +128,7 @@ describe("a call that fails", () => {
     expect(mistakes).toEqual([]);
   });
 
-  it("by a mistake of ours is INTERNAL, tells nobody the text, and is reported", async () => {
+  it("by a bug of ours is INTERNAL, does not expose its text, and is reported", async () => {
     const broken = (): never => {
       throw new TypeError("secret");
     };

@@ -35,7 +35,7 @@ describe("the proto files", () => {
     expect(buf("lint")).toBe("");
   });
 
-  it("break nobody who knows version 1 as it was first published", () => {
+  it("are compatible with version 1 as it was first published", () => {
     expect(buf("breaking", "--against", "test/transports/grpc/v1.binpb")).toBe("");
   });
 

@@ -43,7 +43,7 @@ describe("certificates that are read again", () => {
 });
 
 describe("with TLS", () => {
-  it("answers those who trust its authority, and nobody in the clear", async () => {
+  it("answers clients that trust its authority, and none without TLS", async () => {
     const tls = { cert: at("server.pem"), key: at("server.key"), clientCa: undefined };
     const { port } = (await served(undefined, { tls })).server.address;
     expect(await ask(port, credentials.createSsl(read("ca.pem")))).toMatchObject({ allowed: true });

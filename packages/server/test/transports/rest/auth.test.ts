@@ -59,7 +59,7 @@ it("denies with 403 for nginx, which takes 429 for a failure", async () => {
   expect(denied.headers.get("retry-after")).not.toBeNull();
 });
 
-it("takes the endpoint that it is told before the URI", async () => {
+it("prefers the given endpoint to the URI", async () => {
   const answer = await auth({ "x-headgate-endpoint": "/elsewhere" });
   expect([answer.status, answer.headers.get("ratelimit")]).toEqual([204, null]);
 });
@@ -207,7 +207,7 @@ it("skips the addresses of trusted proxies, from the right", async () => {
   expect([status, body.errors[0].field]).toEqual([400, "X-Forwarded-For"]);
 });
 
-it("charges what a header of the proxy says, if it is told to", async () => {
+it("charges the cost in a header of the proxy, if configured", async () => {
   const query = "?from=forwarded&identifier_header=X-User";
   const orders = { "x-forwarded-uri": "/api/v1/orders", "x-user": "42" };
   expect((await forwarded(orders, query)).headers.get("ratelimit")).toMatch(/^"orders";r=1;/);

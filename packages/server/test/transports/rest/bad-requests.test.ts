@@ -135,7 +135,7 @@ describe("a problem in the words of RFC 9457 answers", () => {
     expect(bodyOf(heard).code).toBe("headers_too_large");
   });
 
-  it("what is no HTTP", async () => {
+  it("a request that is not HTTP", async () => {
     const heard = await say("hello\r\n\r\n");
     expect(heard).toMatch(/^HTTP\/1\.1 400 /);
     expect(bodyOf(heard).code).toBe("malformed_request");
@@ -166,7 +166,7 @@ describe("a service that waits for a fraction of a second", () => {
   });
 });
 
-it("reads no body of those who have no key", async () => {
+it("does not read the body of a request without a key", async () => {
   const heard = await say(
     "PUT /api/v1/rules HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\n" +
       "Content-Length: 30000000\r\n\r\n{",
@@ -192,7 +192,7 @@ it("counts calls by route and never by path", async () => {
   ]);
 });
 
-it("tells nobody what went wrong inside", async () => {
+it("does not expose internal errors", async () => {
   const logged: object[] = [];
   const logger = silentLogger((line) => logged.push(line));
   const broken = await startService({

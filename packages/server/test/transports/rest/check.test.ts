@@ -17,7 +17,7 @@ function check(body: object = {}, ask: Ask = {}) {
   return service.ask("POST", "/api/v1/check", { body: { ...ORDER, ...body }, key: service.keys.check, ...ask });
 }
 
-it("allows up to the limit, then denies with 429 and says when to come again", async () => {
+it("allows up to the limit, then denies with 429 and a time to retry", async () => {
   await start();
   const first = await check({ cost: 3 });
   expect(first.status).toBe(200);
@@ -178,7 +178,7 @@ it("keeps identities apart that look like properties of objects", async () => {
   }
 });
 
-it("forgets what somebody has used, and who had it forgotten", async () => {
+it("resets what an identity has used, and audits it", async () => {
   await start();
   await check({ cost: 3 });
   const { status, body } = await service.ask("POST", "/api/v1/reset", { body: ORDER, key: service.keys.write });

@@ -50,7 +50,7 @@ it("has a strict policy, and files whose names change with their content", async
   expect(asset.headers.get("content-type")).toBe("text/javascript; charset=utf-8");
 });
 
-it("sends files compressed to those who accept that, and plain ones to others", async () => {
+it("sends compressed files to clients that accept them, and plain ones to others", async () => {
   for (const encoding of ["br", "gzip", "identity"]) {
     const { headers } = await service.ask("GET", "/", { key: null, headers: { "accept-encoding": encoding } });
     expect(headers.get("content-encoding")).toBe(encoding === "identity" ? null : encoding);

@@ -35,7 +35,7 @@ function failing(
   };
 }
 
-it.each(CODES)("answers admins with 503 and when to come again, and goes on checking: %s", async (code) => {
+it.each(CODES)("answers admins with 503 and a time to retry, and keeps checking: %s", async (code) => {
   const state: { code?: (typeof CODES)[number] } = {};
   service = await startService({ parts: ({ database }) => ({ database: failing(database, state) }) });
   state.code = code;

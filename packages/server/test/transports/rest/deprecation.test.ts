@@ -4,7 +4,7 @@ import { type Service, startService } from "./service.ts";
 let service: Service;
 afterEach(() => service.stop());
 
-it("announces in headers and document what will go, also to those who are turned away", async () => {
+it("announces deprecations in headers and in the OpenAPI document, also in rejected requests", async () => {
   const since = new Date("2026-01-01T00:00:00Z");
   const sunset = new Date("2026-07-01T00:00:00Z");
   const deprecation = { since, sunset, link: "https://example.com/v2" };

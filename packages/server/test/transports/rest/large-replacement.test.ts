@@ -40,7 +40,7 @@ describe.each(SIZES)("a replacement by %d rules", (count) => {
     expect((await service.ask("GET", "/api/v1/rules/orders")).status).toBe(200);
   });
 
-  it("is refused if it is no list, or has more than that", async () => {
+  it("is rejected if it is not a list, or longer than that", async () => {
     service = await startService();
     const more = await service.ask("PUT", "/api/v1/rules", { body: { rules: rules(count), color: "red" } });
     expect([more.status, more.body.errors]).toMatchObject([400, [{ field: "color", problem: "is not a known field" }]]);

@@ -118,7 +118,7 @@ describe("an update", () => {
   const put = (limit: number, ifMatch: string) =>
     service.ask("PUT", "/api/v1/rules/orders", { body: ruleOf({ limit }), headers: { "if-match": ifMatch } });
 
-  it("is refused if somebody else was there first", async () => {
+  it("is rejected if the rule was changed meanwhile", async () => {
     service = await startService();
     const [a, b] = await Promise.all([put(10, '"1"'), put(11, '"1"')]);
     expect([a.status, b.status].sort()).toEqual([200, 412]);
@@ -138,7 +138,7 @@ describe("an update", () => {
     expect((await service.ask("PUT", "/api/v1/rules/none", none)).status).toBe(412);
   });
 
-  it("never matches weak tags, or those that are no version", async () => {
+  it("never matches weak tags, or tags that are not a version", async () => {
     service = await startService();
     expect((await put(10, 'W/"1"')).status).toBe(412);
     expect((await put(10, '"one"')).status).toBe(412);

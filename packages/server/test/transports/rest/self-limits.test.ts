@@ -66,7 +66,7 @@ it("has the limits that the settings give it", async () => {
   expect([selfLimits.admitChecks(2).allowed, selfLimits.admitChecks(1).allowed]).toEqual([true, false]);
 });
 
-it("answers a check beyond that with 429 and headers of its own, charging nobody", async () => {
+it("answers a check beyond that with 429 and its own headers, without charging any identity", async () => {
   const clock = new ManualClock();
   const selfLimits = new SelfLimits({ clock });
   service = await startService({ parts: () => ({ selfLimits }) });
@@ -81,7 +81,7 @@ it("answers a check beyond that with 429 and headers of its own, charging nobody
   expect([allowed.status, allowed.body.current_count]).toEqual([200, 1]);
 });
 
-it("limits nobody who has no key, and no open route", async () => {
+it("limits neither requests without a key nor public routes", async () => {
   service = await startService();
   for (let i = 0; i < 3; i += 1) await service.ask("GET", "/healthz", { key: null });
   const { headers } = await service.ask("GET", "/healthz", { key: null });

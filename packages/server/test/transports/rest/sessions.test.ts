@@ -78,7 +78,7 @@ describe("a session", () => {
     expect([check.status, check.body.needs, check.headers.get("set-cookie")]).toEqual([403, "read", null]);
   });
 
-  it("is told to the page that asks for it, with its CSRF token", async () => {
+  it("is returned to the page that asks for it, with its CSRF token", async () => {
     expect((await as({}, "GET", "/api/v1/session")).body).toEqual({ session: null });
     const { cookie, csrf } = await signIn(service.keys.read);
     const { body } = await as({ cookie }, "GET", "/api/v1/session");

@@ -57,7 +57,7 @@ it("is asked before a change is made, and refuses it", async () => {
   expect([denied.status, denied.body.code]).toEqual([429, "quota_exceeded"]);
 });
 
-it("locks nobody out while Redis is gone: then each node has its share", async () => {
+it("locks no admin out while Redis is unavailable: each node uses its share", async () => {
   const selfLimits = await ofNode();
   await redis.kill();
   service = await startService({ parts: () => ({ selfLimits }) });

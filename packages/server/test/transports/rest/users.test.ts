@@ -22,7 +22,7 @@ async function limitsOf(user: string): Promise<Record<string, [number, string]>>
   );
 }
 
-it("tells the limits of somebody unknown: the defaults", async () => {
+it("returns the defaults as the limits of an unknown user", async () => {
   service = await startService({ rules: TIERS });
   const { body, headers } = await service.ask("GET", "/api/v1/users/42/limits");
   expect(body).toMatchObject({ user_id: "42", tier: null, version: 0 });

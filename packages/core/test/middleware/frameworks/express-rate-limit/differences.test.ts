@@ -55,7 +55,7 @@ describe("on purpose, and other than in express-rate-limit,", () => {
     expect(statuses(await observe(standing(raised()), ours))).toEqual([200, 429, 429, 200]);
   });
 
-  it("who has no key is counted by address, and not with all others who have none", async () => {
+  it("a client without a key is counted by address, and not together with all others without one", async () => {
     const nobody: Behaviour = async ({ app, rateLimit, get }) => {
       app.set("trust proxy", 1);
       app.use(rateLimit({ limit: 1, keyGenerator: () => undefined }), ok);

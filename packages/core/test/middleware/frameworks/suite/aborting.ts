@@ -63,7 +63,7 @@ export function abortingSuite<Request>(framework: Framework<Request>): void {
       await expect.poll(() => limiter.peekSync("day", KEY).remaining).toBe(10);
     });
 
-    it("is told from one that stays: what was reserved is given back to the first alone", async () => {
+    it("is distinguished from one that stays: only its reservation is released", async () => {
       const { limiter } = inMemory();
       const first = waiting();
       const second = waiting();

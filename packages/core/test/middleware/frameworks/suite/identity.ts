@@ -53,7 +53,7 @@ export function identitySuite<Request>(framework: Framework<Request>): void {
         expect(await charged({ by: "user" }, {}, keys)).toEqual([KEY]);
       });
     } else {
-      it("by user only with a function, for there is no place for users", async () => {
+      it("by user only with a function, because there is no place for users", async () => {
         const { limiter } = inMemory();
         const started = siteOf(framework, { "/": route(limiter, { rules: "day", by: "user" }) });
         await expect(started).rejects.toThrow(expect.objectContaining({ code: "HG_BAD_OPTION", field: "by" }));
@@ -99,7 +99,7 @@ export function identitySuite<Request>(framework: Framework<Request>): void {
     const keys = [KEY, "ip:6.6.6.6", "ip:203.0.113.7", "ip:2001:db8:1:2::/64"];
     closesSites();
 
-    it("is not believed of anybody, and that is said once", async () => {
+    it("is not trusted, which is reported once", async () => {
       const { limiter } = inMemory();
       const { notices, onNotice } = hearing();
       const site = await siteOf(framework, { "/": route(limiter, { rules: "day", onNotice }) });

@@ -9,7 +9,7 @@ export function storeFailureSuite<Request>(framework: Framework<Request>): void 
   describe(`${framework.name}: a store that fails`, () => {
     closesSites();
 
-    it("lets requests pass without headers, and that is said once", async () => {
+    it("admits requests without headers, which is reported once", async () => {
       const { limiter, store } = farAway();
       store.failure = gone;
       const { notices, onNotice } = hearing();

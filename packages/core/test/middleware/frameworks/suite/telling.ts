@@ -4,10 +4,10 @@ import type { Framework, Name } from "../framework.ts";
 import { closesSites, farAway, inMemory, KEY, PROBLEM, rateLimitHeaders, route, siteOf } from "./site.ts";
 
 export function tellingSuite<Request>(framework: Framework<Request>): void {
-  describe(`${framework.name}: what is told`, () => {
+  describe(`${framework.name}: the response`, () => {
     closesSites();
 
-    it("is the limit, beside what the handler answers", async () => {
+    it("reports the limit in addition to what the handler sends", async () => {
       const { limiter } = inMemory();
       const handle = () => ({ status: 201, body: "made" });
       const site = await siteOf(framework, { "/": route(limiter, { rules: "api", proxies: 0 }, handle) });
@@ -19,7 +19,7 @@ export function tellingSuite<Request>(framework: Framework<Request>): void {
       });
     });
 
-    it("is a 429 with a problem to those over it, whose request the handler never sees", async () => {
+    it("is a 429 with a problem for clients over the limit, without calling the handler", async () => {
       const { limiter, clock } = inMemory();
       let handled = 0;
       const handle = () => {
@@ -49,7 +49,7 @@ export function tellingSuite<Request>(framework: Framework<Request>): void {
       expect((await site.fetch("/")).status).toBe(200);
     });
 
-    it("is the same over a store that answers by a promise", async () => {
+    it("is the same over a store that returns promises", async () => {
       const { limiter } = farAway();
       const site = await siteOf(framework, { "/": route(limiter, "api") });
       const answers = [await site.fetch("/"), await site.fetch("/"), await site.fetch("/")];
@@ -61,7 +61,7 @@ export function tellingSuite<Request>(framework: Framework<Request>): void {
       ]);
     });
 
-    it("is told in other forms where that is wanted", async () => {
+    it("can have headers in other forms", async () => {
       const { limiter } = inMemory();
       const asked: RulesOrOptions<Name, Request> = { rules: "api", headers: ["draft-7", "legacy-seconds"] };
       const site = await siteOf(framework, { "/": route(limiter, asked) });

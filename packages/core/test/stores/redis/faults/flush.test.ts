@@ -32,7 +32,7 @@ describe("a Redis that is flushed in the midst of traffic", () => {
     );
   });
 
-  it("FLUSHALL: no caller notices, and counting starts anew", async () => {
+  it("FLUSHALL: no call fails, and counting starts from zero", async () => {
     const traffic = new Traffic(store, ["keys"]);
     await delay(100);
     await server.ask("FLUSHALL");

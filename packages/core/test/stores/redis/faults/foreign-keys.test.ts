@@ -12,7 +12,7 @@ const rules = [
   rule("gcra", gcra("100/h")),
 ];
 
-/** What somebody else may have put where the store keeps a row. */
+/** Values that another program may have written where the store keeps a row. */
 const foreign: readonly (readonly [what: string, (server: RedisServer, key: string) => Promise<unknown>])[] = [
   ["a list", (server, key) => server.ask("RPUSH", key, "a", "b")],
   ["a hash", (server, key) => server.ask("HSET", key, "a", "b")],
@@ -33,7 +33,7 @@ describe("a key that holds what Headgate has not put there", () => {
     await server?.stop();
   });
 
-  /** Charges it once and finds the key that this made; then somebody else's value is there. */
+  /** Charges it once, finds the key that this created, and replaces its value. */
   async function spoiled(rule: Rule, key: string, put: (server: RedisServer, key: string) => Promise<unknown>) {
     await ask(store, "take", rule, key);
     const [name] = (await server.ask("KEYS", `*{${key}}*`)).split("\n");

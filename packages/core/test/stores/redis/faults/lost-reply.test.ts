@@ -43,7 +43,7 @@ describe("a reply that is lost after the script ran", () => {
     return result;
   }
 
-  it("the call fails as unreachable, and is charged once: nobody repeats it behind the caller's back", async () => {
+  it("the call fails as unreachable, and is charged once: it is not silently retried", async () => {
     expect((await losing(() => take(store, "alone"))).as).toBe("HG_STORE_UNREACHABLE");
     await take(store, "after");
     expect(await charged(other, "alone")).toBe(1);

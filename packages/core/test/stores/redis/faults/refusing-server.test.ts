@@ -105,7 +105,7 @@ describe("a Redis that refuses", () => {
     expect(await charged(store, "a")).toBe(1);
   });
 
-  it("one that runs somebody's endless script: refused as such, charged nothing, and answered once that is killed", async () => {
+  it("one that runs an endless script of another client: refused as such, charged nothing, and answered once that is killed", async () => {
     const server = await started({ "busy-reply-threshold": "50" });
     const store = storeAt(server);
     await take(store, "a");

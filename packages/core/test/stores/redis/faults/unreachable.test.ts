@@ -39,7 +39,7 @@ describe("a server that cannot be reached", () => {
     return ends;
   }
 
-  it("nobody listens there: unreachable at once, and says what the system said", async () => {
+  it("no server listens there: unreachable at once, with the system's error", async () => {
     const ends = await several(storeAt(`redis://127.0.0.1:${await freePort()}`));
     expect(counts(ends)).toEqual({ HG_STORE_UNREACHABLE: 5 });
     for (const { message } of ends) expect(message).toMatch(/no connection to Redis.*ECONNREFUSED/);
@@ -69,7 +69,7 @@ describe("a server that cannot be reached", () => {
     expect(counts(ends)).toEqual({ HG_STORE_UNREACHABLE: 5 });
   });
 
-  it("it is no Redis: a StoreError for each call", async () => {
+  it("it is not Redis: a StoreError for each call", async () => {
     const http = await listening((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
     for (const { as } of await several(storeAt(http))) expect(as).toMatch(/^HG_STORE_/);
   });
@@ -86,7 +86,7 @@ describe("a server that cannot be reached", () => {
     },
   );
 
-  it("a client that was handed in and nobody listens to: unreachable, and nothing is printed or thrown", async () => {
+  it("the caller's own client without an error listener: unreachable, and nothing is printed or thrown", async () => {
     const client = new Redis({ port: await freePort(), ...redisOptions });
     close.push(() => client.disconnect());
     const ends = await several(new RedisStore(client));

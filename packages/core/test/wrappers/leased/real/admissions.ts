@@ -47,7 +47,7 @@ export function admittedInWholeWindows(tallies: readonly Tally[], total: number)
   return windows.slice(1, -1).map((window) => admitted.get(window) ?? 0);
 }
 
-/** Which part of the total had been let in when somebody was first denied in a window. */
+/** Which part of the total had been admitted at the first denial in a window. */
 export function shareAtFirstDenial(tallies: readonly Tally[], total: number, window: number): number {
   const denials = tallies.flatMap(({ firstDenial }) => firstDenial.get(window) ?? []);
   if (denials.length === 0) throw new Error(`nobody was denied in window ${window}`);

@@ -82,7 +82,7 @@ it("close() gives back what is on its way here, too", async () => {
   expect(await left()).toBe(1_000 - spent - 1);
 });
 
-it("who is idle gives all back, and takes again when asked", async () => {
+it("an idle node returns everything, and takes again at the next request", async () => {
   await take(2, 10);
   expect(await left()).toBeLessThan(950);
   await eventually("all is back", async () => (await left()) === 990, 5_000);
@@ -99,7 +99,7 @@ it("a smaller limit holds for both nodes from then on, and what was held of the 
   expect(await left()).toBe(0);
 });
 
-it("what was held of a longer window is no quota of a shorter one", async () => {
+it("quota held for a longer window is not used for a shorter one", async () => {
   await take(0, 10);
   await take(1, 10);
   const windowMs = 2_000;
@@ -116,7 +116,7 @@ it("a larger limit adds its difference", async () => {
   expect(await drain()).toBe(500);
 });
 
-it("who has a larger limit already is let in while another finds the pool empty under the smaller", async () => {
+it("a node with the larger limit still admits while another finds the pool empty under the smaller one", async () => {
   nodes[0].limiter.setLimit("api", hourly(5_000));
   expect(await take(0, 10)).toBe(10);
   expect(await take(1, 1_000)).toBeLessThan(1_000);

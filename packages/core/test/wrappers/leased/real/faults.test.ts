@@ -84,7 +84,7 @@ it.concurrent("what a node held that was killed is back with the next window, an
   expect(admitted.get(window + 1)).toBe(LIMIT);
 });
 
-it.concurrent("a pool that is deleted by hand starts anew, what is held stays good, and the next window is whole", async () => {
+it.concurrent("a pool that is deleted by hand starts from zero, held quota stays valid, and the next window is complete", async () => {
   const prefix = redis.newPrefix();
   const nodes = await start(
     {

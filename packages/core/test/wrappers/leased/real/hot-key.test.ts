@@ -67,7 +67,7 @@ it("fifty nodes that start at once on one key are let in exactly as often as its
   expect([...expectNoneOver(tallies, limit).values()]).toEqual([limit]);
 });
 
-describe("when somebody is denied for the first time", () => {
+describe("at the first denial", () => {
   type Traffics = (nodes: readonly NodeProcess[]) => Promise<Tally>[];
 
   /** Of one window, which part of the total was consumed by then, and for how long a node was kept from asking. */

@@ -26,7 +26,7 @@ function calls(): Promise<number> {
   return callsOf("evalsha", redis.server);
 }
 
-it("of an empty pool nobody asks again before the refresh, not even who never asked it himself", async () => {
+it("no node asks an empty pool again before the refresh, not even one that never asked it", async () => {
   const windowMs = HOUR_MS;
   const [busy, other, idle] = await start(settings(windowMs, { base: 20, idleMs: 60_000 }), 3);
   await windowWithRoom(windowMs, 10_000);
@@ -42,7 +42,7 @@ it("of an empty pool nobody asks again before the refresh, not even who never as
   expect([...expectNoneOver(tallies, LIMIT).values()]).toEqual([LIMIT]);
 });
 
-it.concurrent("of a pool that got some back all are told, and ask again", async () => {
+it.concurrent("all nodes are notified when a pool got quota back, and ask again", async () => {
   const windowMs = HOUR_MS;
   // Long enough for the other node to be denied first, also on a busy machine.
   const [giving, waiting] = await start(settings(windowMs, { base: LIMIT / 2, idleMs: 10_000 }), 2);
@@ -59,7 +59,7 @@ it.concurrent("of a pool that got some back all are told, and ask again", async 
   expect([...expectNoneOver(tallies, LIMIT).values()]).toEqual([LIMIT]);
 });
 
-it.concurrent("a node with slow replies keeps nobody from a pool that is full again", async () => {
+it.concurrent("a node with slow replies does not keep others from a pool that is full again", async () => {
   const windowMs = 3_000;
   const slowMs = 800;
   const proxy = await startCutProxy(redis.server.port);

@@ -75,7 +75,7 @@ function earliest(sent) {
 function windowOfSpending(sent, received, isWaited, { lease }) {
   const at = isWaited ? received : sent;
   const window = Math.floor(at / WINDOW);
-  // Who was answered at the end of a window and heard of it only after: the window is the one that the lease ended with.
+  // The answer was sent at the end of a window and received after it: the window is the one that the lease ended with.
   // So it is if the process was not run for a while around that end.
   if (window > Math.floor(earliest(sent) / WINDOW))
     return Math.round((received + lease.deadlineMs * 1000) / WINDOW) - 1;

@@ -8,7 +8,7 @@ import { Network } from "./network.ts";
 const START = 1_700_000_040_000_000;
 const NO_FAULTS = { loseRequest: 0, loseReply: 0, duplicate: 0, slow: 0, loseNews: 0 };
 
-/** What part of the total was consumed when somebody was denied for the first time, and how many round trips that took. */
+/** What part of the total was consumed at the first denial, and how many round trips that took. */
 async function untilDenied(
   total: number,
   nodeCount: number,

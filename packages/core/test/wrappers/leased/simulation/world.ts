@@ -132,7 +132,7 @@ export class World {
   /** Once all is quiet, every request has its answer, and no node has lost a grant that the server gave. */
   private auditLosses(): void {
     this.require(this.open === 0, `${this.open} requests were never answered`);
-    // Who was paused for longer than the store remembers a grant asks about it no more.
+    // A node that was paused for longer than the store remembers a grant no longer asks about it.
     if (this.scenario.pauses > 0) return;
     const granted = this.nodes.reduce((sum, { store }) => sum + store.stats.granted, 0);
     const { given } = this.network;
