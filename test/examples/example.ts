@@ -36,14 +36,14 @@ export class Example {
     });
   }
 
-  /** Where it says that it listens. */
+  /** The address that it prints. */
   get url(): string {
     const [, url] = /^listening on (http:\S+)$/m.exec(this.output) ?? [];
     if (url === undefined) throw new Error(`it does not listen:\n${this.output}`);
     return url;
   }
 
-  /** Each call has a connection of its own, as those of curl do. */
+  /** Each call has its own connection, as those of curl do. */
   async call(path = "/", init: RequestInit = {}): Promise<Called> {
     const headers = { ...init.headers, connection: "close" };
     const response = await fetch(this.url + path, { ...init, headers });

@@ -18,7 +18,7 @@ async function started(name: string) {
 }
 
 describe("the example of", () => {
-  it("redis shares a limit between two processes, and goes on without Redis", async () => {
+  it("redis shares a limit between two processes, and keeps working without Redis", async () => {
     const example = await started("redis");
     const calls = await example.callTimes(7);
     expect(statuses(calls)).toEqual([200, 200, 200, 200, 200, 200, 429]);
@@ -34,7 +34,7 @@ describe("the example of", () => {
     await redis.restart();
   });
 
-  it("cached asks Redis about a new client, then answers by itself, and tells Redis afterwards", async () => {
+  it("cached asks Redis about a new client, then answers by itself, and updates Redis afterwards", async () => {
     // After a second, the cache asks Redis again. On a busy machine, the calls of one attempt may take longer.
     await eventually("it answers by itself", async () => {
       await redis.ask("FLUSHALL");

@@ -53,7 +53,7 @@ describe.each(published)("the published package in %s", (folder) => {
       .map(({ parentPath, name }) => join(parentPath, name).slice(content.length + 1));
   }
 
-  it("tells the registry what it is", () => {
+  it("has the metadata that the registry shows", () => {
     const shown: Manifest = JSON.parse(read("package.json"));
     expect(shown.version).toMatch(/^\d+\.\d+\.\d+/);
     expect(shown.description).toMatch(/^[A-Z].{30,}[^.]$/);

@@ -44,7 +44,7 @@ describe("npm run release", () => {
 
   const read = (path: string): string => readFileSync(join(clone, path), "utf8");
 
-  it("only says what it would do, unless told to commit", () => {
+  it("only prints what it would do, unless --commit is given", () => {
     const head = git("rev-parse", "HEAD");
     const { status, output } = release("7.8.9");
     expect(output).toContain("would change packages/core/package.json");

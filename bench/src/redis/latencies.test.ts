@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Latencies } from "./latencies.ts";
 
-test("a percentile is the least time that so many checks kept within", () => {
+test("a percentile is the shortest time within which that share of the checks was answered", () => {
   const latencies = new Latencies();
   for (let ms = 200; ms >= 1; ms -= 1) latencies.add(ms);
   expect(latencies.percentile(0.5)).toBe(100);

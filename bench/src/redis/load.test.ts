@@ -4,7 +4,7 @@ import { load } from "./load.ts";
 
 const callers = { inFlight: 8, nextKey: () => "a", checksPerTurn: 4, took: () => {} };
 
-test("so many checks are in flight, never more", async () => {
+test("the configured number of checks is in flight, never more", async () => {
   let inFlight = 0;
   let most = 0;
   const checker: AsyncChecker = {
@@ -40,7 +40,7 @@ test("an Error does not count as a decision", async () => {
   await expect(load(broken, callers, 5)).rejects.toThrow("gone");
 });
 
-test("the load goes on until there were so many checks", async () => {
+test("the load continues until the required number of checks was made", async () => {
   const checker: AsyncChecker = { kind: "async", check: () => Promise.resolve({}), allowed: () => true };
   const { checks } = await load(checker, callers, 0, 1_000);
   expect(checks).toBeGreaterThanOrEqual(1_000);

@@ -41,7 +41,7 @@ test("without a time it is now", async () => {
   expect(time).toBeLessThanOrEqual(Date.now() / 1000);
 });
 
-test("--fail-on-deny tells by the exit code", async () => {
+test("--fail-on-deny reports a denial through the exit code", async () => {
   const denied = await headgate(["check", "--user", "a", "--fail-on-deny", "--config", "-"], {
     stdin: `{"default": {"capacity": 0.5, "refill_rate": 1}}`,
   });

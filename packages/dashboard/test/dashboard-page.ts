@@ -10,7 +10,7 @@ const CUT_TABLES = `[...document.querySelectorAll(".scroll:has(> table:not(.heat
   .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
   .map((group) => group.getAttribute("aria-label"))`;
 
-/** The dashboard in a window of its own. */
+/** The dashboard in its own window. */
 export class DashboardPage {
   readonly page: Page;
   /** Errors and warnings of the browser, and requests to anything but the node. */

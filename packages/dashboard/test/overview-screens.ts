@@ -29,7 +29,7 @@ export function overviewScreens(setting: Setting): void {
       await dashboard.looksRight();
     });
 
-    it("shows placeholders on a slow network, errors that can be retried, and goes on by itself", async () => {
+    it("shows placeholders on a slow network, errors that can be retried, and recovers by itself", async () => {
       const dashboard = await setting.window("api");
       const { page } = dashboard;
       await dashboard.heading("API reference");

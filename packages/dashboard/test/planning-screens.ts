@@ -179,7 +179,7 @@ export function planningScreens(setting: Setting): void {
       expect(await replay.isEnabled()).toBe(true);
     });
 
-    it("goes on without a session that was lost, says so, and keeps the files", async () => {
+    it("continues without a session that was lost, says so, and keeps the files", async () => {
       const dashboard = await setting.open("api");
       const { page } = dashboard;
       await dashboard.heading("API reference");

@@ -26,7 +26,7 @@ export function codeBlocks({ text }: Page, language: string): { line: number; co
   }));
 }
 
-/** The text of a page of the documentation, to hold what it says against what was measured. Tables may be aligned or not. */
+/** The text of a page of the documentation, to compare its figures with what was measured. Tables may be aligned or not. */
 export function documented(page: string): string {
   return readFileSync(`${root}/docs/${page}`, "utf8").replace(/ +/g, " ");
 }

@@ -6,7 +6,7 @@ import { RedisServer, type RedisSettings, startRedis } from "./redis-server.ts";
 const MASTER = "mymaster";
 
 export interface SentinelSettings extends Pick<RedisSettings, "password" | "tls"> {
-  /** What clients must tell the sentinels themselves. */
+  /** What clients must send to the sentinels themselves. */
   readonly sentinelPassword?: string;
 }
 

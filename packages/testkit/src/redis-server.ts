@@ -94,17 +94,17 @@ export class RedisServer extends ServerProcess {
     return this.tls === undefined ? "redis" : "rediss";
   }
 
-  /** What stands before the host in a URL. */
+  /** The part before the host in a URL. */
   get login(): string {
     return this.password === undefined ? "" : `:${encodeURIComponent(this.password)}@`;
   }
 
-  /** What stands behind everything else in a URL. */
+  /** The part after everything else in a URL. */
   get parameters(): string {
     return this.tls === undefined ? "" : `?tls_ca=${encodeURIComponent(this.tls.cert)}`;
   }
 
-  /** What redis-cli needs to be told, besides the port. */
+  /** The arguments of redis-cli besides the port. */
   get cliOptions(): string[] {
     return this.tls === undefined ? [] : ["--tls", "--cacert", this.tls.cert];
   }

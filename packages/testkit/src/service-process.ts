@@ -26,7 +26,7 @@ export async function startNode(options: NodeOptions = {}): Promise<NodeProcess>
   return node;
 }
 
-/** The real program in a process of its own. */
+/** The real program in a separate process. */
 export class NodeProcess {
   readonly data: string;
   stdout = "";
@@ -111,7 +111,7 @@ export class NodeProcess {
     return response.status;
   }
 
-  /** Makes a rule for users, of so many a minute. */
+  /** Creates a rule for users with a limit per minute. */
   async addRule(rule_id: string, endpoint_pattern: string, limit: number, more: object = {}): Promise<Response> {
     const rule = { rule_id, name: rule_id, dimension: "user", endpoint_pattern, limit, window_seconds: 60, ...more };
     return this.request("POST", "/api/v1/rules", rule);

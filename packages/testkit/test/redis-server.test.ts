@@ -77,7 +77,7 @@ describe("a Redis for a test", () => {
     stranger.disconnect();
   });
 
-  it("says what the server said when it does not start", async () => {
+  it("reports the server's output when it does not start", async () => {
     await expect(startRedis({ config: { nonsense: "yes" } })).rejects.toThrow(/Bad directive/);
     const server = await started();
     await expect(startRedis({ port: server.port })).rejects.toThrow(/Address already in use/);

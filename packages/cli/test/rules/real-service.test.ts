@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { service } from "../running-service.ts";
 import { folderWith, rulesYaml } from "./files.ts";
 
-test("a service takes the rules of a file, tells of them, and enforces them", async () => {
+test("a service accepts the rules of a file, lists them and enforces them", async () => {
   const key = `hg_first_${randomBytes(32).toString("base64url")}`;
   onTestFinished(() => {
     vi.unstubAllEnvs();

@@ -67,7 +67,7 @@ describe.each(metered)("%s", (_name, build) => {
 });
 
 describe("fixedWindow", () => {
-  it("goes by the clock unless told otherwise", () => {
+  it("aligns its windows to the clock by default", () => {
     expect(fixedWindow("1/s").anchor).toBe("clock");
     expect(fixedWindow("1/s", { anchor: "request" }).anchor).toBe("request");
   });

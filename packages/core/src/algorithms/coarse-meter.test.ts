@@ -6,7 +6,7 @@ import { Row } from "../../test/algorithms/row.ts";
 import { limitFromSpec } from "../limits/spec.ts";
 
 describe("a coarse limit", patience, () => {
-  it("tells waits to the microsecond, though a quotient of doubles slips now and then", () => {
+  it("computes waits to the microsecond, though a quotient of doubles slips now and then", () => {
     const shares = fc.double({ min: 0.01, max: 1, noNaN: true });
     const property = fc.property(coarseLimits, shares, shares, (limit, first, second) => {
       const row = new Row(limit);

@@ -32,7 +32,7 @@ const everyKind: readonly (readonly [string, (rate: Rate) => Limit])[] = [
   ["bucketed_window, exact", (rate) => bucketedWindow(rate, { exact: true })],
 ];
 
-/** Asks for one unit so many times at one instant; answers how many it got. */
+/** Asks repeatedly for one unit at the same instant. Returns how many were granted. */
 function takeOnes(row: Row, now: number, times: number): number {
   return Array.from({ length: times }, () => row.take(now, 1)).filter(({ allowed }) => allowed).length;
 }
@@ -76,7 +76,7 @@ describe.each(everyKind)("%s", (_name, limitOf) => {
     expect(row.take(START, 1)).toMatchObject({ allowed: true, remaining: 3 });
   });
 
-  it("gives nothing when the clock goes back an hour, and tells the wait by the clock that asks", () => {
+  it("gives nothing when the clock goes back an hour, and computes the wait by the caller's clock", () => {
     const row = new Row(limitOf("10/s"));
     takeOnes(row, START, 10);
     expect(takeOnes(row, START - HOUR, 10)).toBe(0);

@@ -11,7 +11,7 @@ import { ManualClock, testLimiter } from "../testing/index.ts";
 const A = "https://a.example/";
 const B = "https://b.example/";
 
-/** A server that always tells the same. */
+/** A server that always sends the same headers. */
 function telling(headers: Record<string, string>, options: Partial<FetchOptions> = {}, travelMs = 0) {
   const clock = new ManualClock();
   const server = serverOf(clock, () => ({ status: 200, headers }), travelMs);
@@ -43,7 +43,7 @@ describe("a client that knows its limit", () => {
     expect(times()).toEqual([1, 3, 3, 3]);
   });
 
-  it("lets one go first when the time is over, and the others when that one has told", async () => {
+  it("sends one request first when the wait is over, and the others once it was answered", async () => {
     const { sendAll, clock, times } = telling({ RateLimit: '"api";r=0;t=10' }, {}, 100);
     await sendAll(1);
     await clock.advance(200);
@@ -87,7 +87,7 @@ describe("a client that knows its limit", () => {
     expect(times()).toEqual([0, 5_000, 5_000, 5_000]);
   });
 
-  it("follows no more limits than it can remember, whatever a server tells", async () => {
+  it("tracks a bounded number of limits, whatever a server sends", async () => {
     const limits = Array.from({ length: 50 }, (_, i) => `"p${i}";r=0;t=${i + 1}`).join(", ");
     const { fetch, clock, times } = telling({ RateLimit: limits });
     await fetch(A);
@@ -108,7 +108,7 @@ describe("a client that knows its limit", () => {
     expect([0, again.at].filter((at) => at !== undefined)).toEqual(called);
   });
 
-  it("does not count what is not counted in requests, nor what has no time", async () => {
+  it("ignores quotas that are not counted in requests or have no reset time", async () => {
     for (const headers of [
       { "RateLimit-Policy": '"api";q=9;qu="content-bytes"', RateLimit: '"api";r=0;t=9' },
       { RateLimit: '"api";r=0' },
@@ -120,14 +120,14 @@ describe("a client that knows its limit", () => {
     }
   });
 
-  it("goes on as before if pacing is not wanted", async () => {
+  it("does not wait if pacing is disabled", async () => {
     const { fetch, sendAll, times } = telling({ RateLimit: '"api";r=0;t=10' }, { pace: false });
     await fetch(A);
     await sendAll(2);
     expect(times()).toEqual([0, 0, 0]);
   });
 
-  it("may leave the line by an abort, and those behind go on in their order", async () => {
+  it("removes an aborted request from the queue and keeps the order of the others", async () => {
     const clock = new ManualClock();
     const server = serverOf(clock, (_url, n) => ({
       status: 200,
@@ -160,7 +160,7 @@ describe("a client that knows its limit", () => {
     fetch(`${A}first`);
     const second = watch(clock, fetch(`${A}second`, { signal: controller.signal }));
     fetch(`${A}third`);
-    // Now one is on its way to find out how things stand, and the others wait for its answer.
+    // One request is in flight as a probe; the others wait for its response.
     await clock.advance(10_050);
     controller.abort(new Error("left"));
     await clock.advance(1_000);
@@ -173,7 +173,7 @@ describe("a client that knows its limit", () => {
     ]);
   });
 
-  it("forgets a limit that the server no longer speaks of, and tries again after a failure", async () => {
+  it("forgets a limit that the server no longer reports, and retries after a failure", async () => {
     const clock = new ManualClock();
     const answers = [
       { status: 200, headers: { RateLimit: '"api";r=0;t=10' } },
@@ -192,7 +192,7 @@ describe("a client that knows its limit", () => {
 });
 
 describe("a Retry-After", () => {
-  it("holds up all requests to that server, and then one goes first", async () => {
+  it("delays all requests to that server, and then sends one first", async () => {
     const clock = new ManualClock();
     const server = serverOf(
       clock,
@@ -221,7 +221,7 @@ describe("a Retry-After", () => {
     expect(server.seen.map(({ atMs }) => atMs)).toEqual([0, 11_000, 17_000, 23_000, 24_000]);
   });
 
-  it("holds, though one that was on its way before has passed", async () => {
+  it("is kept although a request that was sent earlier succeeds", async () => {
     const clock = new ManualClock();
     const denied = { status: 429, headers: { "Retry-After": "10" } };
     const server = serverOf(clock, (_url, count) => (count === 0 ? denied : { status: 200 }), 50);

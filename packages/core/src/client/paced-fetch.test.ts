@@ -31,7 +31,7 @@ function setting(
 const told = (seconds: string) => ({ status: 429, headers: { "Retry-After": seconds } });
 
 describe("a request that is denied", () => {
-  it("is sent again when the server said", async () => {
+  it("is retried at the time that the server gave", async () => {
     const { fetch, clock, times, retries } = setting([told("5"), told("2")]);
     const response = watch(clock, fetch(URL_A));
     await clock.advance(4_999);
@@ -61,7 +61,7 @@ describe("a request that is denied", () => {
     expect(times()).toEqual([0, ms]);
   });
 
-  it("waits twice as long each time where nothing is said", async () => {
+  it("waits twice as long each time if the server gives no time", async () => {
     const { fetch, clock, times } = setting(Array(3).fill({ status: 503 }), { random: () => 1 });
     fetch(URL_A);
     await clock.advance(60_000);
@@ -77,7 +77,7 @@ describe("a request that is denied", () => {
     { RateLimit: '"a";r=0' },
     { RateLimit: '"a";r=0;t=0' },
     { RateLimit: '"a";r=3;t=9' },
-  ])("waits so, too, where it is not said until when: %j", async (headers) => {
+  ])("also does so if the header contains no usable time: %j", async (headers) => {
     for (const pace of [true, false]) {
       const denied = Array(3).fill({ status: 429, headers });
       const { fetch, clock, times } = setting(denied, { random: () => 1, pace });
@@ -105,7 +105,7 @@ describe("a request that is denied", () => {
     { "X-RateLimit-Remaining": "40", "X-RateLimit-Reset": "1700000009" },
     { RateLimit: '"a";r=0;t=1' },
     { "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1700000009", Age: "5" },
-  ])("by a 403 with no more than %j is not sent again", async (headers) => {
+  ])("by a 403 with only %j is not retried", async (headers) => {
     const { fetch, clock, seen } = setting([{ status: 403, headers }]);
     const response = watch(clock, fetch(URL_A));
     await clock.advance(60_000);
@@ -120,7 +120,7 @@ describe("a request that is denied", () => {
     expect(times()).toEqual([0, 11_000]);
   });
 
-  it("is given up after so many tries: the refusal is the answer", async () => {
+  it("is not retried after the maximum number of attempts: the caller gets the denial", async () => {
     const { fetch, clock, seen } = setting(Array(10).fill(told("1")), { maxRetries: 2 });
     const response = watch(clock, fetch(URL_A));
     await clock.advance(10_000);
@@ -174,7 +174,7 @@ describe("a request that is denied", () => {
   it("is not sent again if its body is a stream, which is gone", async () => {
     const { fetch, seen } = setting([told("1")]);
     const body = new Blob(["once"]).stream();
-    // Node wants to be told that a stream goes one way.
+    // Node requires `duplex` for a body that is a stream.
     const init = { method: "POST", body, duplex: "half" };
     expect((await fetch(URL_A, init as RequestInit)).status).toBe(429);
     expect(seen.map(({ body }) => body)).toEqual(["once"]);

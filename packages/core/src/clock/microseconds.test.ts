@@ -26,7 +26,7 @@ describe("seconds as a time", () => {
     },
   );
 
-  it("are called time unless told otherwise", () => {
+  it("are named time in messages by default", () => {
     expect(() => timeFromSeconds("soon")).toThrow(expect.objectContaining({ field: "time" }));
   });
 });

@@ -218,7 +218,7 @@ describe("a sleep by the system's clock", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("goes on if its timer fires early", async () => {
+  it("continues if its timer fires early", async () => {
     let now = 0;
     vi.spyOn(performance, "now").mockImplementation(() => now);
     const woken = vi.fn();

@@ -75,7 +75,7 @@ describe("checkAll", () => {
     expect(verdict).toMatchObject({ rule: "second", retryAfterMs: Number.POSITIVE_INFINITY });
   });
 
-  it("passes at the time it tells", async () => {
+  it("passes at the time of its retry-after", async () => {
     const { limiter, clock } = testLimiter(rules);
     const checks = [
       { rule: "second", key: "ann" },

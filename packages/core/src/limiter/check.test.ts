@@ -35,7 +35,7 @@ describe("check", () => {
     });
   });
 
-  it("tells the times of a decision by the store's clock, rounded up once", async () => {
+  it("computes the times of a decision by the store's clock, rounded up once", async () => {
     const { limiter, clock } = testLimiter({ api: fixedWindow("2/m") }, { startMs: 1_700_000_000_123.457 });
     const end = Math.ceil(1_700_000_000_123.457 / 60_000) * 60_000;
     const once = { cost: 2, idempotencyKey: "once" };
@@ -53,7 +53,7 @@ describe("check", () => {
     }
   });
 
-  it("costs 1 unless told otherwise, and 0 takes nothing", async () => {
+  it("costs 1 by default, and a cost of 0 takes nothing", async () => {
     const { limiter } = testLimiter({ api: gcra("10/s") });
     expect(await limiter.check("api", "k")).toMatchObject({ cost: 1, remaining: 9 });
     expect(await limiter.check("api", "k", {})).toMatchObject({ cost: 1, remaining: 8 });

@@ -24,7 +24,7 @@ const rules = {
 };
 
 describe("explain", () => {
-  it("tells which limit decided, how it stands, and when the request passes", () => {
+  it("reports which limit decided, its state, and when the request would pass", () => {
     const { limiter } = testLimiter(rules);
     limiter.checkSync("api", "k", { cost: 4 });
     const { toString: _sentence, ...fields } = limiter.checkSync("api", "k", { cost: 3 }).explain();
@@ -57,17 +57,17 @@ describe("explain", () => {
     );
   });
 
-  it("tells that a request passed", () => {
+  it("reports that a request passed", () => {
     const { limiter } = testLimiter(rules);
     expect(limiter.checkSync("login", "k").explain()).toMatchObject({ allowed: true, used: 1, passesInMs: 0 });
   });
 
-  it("tells by null that a request never passes", () => {
+  it("reports null if a request can never pass", () => {
     const { limiter } = testLimiter(rules);
     expect(limiter.checkSync("api", "k", { cost: 6 }).explain().passesInMs).toBeNull();
   });
 
-  it("is JSON that says the same", () => {
+  it("contains the same information as JSON", () => {
     const { limiter } = testLimiter(rules);
     const explanation = limiter.checkSync("api", "k", { cost: 6 }).explain();
     expect(JSON.parse(JSON.stringify(explanation))).toMatchObject({ rule: "api", used: 0, passesInMs: null });
@@ -161,7 +161,7 @@ describe("explain, of a concurrency limit", () => {
     return decide(store, "take", [{ rule, key: "k", cost, slot }]).deciding;
   }
 
-  it("tells how many slots are in use, and when one is free at the latest", async () => {
+  it("reports how many slots are in use, and when one is free at the latest", async () => {
     const clock = new ManualClock();
     const store = new MemoryStore({ clock });
     const first = take(store, "a");

@@ -25,7 +25,7 @@ describe.each([
     expect((await limiter.peek("api", "k")).remaining).toBe(6);
   });
 
-  it("gives back once and penalizes once, too", async () => {
+  it("refunds once and penalizes once, too", async () => {
     const limiter = make(new ManualClock());
     await limiter.check("api", "k", { cost: 9 });
     const refund = { cost: 3, idempotencyKey: "refund" };
@@ -99,7 +99,7 @@ describe.each([
     for (const rule of ["api", "mail"] as const) expect((await limiter.peek(rule, "k")).remaining).toBe(10);
   });
 
-  it("refuses options that are none of its own", async () => {
+  it("rejects unknown options", async () => {
     const limiter = make(new ManualClock());
     const unknown = (field: string) => expect.objectContaining({ code: "HG_BAD_OPTION", field });
     await expect(limiter.checkAll(both, { cost: 2 } as never)).rejects.toEqual(unknown("options.cost"));

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { leakyBucket } from "../index.ts";
 import { testLimiter } from "../testing/index.ts";
 
-/** Schedules tasks, some of which are aborted, and tells when those that ran did. */
+/** Schedules tasks, some of which are aborted, and reports when the others ran. */
 async function departures(plan: readonly { readonly wait: number; readonly abortAfter?: number }[]): Promise<number[]> {
   const { limiter, clock } = testLimiter({ mail: leakyBucket("1/s", { burst: 5 }) });
   const left: number[] = [];
@@ -23,7 +23,7 @@ async function departures(plan: readonly { readonly wait: number; readonly abort
 }
 
 describe("a queue with an aborted task", () => {
-  it("does not give a place to a newcomer when others stand behind it", async () => {
+  it("does not give the free place to a new task while others are waiting", async () => {
     const left = await departures([{ wait: 0 }, { wait: 0, abortAfter: 100 }, { wait: 200 }, { wait: 0 }]);
     expect(left).toEqual([0, 2000, 3000]);
   });

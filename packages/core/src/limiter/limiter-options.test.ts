@@ -71,7 +71,7 @@ describe("keys without room", () => {
     expect(limiter.checkSync("api", "d").allowed).toBe(false);
   });
 
-  it("do not take the room of one that could be told apart", async () => {
+  it("do not take the place of a key that has room", async () => {
     const { limiter, clock } = testLimiter({ api: fixedWindow("1/m") }, { maxKeys: 3 });
     await clock.advance(30_000);
     for (const key of ["a", "b", "c", "d"]) limiter.checkSync("api", key);

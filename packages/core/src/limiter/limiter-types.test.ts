@@ -88,7 +88,7 @@ describe("the types of a limiter", () => {
       void limiter.peek("api", "k", { idempotencyKey: "request-1" });
       // @ts-expect-error A reset can be repeated as it is.
       void limiter.reset("api", "k", { idempotencyKey: "request-1" });
-      // @ts-expect-error Those who wait ask more than once.
+      // @ts-expect-error A wait asks the store more than once.
       void limiter.wait("api", "k", { idempotencyKey: "request-1" });
       // @ts-expect-error Each check would need its own.
       void limiter.checkMany("api", ["k"], { idempotencyKey: "request-1" });

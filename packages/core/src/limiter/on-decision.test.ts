@@ -6,7 +6,7 @@ import { ManualClock, testLimiter } from "../testing/index.ts";
 
 const rules = { api: fixedWindow("2/m"), day: fixedWindow("1/d"), mail: leakyBucket("10/s", { burst: 2 }) };
 
-/** What is told, in short. */
+/** The calls of onDecision, abbreviated. */
 function listening() {
   const told: string[] = [];
   const onDecision: OnDecision = ({ rule, allowed, cost }, { key, admitted }) => {
@@ -65,7 +65,7 @@ describe.each(Object.entries(limiters))("onDecision of a limiter %s", (_name, ma
     expect(told).toEqual(["day eve 1 allowed", "api team 1 allowed", "api team 1 allowed", "api team 1 denied"]);
   });
 
-  it("is not told of what is only looked at or corrected", async () => {
+  it("is not called for peeks and corrections", async () => {
     const { told, onDecision } = listening();
     const limiter = make(onDecision);
     for (const act of ["peek", "refund", "penalize", "reset"] as const) await limiter[act]("api", "ann");

@@ -12,7 +12,7 @@ const full: Answer = {
   degraded: false,
 };
 
-/** Answers what it is told to, and keeps what it was asked. */
+/** Returns prepared answers and records its calls. */
 class ToldStore implements Store {
   readonly asked: [Action, readonly Operation[]][] = [];
   answer: Partial<Answer> = {};
@@ -26,7 +26,7 @@ class ToldStore implements Store {
 const api = gcra("5/m");
 const mail = leakyBucket("5/m");
 
-describe("a limiter over a store of one's own", () => {
+describe("a limiter over a custom store", () => {
   it("asks it once for each request, with the rule, the key and the cost", async () => {
     const store = new ToldStore();
     const limiter = rateLimiter({ api, mail }, { store });
@@ -94,7 +94,7 @@ describe("a limiter over a store of one's own", () => {
     expect(verdict).toMatchObject({ rule: "api", remaining: 4, source: "store", degraded: true });
   });
 
-  it("tells milliseconds for the microseconds of the store", async () => {
+  it("converts the microseconds of the store to milliseconds", async () => {
     const store = new ToldStore();
     store.answer = { allowed: false, retryAfter: 1_500, resetAfter: 2_500_001, remaining: 0.25 };
     const decision = await rateLimiter({ api }, { store }).check("api", "k");

@@ -15,7 +15,7 @@ describe.each(kinds)("under a %s", (_name, make) => {
     expect(limiter.checkSync("api", "k", { cost: 2 }).allowed).toBe(true);
   });
 
-  it("refund gives back what was taken and no more", () => {
+  it("refund returns what was taken and no more", () => {
     const { limiter } = testLimiter({ api: make("5/m") });
     limiter.checkSync("api", "k", { cost: 5 });
     expect(limiter.refundSync("api", "k")).toMatchObject({ remaining: 1, allowed: true });
@@ -52,7 +52,7 @@ describe.each(kinds)("under a %s", (_name, make) => {
 });
 
 describe("the decision of an adjustment", () => {
-  it("tells how the key stands for a request of 1", () => {
+  it("reports the state of the key for a request of cost 1", () => {
     const { limiter } = testLimiter({ api: gcra("10/s", { burst: 5 }) });
     expect(limiter.penalizeSync("api", "k", { cost: 7 })).toMatchObject({
       allowed: false,
@@ -64,7 +64,7 @@ describe("the decision of an adjustment", () => {
     });
   });
 
-  it("gives back to a bucket what has not flowed back by itself", async () => {
+  it("returns to a bucket only what has not refilled by itself", async () => {
     const { limiter, clock } = testLimiter({ api: tokenBucket("10/s") });
     limiter.checkSync("api", "k", { cost: 10 });
     await clock.advance(800);

@@ -3,7 +3,7 @@ import { gcra, leakyBucket, tokenBucket } from "../index.ts";
 import { testLimiter } from "../testing/index.ts";
 
 describe("a leaky bucket's decision", () => {
-  it("tells the place in the queue, and how long to stay there", () => {
+  it("reports the place in the queue, and how long to stay there", () => {
     const { limiter } = testLimiter({ mail: leakyBucket("10/s", { burst: 5 }) });
     const places = Array.from({ length: 7 }, () => limiter.checkSync("mail", "k"));
     expect(places.map(({ allowed, queuePosition, delayMs }) => [allowed, queuePosition, delayMs])).toEqual([
@@ -17,7 +17,7 @@ describe("a leaky bucket's decision", () => {
     ]);
   });
 
-  it("counts a cost as so many places, and stays for those before", () => {
+  it("takes one place per unit of cost, and waits for those ahead", () => {
     const { limiter } = testLimiter({ mail: leakyBucket("10/s", { burst: 10 }) });
     expect(limiter.checkSync("mail", "k", { cost: 4 })).toMatchObject({ queuePosition: 4, delayMs: 0 });
     expect(limiter.checkSync("mail", "k", { cost: 3 })).toMatchObject({ queuePosition: 7, delayMs: 400 });

@@ -105,7 +105,7 @@ describe("schedule", () => {
     expect(started).toEqual([0, 1_000, 2_000]);
   });
 
-  it("counts a cost as so many places", async () => {
+  it("takes one place per unit of cost", async () => {
     const { limiter, clock } = testLimiter({ mail: leakyBucket("1/s", { burst: 10 }) });
     const times: number[] = [];
     for (const cost of [3, 1, 2]) void limiter.schedule("mail", "k", () => times.push(clock.now() / 1000), { cost });
@@ -147,7 +147,7 @@ describe("a scheduled task that fails", () => {
       },
     ],
     ["rejects", () => Promise.reject(new Error("broken"))],
-  ])("makes schedule reject with its error, and the queue goes on (%s)", async (_how, task: () => unknown) => {
+  ])("makes schedule reject with its error, and the queue continues (%s)", async (_how, task: () => unknown) => {
     const { limiter, clock } = testLimiter({ mail: leakyBucket("1/s", { burst: 3 }) });
     const first = watch(clock, limiter.schedule("mail", "k", task));
     const second = watch(

@@ -24,7 +24,7 @@ describe("two limiters over one memory store", () => {
   it.each([
     ["another rate", gcra("2/m")],
     ["another algorithm", fixedWindow("3/m")],
-  ])("may not mean %s by one name", (_what, limit) => {
+  ])("cannot have %s under the same name", (_what, limit) => {
     const store = new MemoryStore({ clock: new ManualClock() });
     rateLimiter({ api: gcra("3/m") }, { store });
     expect(() => rateLimiter({ api: limit }, { store })).toThrow(

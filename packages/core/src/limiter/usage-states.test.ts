@@ -54,7 +54,7 @@ describe("the states of a rule's keys", () => {
     expect(after(states, "b", left(3, 10))).toBe("normal");
   });
 
-  it("tell which state a key had before", () => {
+  it("include the previous state of a key", () => {
     const states = new UsageStates();
     expect([left(10), left(0), left(25), left(90)].map((decision) => states.enter("k", decision))).toEqual([
       "normal",

@@ -13,7 +13,7 @@ describe("a wait that is aborted", () => {
     expect(limiter.peekSync("api", "k").remaining).toBe(2);
   });
 
-  it("while it sleeps rejects with the reason, charges nothing, and lets the next go on", async () => {
+  it("while it sleeps rejects with the reason, charges nothing, and frees the next call", async () => {
     const { limiter, clock } = testLimiter({ api: gcra("1/s") });
     limiter.checkSync("api", "k");
     const controller = new AbortController();
@@ -41,7 +41,7 @@ describe("a wait that is aborted", () => {
     expect(waiting).toMatchObject({ error: reason, at: 200 });
   });
 
-  it("while it stands in line rejects at once, and those before and behind it stay", async () => {
+  it("while it is queued rejects at once, and the calls before and after it stay", async () => {
     const { limiter, clock } = testLimiter({ api: gcra("1/s") });
     limiter.checkSync("api", "k");
     const controller = new AbortController();
@@ -70,7 +70,7 @@ describe("a wait that is aborted", () => {
     expect(staying.at).toBe(1_000);
   });
 
-  it("while a leaky bucket holds it gives back its place in the queue", async () => {
+  it("while a leaky bucket delays it returns its place in the queue", async () => {
     const { limiter, clock } = testLimiter({ mail: leakyBucket("1/s", { burst: 3 }) });
     limiter.checkSync("mail", "k");
     const controller = new AbortController();
@@ -83,7 +83,7 @@ describe("a wait that is aborted", () => {
     expect(limiter.peekSync("mail", "k").remaining).toBe(2);
   });
 
-  it.each(["gcra", "leaky_bucket"])("while a store decides gives back what that took (%s)", async (kind) => {
+  it.each(["gcra", "leaky_bucket"])("while a store decides returns what it took (%s)", async (kind) => {
     const clock = new ManualClock();
     const api = kind === "gcra" ? gcra("2/h") : leakyBucket("2/h");
     const limiter = rateLimiter({ api }, { store: new SlowStore(clock, 50), clock });

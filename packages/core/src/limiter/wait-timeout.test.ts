@@ -34,7 +34,7 @@ describe("a wait of at most maxWaitMs", () => {
     }
   });
 
-  it("ends in line when the time is up, and the line goes on", async () => {
+  it("ends in the queue when the time is up, and the queue continues", async () => {
     const { limiter, clock } = testLimiter({ api: gcra("1/s") });
     limiter.checkSync("api", "k");
     const first = watch(clock, limiter.wait("api", "k"));
@@ -69,14 +69,14 @@ describe("a wait of at most maxWaitMs", () => {
     expect(large.at).toBe(1_000);
   });
 
-  it("gives back its place in a leaky bucket if the delay is longer", async () => {
+  it("returns its place in a leaky bucket if the delay is longer", async () => {
     const { limiter, clock } = testLimiter({ mail: leakyBucket("1/s", { burst: 5 }) });
     limiter.checkSync("mail", "k", { cost: 3 });
     const waiting = watch(clock, limiter.wait("mail", "k", { maxWaitMs: 2_999 }));
     await clock.advance(0);
     expect(waiting).toMatchObject({
       at: 0,
-      // In one millisecond the delay would be 2999 ms. The key stands as if it had not asked.
+      // In one millisecond the delay would be 2999 ms. The key is as if the call had never been made.
       value: { allowed: false, remaining: 2, retryAfterMs: 1, resetAfterMs: 3_000, deniedBy: ["mail"] },
     });
     expect(limiter.peekSync("mail", "k").remaining).toBe(2);

@@ -38,7 +38,7 @@ describe("a call to wait", () => {
     expect([a.at, b.at, other.at]).toEqual([1_000, 1_000, undefined]);
   });
 
-  it("goes on waiting, in order, if what was given back does not suffice", async () => {
+  it("keeps waiting, in order, if the returned units are not enough", async () => {
     const { limiter, clock } = testLimiter({ api: tokenBucket("10/s") });
     limiter.checkSync("api", "k", { cost: 10 });
     const large = watch(clock, limiter.wait("api", "k", { cost: 5 }));
@@ -51,7 +51,7 @@ describe("a call to wait", () => {
     expect([large.at, small.at]).toEqual([300, 400]);
   });
 
-  it("lets the next in line go on when what was given back suffices for several", async () => {
+  it("wakes the next in the queue if the returned units are enough for several", async () => {
     const { limiter, clock } = testLimiter({ api: slidingWindowLog("3/h") });
     limiter.checkSync("api", "k", { cost: 3 });
     const waits = [1, 2, 3].map(() => watch(clock, limiter.wait("api", "k")));

@@ -16,7 +16,7 @@ describe("wait", () => {
   });
 
   it.each(kinds.filter(([name]) => name !== "leaky_bucket"))(
-    "is admitted at the very moment that a denial tells (%s)",
+    "is admitted exactly at the time given by the denial (%s)",
     async (_name, make) => {
       const { limiter, clock } = testLimiter({ api: make("3/s") }, { startMs: TODAY_MS });
       limiter.checkSync("api", "k", { cost: 3 });
@@ -57,7 +57,7 @@ describe("wait", () => {
     expect(limiter.peekSync("api", "k").remaining).toBe(3);
   });
 
-  it("stays for the delay that a leaky bucket tells, so that a loop is shaped to a constant rate", async () => {
+  it("waits for the delay of a leaky bucket, so that a loop is shaped to a constant rate", async () => {
     const { limiter, clock } = testLimiter({ mail: leakyBucket("10/s", { burst: 3 }) }, { startMs: TODAY_MS });
     const waits = Array.from({ length: 6 }, () => watch(clock, limiter.wait("mail", "k")));
     await clock.advance(10_000);
@@ -76,7 +76,7 @@ describe("wait", () => {
     expect((await limiterRemaining(limiter, clock)).allowed).toBe(true);
   });
 
-  it("rejects with the error of a store that fails, and lets the next in line go on", async () => {
+  it("rejects with the error of a store that fails, and wakes the next in the queue", async () => {
     const clock = new ManualClock();
     const store = new SlowStore(clock);
     const limiter = rateLimiter({ api: gcra("1/s") }, { store, clock });

@@ -53,7 +53,7 @@ describe("calls that wait for one key", () => {
     const limiter = rateLimiter({ api: gcra("1/s") }, { store, clock });
     const waits = Array.from({ length: 50 }, () => limiter.wait("api", "k"));
     await clock.advance(900);
-    // The first was admitted, the second told when to come back; the others have not asked.
+    // The first was admitted, the second got a time to retry; the others have not asked.
     expect(store.calls).toHaveLength(2);
     await clock.advance(100_000);
     expect((await Promise.all(waits)).every(({ allowed }) => allowed)).toBe(true);

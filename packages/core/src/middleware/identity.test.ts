@@ -132,7 +132,7 @@ describe("a function that identifies the client", () => {
     expect(rejected.limiter.store.stats).toMatchObject({ day: { keys: 0 } });
   });
 
-  it.each([7, null, {}, true])("is a mistake if it says %s", (id) => {
+  it.each([7, null, {}, true])("is an error if it returns %s", (id) => {
     const { gate } = gateOf({ rules: "day", by: () => id as unknown as string });
     expect(() => gate.admit(request)).toThrow(expect.objectContaining({ code: "HG_BAD_KEY", field: "by" }));
   });

@@ -73,7 +73,7 @@ describe("the options of a gate are refused at the start", () => {
     expect(() => refusalOf({ rules: "burst", cost: () => 6 })).toThrow("was not refused");
   });
 
-  it("if they ask for a draft by a number that is not told apart, which is the newest", () => {
+  it("if they name a draft by a number that is an alias of the newest", () => {
     expect(refusalOf({ rules: "api", headers: "draft-8" }).message).toContain('got "draft-8": use "draft"');
     expect(refusalOf({ rules: "api", headers: ["legacy-epoch", "draft-10"] }).message).toContain('use "draft"');
     expect(refusalOf({ rules: "api", headers: "draft-5" }).message).not.toContain("use");

@@ -10,14 +10,14 @@ import { RateLimitMiddleware } from "./middleware.ts";
 import type { MiddlewareOptions } from "./middleware-options.ts";
 
 describe("a gate over memory", () => {
-  it("answers without a promise, and tells the limit", () => {
+  it("answers without a promise, and reports the limit", () => {
     const { gate } = gateOf({ rules: "api" });
     const admission = passed(now(gate.admit(ann)));
     expect(headersOf(admission)).toEqual({ "RateLimit-Policy": '"api";q=2;w=60', RateLimit: '"api";r=1;t=60' });
     expect(admission.decided).toMatchObject({ allowed: true, remaining: 1 });
   });
 
-  it("needs no more than the names of its rules", () => {
+  it("needs only the names of its rules", () => {
     const { limiter } = testLimiter(rules);
     expect(now(new RateLimitMiddleware(limiter, "api", testAdapter).admit(ann)).headers[0].value).toBe(
       '"api";q=2;w=60',
@@ -73,7 +73,7 @@ describe("a gate over memory", () => {
     expect(headersOf(refusal)).toMatchObject({ RateLimit: expect.stringMatching(/^"t%C3%A4gl%0A";r=0/) });
   });
 
-  it("tells as it is asked to, or nothing but Retry-After", () => {
+  it("sends the configured headers, or only Retry-After", () => {
     const legacy = gateOf({ rules: "api", headers: ["draft-7", "legacy-epoch"] }).gate;
     expect(headersOf(now(legacy.admit(ann)))).toMatchObject({
       RateLimit: "limit=2, remaining=1, reset=60",
@@ -165,7 +165,7 @@ describe("a request that is skipped", () => {
     }
   });
 
-  it("is only one for which the function says so", async () => {
+  it("is only one for which the function returns true", async () => {
     const { gate } = gateOf({ rules: "api", skip: async ({ user }) => user === "root" });
     expect((await gate.admit(ann)).decided).toBeDefined();
     expect((await gate.admit({ ...ann, user: "root" })).decided).toBeUndefined();

@@ -8,7 +8,7 @@ afterEach(() => {
   vi.resetModules();
 });
 
-/** The notices of a process in which nothing was said yet. */
+/** The notices of a process that has not given any yet. */
 async function freshNotices(): Promise<Notices> {
   return (await import("./notices.ts")).processNotices;
 }

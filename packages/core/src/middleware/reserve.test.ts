@@ -421,7 +421,7 @@ describe.each([
 });
 
 describe("over resilient, while the store is gone", () => {
-  it("what stands in decides, and nothing is charged or minted in the store", async () => {
+  it("the fallback decides, and nothing is charged or minted in the store", async () => {
     const world = new World();
     const running = world.start({}, resilient(world.store, { clock: world.clock, onDegraded: () => {} }));
     await running.limiter.check("tokens", key, { cost: 20 });

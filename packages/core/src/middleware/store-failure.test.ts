@@ -76,7 +76,7 @@ describe("a store that fails", () => {
   });
 });
 
-describe("what stands in for a store", () => {
+describe("a fallback of a store", () => {
   const answer = (allowed: boolean, source: "fallback" | "cache"): Answer => ({
     time: 1_700_000_000_000_000,
     allowed,
@@ -87,7 +87,7 @@ describe("what stands in for a store", () => {
     degraded: true,
   });
 
-  it("refuses with a 503, for the client may be within its quota", async () => {
+  it("denies with a 503, because the client may be within its quota", async () => {
     const store: Store = { apply: (_action, operations) => operations.map(() => answer(false, "fallback")) };
     const refusal = refused(await gateOver(store).gate.admit(ann));
     expect(refusal.status).toBe(503);

@@ -481,7 +481,7 @@ describe("a reservation of a process that lives", () => {
     reservations.close();
   });
 
-  it("is listed with thousands of others while other work goes on", async () => {
+  it("is listed with thousands of others without blocking other work", async () => {
     const { store, clock } = new World();
     const reservations = new Reservations(store, { clock });
     const rule = { name: "tokens", limit: rules.tokens };

@@ -7,7 +7,7 @@ const rules = { slots: concurrency(2), tokens: fixedWindow("100/d") };
 const key = "team";
 const down = new StoreError("HG_STORE_UNREACHABLE", "is gone");
 
-/** A task that runs until it is told to end. */
+/** A task that runs until it is asked to end. */
 function task() {
   let end = (_value: string): void => {};
   const ended = new Promise<string>((resolve) => {
@@ -34,7 +34,7 @@ class World {
     return limiter;
   }
 
-  /** Returns a function that lets it go on. */
+  /** Returns a function that resumes it. */
   stop(limiter: Limiter<typeof rules>): () => void {
     const clock = this.processes.get(limiter);
     this.processes.delete(limiter);

@@ -73,7 +73,7 @@ describe("a remembered denial", () => {
     await node.close();
   });
 
-  it("of other keys stays when one key comes with a limit of its own", async () => {
+  it("of other keys stays when a call for one key has its own limit", async () => {
     const { store, asked } = counting();
     const node = cached(store, { clock: store.clock });
     for (const key of ["a", "b"]) {
@@ -137,7 +137,7 @@ describe("a limit of its own for every key", () => {
   });
 });
 
-/** A store in memory that tells what it is asked, and can fail. */
+/** A memory store that records its calls and can fail. */
 function counting() {
   const clock = new ManualClock();
   const memory = new MemoryStore({ clock });

@@ -2,13 +2,13 @@ import { expect } from "vitest";
 import type { Row } from "./row.ts";
 import { play, type Traffic } from "./traffic.ts";
 
-/** Units that were let through together, at a time of the key's own clock: that one never runs back. */
+/** Units that were admitted together, at a time of the key's own clock, which never runs backwards. */
 export interface Admitted {
   readonly time: number;
   readonly units: bigint;
 }
 
-/** Plays traffic to a row, and lists what it let through. */
+/** Plays traffic to a row, and lists what it admitted. */
 export function admitted(row: Row, traffic: Traffic): Admitted[] {
   const list: Admitted[] = [];
   play(row, traffic, (now, cost, { allowed }) => {
@@ -17,7 +17,7 @@ export function admitted(row: Row, traffic: Traffic): Admitted[] {
   return list;
 }
 
-/** Holds every span between two admissions, ends included, against the most that may pass in so long a time. */
+/** Compares every span between two admissions, ends included, with the most that may pass in that time. */
 export function expectBound(list: readonly Admitted[], mostIn: (span: number) => bigint): void {
   for (const [i, { time: from }] of list.entries()) {
     let passed = 0n;

@@ -11,7 +11,7 @@ export function burstAndRate({ limit, window, burst }: Limit): [Fraction, Fracti
   return [Fraction.of(burst), Fraction.of(limit, window)];
 }
 
-/** Nothing that fills at a rate lets more through than a burst and what that rate brings, whatever the span. */
+/** A limit that refills at a rate never admits more than a burst and what that rate adds, whatever the span. */
 export function keepsMeterBound(limits: fc.Arbitrary<Limit>): void {
   const property = fc.property(limits, manyRequests, (limit, traffic) => {
     const [burst, rate] = burstAndRate(limit);

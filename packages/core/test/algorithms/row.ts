@@ -9,11 +9,11 @@ export interface Answer {
   readonly resetAfter: number;
 }
 
-/** The row does not stand at the start of its array, and its neighbours may not be touched. */
+/** The row is not at the start of its array, and its neighbours must not be touched. */
 const AT = 3;
 const NEIGHBOUR = -12_345;
 
-/** What one key has used, as the smallest of stores: it grows the row and applies the transition, no more. */
+/** What one key has used, as a minimal store: it only grows the row and applies the transition. */
 export class Row {
   limit: Limit;
   private cells: Float64Array;

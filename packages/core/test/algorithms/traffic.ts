@@ -9,7 +9,7 @@ type Move =
   /** Ahead by a share of the window; a negative one is a clock that runs back. */
   | { readonly to: "by"; readonly share: number }
   | { readonly to: "tick"; readonly ticks: number }
-  /** To an instant that was told or that is due, or one microsecond beside it. */
+  /** To an instant that was returned or is due, or one microsecond before or after it. */
   | { readonly to: "retry" | "reset" | "edge"; readonly beside: number };
 
 /** What a request takes: so many units, or as much as there is. */

@@ -15,7 +15,7 @@ interface Seen {
 
 type Answer = { readonly status: number; readonly headers?: Record<string, string> };
 
-/** A `fetch` that reaches nobody: each request is answered by a function, after a while by the clock. */
+/** A `fetch` without a network: each request is answered by a function, after a delay by the clock. */
 export function serverOf(clock: ManualClock, answer: (url: string, count: number) => Answer | Error, travelMs = 0) {
   const seen: Seen[] = [];
   const fetch: typeof globalThis.fetch = async (input, init) => {

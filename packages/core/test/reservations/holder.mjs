@@ -1,4 +1,4 @@
-// A server of its own whose requests reserve, and wait to be told what they cost.
+// A server of its own whose requests reserve, and wait for the test to send their cost.
 import { createServer } from "node:http";
 import { rateLimiter } from "../../dist/esm/index.js";
 import { limitFromSpec } from "../../dist/esm/limits/spec.js";

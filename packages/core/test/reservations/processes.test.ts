@@ -73,7 +73,7 @@ describe.concurrent("a server that is killed between reserve and settle", () => 
 });
 
 describe.concurrent("a server that is frozen past the time of its reservation", () => {
-  it("and then goes on is charged what it settles, and nothing is given back twice", async () => {
+  it("and then resumes is charged what it settles, and nothing is returned twice", async () => {
     await Promise.all(
       [0, 10, 60, 95].map(async (cost) => {
         const { holder, limiter, used, becomes, open } = await start();

@@ -71,7 +71,7 @@ describe("a key", () => {
     expect(makeKey("a", ROLES).secret).not.toBe(secret);
   });
 
-  it("tells who comes with it", async () => {
+  it("identifies its owner", async () => {
     const { id, secret } = await add();
     expect(ring.authenticate(`Bearer ${secret}`)).toEqual({ id, name: "a client", roles: ["check"], namespace: id });
     expect(ring.authenticate(`bearer  ${secret}`)?.id).toBe(id);
@@ -97,7 +97,7 @@ describe("a key", () => {
     expect(ring.authenticate(`Bearer ${secret}`)).toBeUndefined();
   });
 
-  it("ends when the change feed tells that it was revoked", async () => {
+  it("stops working when the change feed reports that it was revoked", async () => {
     const { id, secret } = await add();
     await store.keys.revoke(id, { id: "system", name: "" });
     expect(ring.authenticate(`Bearer ${secret}`)).toBeDefined();

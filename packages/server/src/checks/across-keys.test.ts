@@ -149,7 +149,7 @@ describe("a request with keys that are kept apart", () => {
     expect(store.left("a")).toBe(2);
   });
 
-  it("gives back when the store answers again, and fails with its error if it does not decide", async () => {
+  it("undoes its takes when the store answers again, and fails with its error if it does not decide", async () => {
     const store = new Apart();
     let failures = 2;
     store.before = (action, key) => {
@@ -259,7 +259,7 @@ describe("with a journal", () => {
     expect(["a", "b"].map((key) => store.left(key))).toEqual([5, 5]);
   });
 
-  it("gives everything back if its process dies while it undoes", async () => {
+  it("returns everything if its process dies while it undoes", async () => {
     const store = new ApartWithJournal();
     store.memory.apply("take", operations(["b", 4]));
     const { apply } = store;
@@ -279,7 +279,7 @@ describe("with a journal", () => {
     expect(["a", "b"].map((key) => store.left(key))).toEqual([5, 1]);
   });
 
-  it("fails, and gives everything back, if the journal does not confirm", async () => {
+  it("fails, and returns everything, if the journal does not confirm", async () => {
     const store = new ApartWithJournal();
     store.journal.before = async (call) => {
       if (call === "end") throw new StoreError("HG_STORE_UNREACHABLE", "is down");

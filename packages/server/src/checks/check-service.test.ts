@@ -101,7 +101,7 @@ describe("a check", () => {
     expect(await countOf("2001:db8:0:1::1")).toBe(1);
   });
 
-  it("tells identities of one name in several dimensions apart", async () => {
+  it("distinguishes identities of the same name in several dimensions", async () => {
     const { service } = await world([rule(), rule({ rule_id: "keys", dimension: "apikey" })]);
     for (const dimension of ["user", "apikey"] as const) {
       expect((await service.check(request({ dimension }))).decisive).toMatchObject({ current_count: 1 });

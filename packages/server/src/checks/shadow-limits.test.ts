@@ -20,7 +20,7 @@ describe("a shadow limit", () => {
     expect(told.decisions.map(({ result }) => result.shadow[0].allowed)).toEqual([true, true, false, false]);
   });
 
-  it("alone leaves the request without one that decided", async () => {
+  it("alone leaves the request without a decisive limit", async () => {
     const { service } = await world([shadow]);
     for (let i = 0; i < 3; i += 1) await service.check(request());
     expect(await service.check(request())).toMatchObject({ allowed: true, decisive: undefined, limits: [] });

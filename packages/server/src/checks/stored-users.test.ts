@@ -86,7 +86,7 @@ describe("users without stored data", () => {
     expect(stored.lack("b")).toBe(true);
   });
 
-  it("are not told by a reading that began before changes may have been missed", async () => {
+  it("are not taken from a reading that began before changes may have been missed", async () => {
     const users = new Users();
     const stored = new StoredUsers(users);
     const releaseFirst = users.hold();

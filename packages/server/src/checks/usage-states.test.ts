@@ -85,7 +85,7 @@ describe("the state of a key", () => {
 });
 
 describe("the audit log of throttled keys", () => {
-  /** Throttles a user in each of so many minutes, and answers when the audit log says so, in minutes. */
+  /** Throttles a user in each of a number of minutes, and returns the minutes with an entry in the audit log. */
   async function throttledFor(minutes: number, every?: number | "off"): Promise<number[]> {
     const options = every === undefined ? {} : { auditThrottledEveryMs: every };
     const { service, clock, audited, told } = await world([rule({ limit: 1 })], options);
@@ -109,7 +109,7 @@ describe("the audit log of throttled keys", () => {
     expect(await throttledFor(4, "off")).toEqual([]);
   });
 
-  it("tells keys and rules apart", async () => {
+  it("distinguishes keys and rules", async () => {
     const rules = [rule({ limit: 1 }), rule({ rule_id: "orders", endpoint_pattern: "/api/v1/orders", limit: 1 })];
     const { service, audited } = await world(rules);
     for (const identifier of ["a", "b"]) {

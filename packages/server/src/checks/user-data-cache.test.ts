@@ -3,7 +3,7 @@ import { userData } from "../../test/checks/fixtures.ts";
 import type { UserData } from "../rules/user-limits.ts";
 import { UserDataCache } from "./user-data-cache.ts";
 
-/** A table of users that answers when it is told to, if it is there. */
+/** A table of users that answers on demand, if it is available. */
 class Users {
   readonly stored = new Map<string, UserData>();
   asked = 0;
@@ -122,7 +122,7 @@ describe("what is known of users", () => {
     expect(userDataCache.of("b")).toBeUndefined();
   });
 
-  it("is remembered of no more than so many", async () => {
+  it("is remembered for a bounded number of users", async () => {
     const users = new Users();
     const userDataCache = new UserDataCache(users, { maxUsers: 2 });
     for (const id of ["a", "b", "c", "c", "b"]) await userDataCache.of(id);

@@ -137,7 +137,7 @@ describe("settings", () => {
     expect(settings).toMatchObject({ http: { host: "127.0.0.1", port: 9000 }, insecure: true, redis: undefined });
   });
 
-  it("leave alone what Kubernetes says of a service with the same name", async () => {
+  it("ignore the variables that Kubernetes sets for a service with the same name", async () => {
     const env = {
       HEADGATE_PORT: "tcp://10.0.0.1:8080",
       HEADGATE_SERVICE_HOST: "10.0.0.1",

@@ -94,7 +94,7 @@ describe("the report of the identities denied most on all nodes", () => {
     expect([...table.rows.values()].map((row) => row.start)).toEqual([start, start + HOUR]);
   });
 
-  it("is what this node knows while the database is gone, and the answer says so", async () => {
+  it("is what this node knows while the database is unavailable, and the answer says so", async () => {
     const table = new Table();
     const { all } = node(table, "left", ["a"]);
     table.gone = true;
@@ -105,7 +105,7 @@ describe("the report of the identities denied most on all nodes", () => {
     expect(table.rows.size).toBe(1);
   });
 
-  it("leaves out a report that it cannot read, and says so", async () => {
+  it("leaves out the part of a node that cannot be read, and says so", async () => {
     const table = new Table();
     const { all } = node(table, "left", ["a"]);
     for (const text of ["{", "{}", '{"user":{"keys":[{"identifier":3}]}}']) {

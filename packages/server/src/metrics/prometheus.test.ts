@@ -57,7 +57,7 @@ describe("metrics", () => {
     expect(text).toContain('headgate_client_clock_skew_seconds_bucket{direction="behind",le="5"} 1\n');
   });
 
-  it("tell of stores, states, the build and the process", async () => {
+  it("include stores, states, the build and the process", async () => {
     const telemetry = new NodeTelemetry();
     telemetry.storeFailed("HG_STORE_TIMEOUT");
     telemetry.storeFailed("HG_STORE_TIMEOUT");
@@ -82,7 +82,7 @@ describe("metrics", () => {
     ]);
   });
 
-  it("hold no more series than there can be routes, whatever callers make up", async () => {
+  it("have a bounded number of series, whatever paths clients request", async () => {
     const telemetry = new NodeTelemetry();
     for (let route = 0; route < 5_000; route += 1) telemetry.called("rest", `/${route}`, "404", 0.001);
     expect(telemetry.calls.size).toBe(1_001);

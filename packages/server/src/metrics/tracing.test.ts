@@ -102,7 +102,7 @@ describe("traces", () => {
         throw new TypeError("alice");
       },
     ],
-  ])("tell of a failure that is %s, and pass it on", async (_how, fail) => {
+  ])("report a failure that is %s, and pass it on", async (_how, fail) => {
     const recorder = listen();
     await expect((async () => traced(service(fail)).check(REQUEST))()).rejects.toThrow(TypeError);
     expect(recorder.ended).toMatchObject([{ name: "headgate.check", status: { code: 2, message: "TypeError" } }]);

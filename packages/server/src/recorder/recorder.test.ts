@@ -94,7 +94,7 @@ describe("a recording", () => {
         const stores = nodes.map(({ recorder }) => recorder.recorded(store));
         let calls = 0;
         for (const { afterMs, node, action, key, other, rules, cost, idempotencyKey, larger } of steps) {
-          // Nodes that act in the same moment act in an order that nobody knows.
+          // The order of nodes that act at the same moment is unknown.
           await clock.advance(afterMs + 0.001);
           const operations = rules.map((i) => {
             const rule = { name: `r${i}`, counter: `c${i}`, limit: limits[i] };
@@ -128,7 +128,7 @@ describe("a recording", () => {
     expect(report.differences[0]).toMatchObject({ rule: "r", recorded: { remaining: 1 }, replayed: { remaining: 0 } });
   });
 
-  it("tells what it cannot compare: quota used before, and calls without an answer", async () => {
+  it("reports what it cannot compare: quota used before, and calls without an answer", async () => {
     const clock = new ManualClock(1_767_225_600_000);
     let isDown = false;
     class Failing extends StoreWrapper {
@@ -189,7 +189,7 @@ describe("a recording", () => {
     });
   });
 
-  it("knows a counter from the time on that its own answers tell, whatever the replay has admitted before", async () => {
+  it("knows a counter from the time of its own answers on, whatever the replay has admitted before", async () => {
     const clock = new ManualClock(1_767_225_600_000);
     const memory = new MemoryStore({ clock });
     const rule = { name: "r", limit: slidingWindowLog("5/2s") };

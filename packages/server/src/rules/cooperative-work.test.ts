@@ -24,7 +24,7 @@ describe("work that is done in turns", () => {
     expect(await inTurns(working(7, 0))).toBe(7);
   });
 
-  it("lets others have their turn in between", async () => {
+  it("yields to other work in between", async () => {
     let turns = 0;
     const other = setInterval(() => {
       turns += 1;
@@ -34,7 +34,7 @@ describe("work that is done in turns", () => {
     expect(turns).toBeGreaterThan(0);
   });
 
-  it("is done at once if it takes no longer than a turn, and else in turns", async () => {
+  it("is done at once if it takes at most one turn, and in turns otherwise", async () => {
     expect(startingNow(working(7, 0))).toBe(7);
     const rest = startingNow(working(3, 6));
     expect(rest).toBeInstanceOf(Promise);

@@ -97,7 +97,7 @@ describe("rules in each other's way", () => {
     expect(
       warned({ ...narrow, ...free }, { ...narrow, ...pro }, { ...broad, limit: 1000 }, { ...broad, ...free, limit: 5 }),
     ).toEqual(["r0 r3 idle"]);
-    // One without a tier is idle only if those of the other's tiers have no more than it.
+    // A rule without a tier is idle only if the other's tiers have at most its limit.
     expect(warned({ ...narrow, limit: 50 }, { ...broad, limit: 10 }, { ...broad, ...pro })).toEqual([]);
     expect(
       warned(

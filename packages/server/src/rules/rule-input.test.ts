@@ -6,7 +6,7 @@ import { ruleInput } from "./rule-input.ts";
 
 const least = { name: "Orders", dimension: "user", endpoint_pattern: "/api/v1/orders", limit: 100, window_seconds: 60 };
 
-/** What is told of a rule, as "field: problem". */
+/** What is reported about a rule, as "field: problem". */
 function problems(rule: unknown): string[] {
   const { error } = ruleInput.safeParse(rule);
   return (error?.issues ?? []).map(({ path, message }) => `${path.join(".")}: ${message}`);

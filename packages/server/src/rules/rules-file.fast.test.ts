@@ -72,7 +72,7 @@ describe("a list that is read in parts", () => {
       fc.property(fc.constantFrom("", "  "), fc.array(odd, { maxLength: 3 }), (blanks, inserted) => {
         const lines = items(260, blanks);
         for (const [at, line] of inserted) lines.splice(at % (lines.length + 1), 0, line);
-        // With a mark at its beginning it is no plain list.
+        // With a byte order mark at its beginning it is not a plain list.
         expect(found(text(lines))).toEqual(found(`---\n${text(lines)}`));
       }),
       { numRuns: 40 },

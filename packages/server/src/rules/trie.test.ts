@@ -76,7 +76,7 @@ describe("a trie of patterns", () => {
   });
 });
 
-/** Names beyond those of the patterns stand for all that no pattern says. */
+/** Names beyond those of the patterns represent all segments that no pattern contains. */
 function allPaths(names: readonly string[], length: number): string[][] {
   if (length === 0) return [[]];
   const shorter = allPaths(names, length - 1);

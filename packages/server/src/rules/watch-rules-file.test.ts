@@ -21,7 +21,7 @@ function yaml(...limits: number[]): string {
   return `rules:\n${rules.map((rule) => `  - ${rule}\n`).join("")}`;
 }
 
-/** What a watcher of a real file is told, in order: the limits of the rules, or the error. */
+/** What a watcher of a real file receives, in order: the limits of the rules, or the error. */
 function watch(path: string, onTestFinished: TestContext["onTestFinished"]) {
   const told: (number[] | string)[] = [];
   const { stop, reread } = watchRulesFile(
@@ -47,7 +47,7 @@ const LONG_ENOUGH = 1_000;
 
 // At the same time: most of them wait to see that nothing happens.
 describe.concurrent("a file that is watched", () => {
-  it("tells of the rules that it has, and of others when they change", async ({ onTestFinished }) => {
+  it("reports its rules, and again when they change", async ({ onTestFinished }) => {
     const { path } = newFile(onTestFinished);
     const { told, until } = watch(path, onTestFinished);
     await until([1]);
@@ -60,7 +60,7 @@ describe.concurrent("a file that is watched", () => {
     expect(told).toEqual([[1], [2, 3], [4]]);
   });
 
-  it("tells of what was changed before it was first looked at", async ({ onTestFinished }) => {
+  it("reports a change that was made before it was first read", async ({ onTestFinished }) => {
     const { path } = newFile(onTestFinished);
     const { told, until } = watch(path, onTestFinished);
     writeFileSync(path, yaml(2));
@@ -68,7 +68,7 @@ describe.concurrent("a file that is watched", () => {
     expect(told).toEqual([[2]]);
   });
 
-  it("tells of a file that is put in its place", async ({ onTestFinished }) => {
+  it("reports a file that replaces it", async ({ onTestFinished }) => {
     const { folder, path } = newFile(onTestFinished);
     const { until } = watch(path, onTestFinished);
     for (const limit of [5, 6]) {
@@ -78,7 +78,7 @@ describe.concurrent("a file that is watched", () => {
     }
   });
 
-  it("tells of a link that is turned to another file", async ({ onTestFinished }) => {
+  it("reports a link that is changed to another file", async ({ onTestFinished }) => {
     const { folder } = newFile(onTestFinished);
     for (const name of ["one", "two"]) mkdirSync(join(folder, name));
     writeFileSync(join(folder, "one", "rules.yaml"), yaml(1));
@@ -91,7 +91,7 @@ describe.concurrent("a file that is watched", () => {
     await until([2]);
   });
 
-  it("says once why rules are bad, and goes on with the next good ones", async ({ onTestFinished }) => {
+  it("reports once why rules are invalid, and continues with the next valid ones", async ({ onTestFinished }) => {
     const { path } = newFile(onTestFinished);
     const { told, until } = watch(path, onTestFinished);
     await until([1]);
@@ -107,7 +107,7 @@ describe.concurrent("a file that is watched", () => {
     expect(told).toHaveLength(4);
   });
 
-  it("says once that it is gone, and finds it again", async ({ onTestFinished }) => {
+  it("reports once that it is missing, and finds it again", async ({ onTestFinished }) => {
     const { path } = newFile(onTestFinished);
     const { told, until } = watch(path, onTestFinished);
     await until([1]);
@@ -132,7 +132,7 @@ describe.concurrent("a file that is watched", () => {
     expect(told).toHaveLength(1);
   });
 
-  it("does not tell what the caller has read already", async ({ onTestFinished }) => {
+  it("does not report what the caller has read already", async ({ onTestFinished }) => {
     const { path } = newFile(onTestFinished);
     const told: string[] = [];
     onTestFinished(
@@ -211,7 +211,7 @@ describe.concurrent("a file that is watched", () => {
     expect(told).toEqual([[1], expect.stringContaining("limit"), expect.stringContaining("limit")]);
   });
 
-  it("tells of nothing any more once it is stopped", async ({ onTestFinished }) => {
+  it("reports nothing after the watcher is stopped", async ({ onTestFinished }) => {
     const { path } = newFile(onTestFinished);
     const { told, stop } = watch(path, onTestFinished);
     writeFileSync(path, yaml(9));

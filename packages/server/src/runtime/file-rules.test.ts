@@ -19,7 +19,7 @@ it("gives another version to the rules of a file that have changed, and to no ot
   expect(after[2]).toMatchObject({ rule_id: "c", version: 1, created_at: NOW.toISOString() });
 });
 
-it("tells what has gone and what has come, a changed rule as both", () => {
+it("lists removed and added rules, a changed rule as both", () => {
   const before = rulesOfFile([input("a", 1), input("b", 2), input("c", 3)], [], THEN);
   const { gone, come, rules } = atOnce(readingOf([input("d", 4), input("b", 5), input("a", 1)], before, NOW));
   expect(rules.map(({ rule_id }) => rule_id)).toEqual(["d", "b", "a"]);

@@ -23,7 +23,7 @@ it("writes lines of JSON in which no secret of the settings is, whatever an erro
   expect(JSON.parse(lines[0]).level).toBe("info");
 });
 
-it("does not take a short word for a secret wherever it stands", () => {
+it("does not treat every occurrence of a short word as a secret", () => {
   const lines: string[] = [];
   makeLog({ ...settings, adminKey: undefined, redis: "redis://:info@h" }, (line) => lines.push(line)).info("info");
   expect(JSON.parse(lines[0])).toMatchObject({ level: "info", msg: "info" });

@@ -91,7 +91,7 @@ it("carries out the calls of a turn in their order, with and without options", a
   ]);
 });
 
-it("passes on who holds slots, and how many are in use", async () => {
+it("passes on the holders of slots, and how many are in use", async () => {
   const rule: Rule = { name: "tasks", limit: concurrency(2) };
   const slots = (key: string, id: string): Operation => ({ rule, key, cost: 1, slot: { id, forUs: 60_000_000 } });
   for (const key of [keyOf(0), keyOf(1)]) {

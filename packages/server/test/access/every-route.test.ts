@@ -72,7 +72,7 @@ it("requires a key for HEAD wherever GET does", async () => {
   }
 });
 
-it("takes no key from a URL", async () => {
+it("accepts no key in a URL", async () => {
   const { status } = await service.ask("GET", `/api/v1/rules?key=${service.keys.all}`, { key: null });
   expect(status).toBe(401);
 });

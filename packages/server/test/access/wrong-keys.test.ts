@@ -16,7 +16,7 @@ function counted(perMinute = 3) {
 }
 
 describe("wrong keys", () => {
-  it("are throttled by address, and let in again as time passes", async () => {
+  it("are throttled by address, and accepted again as time passes", async () => {
     const { clock, wrongKeys } = counted();
     for (let i = 0; i < 3; i += 1) {
       expect(wrongKeys.retryAfterMs("192.0.2.1")).toBe(0);

@@ -28,7 +28,7 @@ export function request(fields: Partial<CheckRequest> = {}): CheckRequest {
   return { identifier: "42", dimension: "user", endpoint: "/api/v1/orders", cost: 1, ...fields };
 }
 
-/** Everything that was told, in the order of the telling. */
+/** Everything that was reported, in order. */
 class Told implements Telemetry {
   readonly decisions: { readonly request: CheckRequest; readonly result: CheckResult }[] = [];
   readonly transitions: string[] = [];
@@ -92,7 +92,7 @@ export interface WorldOptions {
   readonly auditThrottledEveryMs?: number | "off";
 }
 
-/** A check service over these rules, on a memory store and a clock that stands still. */
+/** A check service over these rules, on a memory store and a manual clock. */
 export async function world(rules: readonly RateLimitRule[] = [rule()], options: WorldOptions = {}): Promise<World> {
   const clock = new ManualClock(Date.parse("2026-01-01T00:00:00Z"));
   const stores = await (options.stores?.(clock) ??

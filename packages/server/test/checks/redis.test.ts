@@ -53,7 +53,7 @@ describe("checks on Redis", () => {
     expect(await redis.keys("*")).toEqual(["rl:{user:42}:3600:/**:fixed_window"]);
   });
 
-  it("tell the skew against Redis's clock", async () => {
+  it("report the skew against Redis's clock", async () => {
     const { service } = await node(rule(hour));
     const { skew_ms, skewed } = await service.check(request({ timestamp: Date.now() - 5_000 }));
     expect(skew_ms).toBeGreaterThan(-6_000);
@@ -169,7 +169,7 @@ describe("when Redis is gone", () => {
     await mortal.stop();
   });
 
-  it("each rule does what its on_error says, and says so; a reset is refused", async () => {
+  it("each rule follows its on_error, and reports it; a reset fails", async () => {
     const failures: string[] = [];
     const changes: boolean[] = [];
     const hooks: StoreHooks = {

@@ -157,7 +157,7 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
       it.each([
         ["removed", () => database.rules.remove("gone", admin)],
         ["left out of a replacement", () => database.rules.replace([aRule({ rule_id: "stays" })], admin)],
-      ])("forgets what users have of their own under a rule that is %s", async (_how, remove) => {
+      ])("removes custom limits and overrides under a rule that is %s", async (_how, remove) => {
         const { users, rules } = database;
         await rules.create(aRule({ rule_id: "stays" }), admin);
         await rules.create(aRule({ rule_id: "gone", endpoint_pattern: "/gone" }), admin);
@@ -455,7 +455,7 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
         expect(await database.users.get("u")).toMatchObject({ overrides: [], version: 2 });
       });
 
-      it("tells users apart whatever their ids are", async () => {
+      it("distinguishes users whatever their ids are", async () => {
         const ids = [
           "a:b",
           "a",
@@ -511,7 +511,7 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
     });
 
     describe("the audit log", () => {
-      it("says who changed what, from what, to what", async () => {
+      it("records who changed what, from what, to what", async () => {
         const before = await database.rules.create(aRule(), admin);
         const after = await database.rules.update(aRule({ limit: 1 }), { id: "k2", name: "Bob" }, 1);
         const { items } = await database.audit.query({ limit: 10 });
@@ -521,7 +521,7 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
         ]);
       });
 
-      it("says nothing of what was refused", async () => {
+      it("contains no rejected changes", async () => {
         await database.rules.update(aRule(), admin);
         await database.users.setTier("u", "free", admin, 7);
         await database.rules.remove("rule", admin);
@@ -683,7 +683,7 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
         "update headgate_audit set after = 'none' where seq = 5",
       ].join("; ");
 
-      it("names each entry that cannot be parsed, and goes on with the next", async () => {
+      it("names each entry that cannot be parsed, and continues with the next", async () => {
         await database.audit.append([1, 2, 3, 4, 5].map((limit) => anEvent({ after: { limit } })));
         await here.sql(unreadable);
         const { broken, entries } = await database.audit.verify();
@@ -874,7 +874,7 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
         expect(await database.answered.claim("k", "f", now)).toMatchObject({ response });
       });
 
-      it("go to one of many who claim at once", async () => {
+      it("go to one of many that claim at once", async () => {
         const other = await open();
         const claims = Array.from({ length: 20 }, (_, i) => [database, other][i % 2].answered.claim("k", `${i}`, now));
         expect((await Promise.all(claims)).filter((claim) => claim === undefined)).toHaveLength(1);
@@ -1050,7 +1050,7 @@ export function describeDatabase(name: string, place: () => Promise<Place>): voi
         expect(await database.purge(new Date(now.getTime() + 0.5 * DAY))).toMatchObject({ audit: 1 });
       });
 
-      it("goes on with a purge that was interrupted", async () => {
+      it("continues a purge that was interrupted", async () => {
         await database.audit.append(
           Array.from({ length: 2_500 }, (_, i) => anEvent({ at: ago((i < 5 ? 92 : 90.5) * DAY) })),
         );

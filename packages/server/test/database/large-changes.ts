@@ -109,7 +109,7 @@ export function describeLargeChanges(name: string, place: () => Promise<Place>):
     it("are those of the last change, if several are made at once", async () => {
       await Promise.all([1, 2, 3].map((limit) => database.rules.replace(many(limit), admin)));
       expect(await limits()).toEqual([3]);
-      // One that fails keeps nobody from the next.
+      // A failed one does not block the next.
       const twice = [...many(4), many(4)[0]];
       const [failed] = await Promise.allSettled([
         database.rules.replace(twice, admin),

@@ -25,7 +25,7 @@ describe("a database on PostgreSQL", () => {
     return database;
   }
 
-  it("tells other nodes by announcement, before they would look", async () => {
+  it("notifies other nodes before their next poll", async () => {
     const url = await server.database();
     const here = await opened(url);
     // The other node never looks by itself.
@@ -53,7 +53,7 @@ describe("a database on PostgreSQL", () => {
     }
   });
 
-  it("says that changes may have been missed when only the connection that listens was cut", async () => {
+  it("reports that changes may have been missed when only the connection that listens was cut", async () => {
     const url = await server.database();
     const database = await opened(url);
     const changes: Change[] = [];
@@ -65,7 +65,7 @@ describe("a database on PostgreSQL", () => {
     await eventually("it listens again", async () => (await server.ask(cut, url)).length === 1);
   });
 
-  it("goes on by itself after a restart under load, loses nothing, and says that changes may have been missed", async () => {
+  it("recovers by itself after a restart under load, loses nothing, and reports that changes may have been missed", async () => {
     const url = await server.database();
     const [database, other] = [await opened(url), await opened(url)];
     const changes: Change[] = [];
@@ -143,7 +143,7 @@ describe("a database on PostgreSQL", () => {
     ]);
   });
 
-  it("can be read and not written when the server says so", async () => {
+  it("can be read but not written if the server is read-only", async () => {
     const url = await server.database();
     await opened(url);
     await server.ask(`alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = on`);
@@ -186,7 +186,7 @@ describe("a database on PostgreSQL", () => {
     }
   });
 
-  it("gives up on a server that takes the connection and says nothing", async () => {
+  it("gives up on a server that accepts the connection and sends nothing", async () => {
     const silent = createServer(() => {});
     await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
     const address = silent.address();

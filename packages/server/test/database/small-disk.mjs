@@ -1,4 +1,4 @@
-// Meets a disk that is full, and prints what it met; or one that is read-only.
+// Writes to a disk that is full or read-only, and prints the errors.
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openDatabase } from "../../dist/database/open-database.js";

@@ -28,7 +28,7 @@ describe("an embedded database", () => {
     await database.close();
   });
 
-  it("says so where no folder can be made", async () => {
+  it("reports if its folder cannot be created", async () => {
     await expect(openDatabase({ data: "/proc/headgate" })).rejects.toMatchObject({ name: "DatabaseError" });
   });
 
@@ -52,7 +52,7 @@ describe("an embedded database", () => {
     await database.close();
   });
 
-  it("says so when another process does not let go of it", async () => {
+  it("reports if another process does not release it", async () => {
     const { options, file } = places.next();
     const database = await openDatabase(options);
     const other = new Sqlite(file);

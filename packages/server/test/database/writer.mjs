@@ -1,4 +1,4 @@
-// A process of its own that changes a database, and prints each change once it is acknowledged.
+// A separate process that changes a database, and prints each change once it is acknowledged.
 import { writeSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { openDatabase } from "../../dist/database/open-database.js";

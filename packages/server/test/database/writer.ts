@@ -36,7 +36,7 @@ export class Writer {
     });
   }
 
-  /** Answers when it has made so many more changes. */
+  /** Resolves when it has made this many more changes. */
   async writes(more: number): Promise<void> {
     const wanted = this.acknowledged.length + more;
     await eventually(`it writes ${more} times`, async () => this.acknowledged.length >= wanted || this.hasEnded);

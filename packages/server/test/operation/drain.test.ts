@@ -3,14 +3,14 @@ import { eventually } from "headgate-testkit/eventually";
 import { type NodeProcess, startNode } from "headgate-testkit/service-process";
 import { afterEach, expect, it } from "vitest";
 
-/** A connection on which nothing has come for so long may be closed at any moment. */
+/** A connection that has been idle for this long may be closed at any moment. */
 const IDLE_MS = 1_000;
 const TOO_LATE = "too late";
 
 let node: NodeProcess | undefined;
 afterEach(() => node?.end());
 
-/** A client that keeps one connection, and asks again as soon as it is answered, until nobody lets it in. */
+/** A client that keeps one connection, and asks again as soon as it is answered, until it cannot connect. */
 async function askAgainAndAgain(url: URL, key: string, answers: string[]): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   let sent = performance.now();
@@ -41,7 +41,7 @@ function ask({ hostname, port }: URL, key: string, agent: Agent): Promise<string
   });
 }
 
-it("answers every request that it let in, under load, and sends its clients away with the answer", async () => {
+it("answers every request that it accepted, under load, and closes each connection with the answer", async () => {
   node = await startNode();
   await node.addRule("many", "/many", 1_000_000);
   const url = new URL(node.url);

@@ -1,4 +1,4 @@
-// A process of its own that charges two keys of a Redis Cluster, and is killed before or after one of its takes.
+// A separate process that charges two keys of a Redis Cluster, and is killed before or after one of its takes.
 import { fixedWindow } from "headgate";
 import { RedisStore } from "headgate/redis";
 import { StoreWrapper } from "headgate/store";
@@ -15,7 +15,7 @@ class Mortal extends StoreWrapper {
   }
 }
 
-/** Says what was left of the last key that was charged, and dies as if by kill -9. */
+/** Prints what was left of the last key that was charged, and dies as if by kill -9. */
 function die(answers) {
   process.send({ answers }, () => process.kill(process.pid, "SIGKILL"));
   return new Promise(() => {});

@@ -48,7 +48,7 @@ async function started(...options: Parameters<typeof startNode>): Promise<NodePr
   return node;
 }
 
-/** A node whose standard error goes elsewhere, told by what it prints. */
+/** A node whose standard error is redirected, observed through what it prints. */
 function startedInShell(command: string, ...args: string[]) {
   const data = mkdtempSync(join(tmpdir(), "headgate-node-"));
   const flags = ["serve", "--http", "127.0.0.1:0", "--grpc", "off", "--data", data];
@@ -76,7 +76,7 @@ async function lostLines(url: string, key: string): Promise<number> {
 }
 
 describe("a log that cannot be written", () => {
-  it("on a full disk is counted, and the node goes on and drains", async () => {
+  it("on a full disk is counted, and the node keeps running and drains", async () => {
     const node = startedInShell(`HEADGATE_ADMIN_KEY=${ADMIN_KEY} exec "$0" "$@" 2>/dev/full`);
     const url = await node.url();
     await eventually("the lines are counted", async () => (await lostLines(url, ADMIN_KEY)) >= 1);
@@ -84,7 +84,7 @@ describe("a log that cannot be written", () => {
     expect(await node.ended).toEqual([0, null]);
   });
 
-  it("to a reader that has left is counted, and the node goes on and drains", async () => {
+  it("to a reader that has left is counted, and the node keeps running and drains", async () => {
     const node = await started({ env });
     node.child.stderr?.destroy();
     await eventually("the lines are counted", async () => {

@@ -39,7 +39,7 @@ describe("nginx that asks Headgate about each request, as deploy/nginx.conf has 
     await node?.end();
   });
 
-  it("lets through what may pass and answers 429 to the rest, with the headers of the limit", async () => {
+  it("passes allowed requests and answers 429 to the others, with the headers of the limit", async () => {
     const answers = [];
     for (let i = 0; i < 5; i += 1) answers.push(await fetch(`${url}/pages/${i}?x=1`));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429, 429]);
@@ -55,7 +55,7 @@ describe("nginx that asks Headgate about each request, as deploy/nginx.conf has 
     expect((await fetch(`${url}//pages/%31`)).status).toBe(429);
   });
 
-  it("passes on what the app says, also a 403 of its own, and asks nothing where no rule is", async () => {
+  it("passes on the app's responses, including its own 403, and asks nothing where there is no rule", async () => {
     expect((await fetch(`${url}/forbidden`)).status).toBe(403);
     expect(await (await fetch(`${url}/other`)).text()).toBe("from the app");
   });

@@ -85,7 +85,7 @@ describe.each(proxies)("$name that asks Headgate about each request, as deploy h
     await node?.end();
   });
 
-  it("lets through what may pass and answers 429 to the rest, with headers and body", async () => {
+  it("passes allowed requests and answers 429 to the others, with headers and body", async () => {
     const answers = [];
     for (let i = 0; i < 5; i += 1) answers.push(await fetch(`${proxy.url}/pages/${i}?x=1`));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429, 429]);

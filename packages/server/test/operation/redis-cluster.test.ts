@@ -93,7 +93,7 @@ describe("a node whose counters are in a Redis Cluster with TLS and a password",
     });
   });
 
-  it("gives back what a process has charged that was killed between two identities", async () => {
+  it("returns what was charged by a process that was killed between two identities", async () => {
     const store = new RedisStore(cluster.url, { timeoutMs: 60_000 });
     try {
       const left = async (keys: readonly string[]): Promise<number[]> => {
@@ -112,7 +112,7 @@ describe("a node whose counters are in a Redis Cluster with TLS and a password",
         [["user:k4", "user:k5"], 1, "after"],
       ] as const;
       const said = await Promise.all(deaths.map(killed));
-      // The first key was charged in each of them, and nobody is left to give it back but the journal.
+      // The first key was charged in each of them, and only the journal is left to return it.
       expect(said.map(({ answers }) => answers.map(({ remaining }) => remaining))).toEqual([[3], [], [3]]);
       const keys = deaths.flatMap(([pair]) => pair);
       await eventually("the node has given everything back", async () => {
@@ -123,13 +123,13 @@ describe("a node whose counters are in a Redis Cluster with TLS and a password",
     }
   });
 
-  it("loses only the keys of a master that is lost, says which it is, and takes it back", async () => {
+  it("loses only the keys of a failed master, reports which it is, and uses it again when it is back", async () => {
     const [first] = cluster.nodes;
     const masters = await cluster.masters();
     const master = masters.find((each) => each !== first) ?? masters[0];
     const owners = await Promise.all(users.map((user) => cluster.masterOf(`user:${user}`)));
     const others = users.filter((_, i) => owners[i] !== master);
-    // Without a replica nobody takes over.
+    // Without a replica there is no failover.
     const [replica] = await cluster.replicasOf(master);
     await replica.kill();
     await master.kill();

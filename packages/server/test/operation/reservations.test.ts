@@ -120,7 +120,7 @@ it("has a slot until another node releases it, or it expires", async () => {
   });
 });
 
-it("outlives the node that made it: another settles it, and gives back one that expires", async () => {
+it("outlives the node that made it: another settles it, and returns one that expires", async () => {
   const [first, second] = nodes;
   const kept = await reserve(first, "b", 300);
   const lost = await reserve(first, "c", 300, 1_000);

@@ -29,7 +29,7 @@ async function keyOf(node: NodeProcess): Promise<string> {
   return key;
 }
 
-/** How many of so many calls on several connections are admitted, each in a pipeline of 25. */
+/** How many of this number of calls on several connections are admitted, each in a pipeline of 25. */
 async function admitted(port: number, password: string, calls: number): Promise<number> {
   const clients = Array.from({ length: 8 }, () => new Redis({ port, password }));
   endings.push(() => clients.map((client) => client.disconnect()));

@@ -7,7 +7,7 @@ import { type NodeProcess, startNode } from "headgate-testkit/service-process";
 import { startZooKeeper } from "headgate-testkit/zookeeper-server";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 
-// Long windows, so that none of them ends during a test. What a node may not decide is denied with 503.
+// Long windows, so that none of them ends during a test. What a node cannot decide is denied with 503.
 const RULES = `
 rules:
   - { rule_id: shared, name: shared, dimension: user, endpoint_pattern: /shared, limit: 41, window_seconds: 86400,
@@ -38,7 +38,7 @@ describe("rules with consistency split", () => {
     return node;
   }
 
-  /** How many of so many checks a node admits, for a key that nobody has used. */
+  /** How many of this number of checks a node admits, for an unused key. */
   async function admitted(
     nodes: readonly NodeProcess[],
     key: string,
@@ -110,7 +110,7 @@ describe("rules with consistency split", () => {
     await eventually("the share is back", async () => (await ofNewKey()) === 200);
   }, 60_000);
 
-  it("are strict with ZooKeeper, and the node says so", async () => {
+  it("are strict with ZooKeeper, and the node reports that", async () => {
     const zookeeper = await startZooKeeper();
     onTestFinished(() => zookeeper.stop());
     const node = await started("--zookeeper", zookeeper.address);

@@ -31,7 +31,7 @@ async function refused(options: NodeOptions): Promise<{ code: number | NodeJS.Si
 }
 
 describe("a node on a fresh machine", () => {
-  it("says what to try next, in lines that work as they are, and keeps what they made", async () => {
+  it("prints what to try next, in commands that work as they are, and keeps what they created", async () => {
     const first = await started();
     expect(first.stdout).toMatch(/^headgate \d+\.\d+\.\d+ is ready$/m);
     const lines = first.stdout.split("\n").filter((line) => line.trim().startsWith("curl "));
@@ -95,7 +95,7 @@ describe("a node that is asked to stop", () => {
     const last = await restOfIt(other);
     expect(last).toMatch(/^HTTP\/1\.1 200 /);
     expect(last).toMatch(/^connection: close\r$/im);
-    // Nobody waits for connections that their clients keep.
+    // The node does not wait for idle connections that clients keep open.
     expect(await ended).toBe(0);
     expect(node.log.map(({ msg }) => msg).slice(-3)).toEqual(["ready", "stopping", "stopped"]);
 
@@ -106,7 +106,7 @@ describe("a node that is asked to stop", () => {
     expect(await usage.json()).toMatchObject({ rollups: [{ rule_id: "many", allowed: 2, denied: 0 }] });
   });
 
-  it("says that it is not ready any more, and waits for a slow client; a second signal ends it at once", async () => {
+  it("reports that it is no longer ready, and waits for a slow client; a second signal ends it at once", async () => {
     const node = await started();
     // Half a request holds the node's grace.
     const slow = await halfARequest(new URL(node.url), node.key);
@@ -127,7 +127,7 @@ describe("a node that is asked to stop", () => {
 });
 
 describe("a node that cannot start", () => {
-  it("says why in one line, and ends with 1", async () => {
+  it("prints the reason in one line, and exits with 1", async () => {
     const port = await freePort();
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(port, "127.0.0.1", resolve));

@@ -13,7 +13,7 @@ const OPENSSL = "openssl";
 const folder = mkdtempSync(join(tmpdir(), "headgate-tls-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-it("listens for others with TLS, for REST and gRPC, and wants certificates of clients if told to", async () => {
+it("listens with TLS, for REST and gRPC, and requires client certificates if configured", async () => {
   const [cert, key] = [join(folder, "cert.pem"), join(folder, "key.pem")];
   const made = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"];
   const subject = ["-subj", "/CN=headgate", "-addext", "subjectAltName=IP:127.0.0.1,DNS:headgate"];

@@ -71,7 +71,7 @@ describe("two nodes on one Redis and one PostgreSQL", () => {
     expect(passed + unanswered + refused).toBe(100);
   });
 
-  it("tell together who was denied most", async () => {
+  it("report the most denied identities of both", async () => {
     await left.addRule("denied", "/denied", 1, { window_seconds: 3600, on_error: "deny" });
     await eventually("both know the rule", async () => (await limitOn(right, "often", "/denied")) === 1);
     const refused = [0, 0];
@@ -108,7 +108,7 @@ describe("two nodes on one Redis and one PostgreSQL", () => {
     expect(await leftOf(right)).toBeLessThan(80);
   });
 
-  it("go on deciding by the last known rules while PostgreSQL is restarted under load", async () => {
+  it("keep deciding by the last known rules while PostgreSQL is restarted under load", async () => {
     await left.addRule("steady", "/steady", 1_000_000);
     expect(await left.check("c", "/steady")).toBe(200);
     const statuses = new Map<number, number>();
@@ -125,7 +125,7 @@ describe("two nodes on one Redis and one PostgreSQL", () => {
     await eventually("checks are decided without it", async () => (statuses.get(200) ?? 0) > 50);
     expect((await left.addRule("late", "/late", 1)).status).toBe(503);
     expect((await fetch(`${left.url}/readyz`)).status).toBe(200);
-    // Nobody has changed or asked anything there.
+    // Nothing was changed or requested there.
     await eventually("it says that the database is gone", async () => {
       const metrics = await (await right.request("GET", "/metrics")).text();
       return /^headgate_rules_stale 1$/m.test(metrics);
@@ -138,7 +138,7 @@ describe("two nodes on one Redis and one PostgreSQL", () => {
     expect([...statuses.keys()]).toEqual([200]);
   });
 
-  it("do as on_error says while Redis is gone, say so, and are back by themselves", async () => {
+  it("follow on_error while Redis is unavailable, report it, and recover by themselves", async () => {
     await left.addRule("closed", "/closed", 5, { on_error: "deny" });
     await left.addRule("open", "/open", 5, { on_error: "allow" });
     const before = left.log.length;

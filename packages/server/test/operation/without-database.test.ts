@@ -29,7 +29,7 @@ const waits = expect.objectContaining({
 });
 
 describe("a node whose PostgreSQL is not there when it starts", () => {
-  it("waits for it, says so once, and starts when it is there", async () => {
+  it("waits for it, reports that once, and starts when it is available", async () => {
     const url = await server.database();
     await server.shutDown();
     const node = begun({ flags: ["--postgres", url] });
@@ -78,7 +78,7 @@ describe("a node whose PostgreSQL is not there when it starts", () => {
     await server.start();
   });
 
-  it("does not wait for one that refuses it", async () => {
+  it("does not wait for a database that rejects the connection", async () => {
     const url = await server.database();
     const wrong = [url.replace(server.password, "wrong-word"), `${url}_of_others`, `${url}?sslmode=require`];
     const nodes = wrong.map((address) => begun({ flags: ["--postgres", address] }));

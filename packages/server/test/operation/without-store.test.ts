@@ -34,7 +34,7 @@ async function readiness(node: NodeProcess): Promise<unknown> {
 }
 
 describe("a node whose store of counters is gone", () => {
-  it("starts, says so, answers as on_error says, and uses Redis as soon as it is there", async () => {
+  it("starts, reports it, follows on_error, and uses Redis as soon as it is available", async () => {
     const port = await freePort();
     const node = await started({ flags: ["--redis", `redis://127.0.0.1:${port}`, "--store-timeout", "1s"] });
     expect(node.stdout).toContain("Redis is unreachable: on_error decides");
@@ -65,7 +65,7 @@ describe("a node whose store of counters is gone", () => {
     expect(await twice("/leased")).toEqual([503, 503]);
 
     const redis = await redisOn(port);
-    // Nobody checks anything meanwhile.
+    // No checks are made meanwhile.
     await eventually("it finds Redis", async () => {
       return JSON.stringify(await readiness(node)) === '{"status":"ready","store":"reachable"}';
     });
@@ -137,7 +137,7 @@ describe("a node whose store of counters is there, and wrong", () => {
     expect(node.stderr).toMatch(/^headgate: store: this server is a replica/);
   });
 
-  it("says it as an error if Redis drops counters when its memory is full", async () => {
+  it("logs an error if Redis evicts counters when its memory is full", async () => {
     const redis = await redisOn(await freePort(), {
       maxmemory: "50mb",
       config: { "maxmemory-policy": "allkeys-lru" },

@@ -7,7 +7,7 @@ import { rulesText } from "../../src/rules/rules-file.ts";
 import { parseReplacement } from "../../src/rules/rules-replacement.ts";
 import { SqlitePlaces } from "../database/places.ts";
 
-/** A message is copied in one go by the thread that serves requests, so its size bounds how long nobody is served. */
+/** A message is copied in one go by the thread that serves requests, so its size bounds how long no request is served. */
 const LARGEST_MESSAGE = 600 * 1024;
 
 const { sizes } = vi.hoisted(() => ({ sizes: [] as number[] }));

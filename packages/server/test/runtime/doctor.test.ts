@@ -49,7 +49,7 @@ describe("the doctor", () => {
     expect(findings.get("redis clock")?.level).toBe("ok");
   });
 
-  it("fails a Redis that drops counters, one that is a replica, and one that is not there", async () => {
+  it("fails a Redis that evicts counters, one that is a replica, and one that cannot be reached", async () => {
     const master = await redis({ maxmemory: "10mb", config: { "maxmemory-policy": "allkeys-lru" } });
     const replica = await redis({ config: { replicaof: `127.0.0.1 ${master.port}` } });
     expect((await examined({ redis: master.url })).get("redis eviction")).toMatchObject({
@@ -73,7 +73,7 @@ describe("the doctor", () => {
     expect((await examined({ postgres })).get("database")?.level).toBe("fail");
   });
 
-  it("tells of rules that are in each other's way, in the database and in a file", async () => {
+  it("reports rules that overlap, in the database and in a file", async () => {
     const data = folder();
     const database = await openDatabase({ data });
     await database.close();
@@ -98,7 +98,7 @@ describe("the doctor", () => {
     expect((await examined({ data, rules })).get("rules")?.level).toBe("fail");
   });
 
-  it("tells who can connect, and fails keys in the clear and certificates that cannot be used", async () => {
+  it("reports who can connect, and fails keys without TLS and certificates that cannot be used", async () => {
     expect((await examined({})).get("listening")?.level).toBe("ok");
     expect((await examined({ http: "0.0.0.0:80" })).get("listening")?.level).toBe("fail");
     const open = await examined({ http: "0.0.0.0:80", insecure: true });
@@ -129,7 +129,7 @@ describe("the doctor", () => {
     expect([running.get("http port")?.level, running.get("grpc port")?.level]).toEqual(["warn", "warn"]);
   });
 
-  it("tells of clocks that are apart, as far as the way there lets one know", () => {
+  it("reports clock skew, as far as the round trip allows to measure it", () => {
     expect(clockSkew("c", 1_000_000, 999_990, 1_000_010).level).toBe("ok");
     expect(clockSkew("c", 1_000_400, 1_000_000, 1_000_000).level).toBe("ok");
     expect(clockSkew("c", 1_002_000, 1_000_000, 1_000_000)).toMatchObject({
@@ -140,7 +140,7 @@ describe("the doctor", () => {
     expect(clockSkew("c", 1_002_000, 1_000_000, 1_004_000).level).toBe("ok");
   });
 
-  it("tells of too few files", () => {
+  it("reports a low limit of open files", () => {
     const limits = (soft: string) =>
       `Limit   Soft Limit  Hard Limit  Units\nMax open files            ${soft}     9     files\n`;
     expect(openFiles(() => limits("1024"))).toMatchObject({

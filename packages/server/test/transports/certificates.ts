@@ -9,7 +9,7 @@ const OPENSSL = "openssl";
 /** Files of certificates. */
 export interface Certificates {
   at(name: string): string;
-  /** What a client sends that trusts the authority `ca` and, if it is named, has a certificate of its own. */
+  /** What a client sends that trusts the authority `ca` and, if given, has its own certificate. */
   as(name?: "client" | "stranger"): ChannelCredentials;
   remove(): void;
 }

@@ -60,7 +60,7 @@ describe("a simulated cluster", () => {
   });
 
   it.each(["strict", "leased", "split"] as const)(
-    "admits no more than the limit, whatever is lost: %s",
+    "admits at most the limit, whatever is lost: %s",
     async (consistency) => {
       const faults = { loss: 0.02, pauses: [{ node: 1, atMs: 200, forMs: 300 }] };
       const failovers = [{ shard: 0, atMs: 500, forMs: 300, losesData: false }];
@@ -108,7 +108,7 @@ describe("a simulated cluster", () => {
       expect(longer).toBeLessThan(0.8);
     });
 
-    it("gives the share of a node that stands still to the others, and admits at most that much more", async () => {
+    it("gives the share of a frozen node to the others, and admits at most that much more", async () => {
       const pauses = [{ node: 1, atMs: 0, forMs: 1_500 }];
       const limit = fixedWindow("300/10s");
       const { mostOfLimit } = await run({ ...split, pauses }, { limit, seconds: 2 });
@@ -129,7 +129,7 @@ describe("a simulated cluster", () => {
     const both = [false, true].map((isKilled) => [0, 1].map((node) => ({ node, atMs: 1_000, isKilled })));
 
     it.each(["strict", "leased", "split"] as const)(
-      "admits no more than the limit when nodes end: %s",
+      "admits at most the limit when nodes end: %s",
       async (consistency) => {
         const limit = tokenBucket("200/s", { burst: 20 });
         for (const ends of both) {
@@ -195,7 +195,7 @@ describe("a simulated cluster", () => {
     expect((await run({ shards: 1, callUs: 400 })).p99Wait).toBeGreaterThan(10 * p99Wait);
   });
 
-  it("can have a thousand nodes, and no more", async () => {
+  it("can have at most a thousand nodes", async () => {
     expect((await run({ nodes: 1_000, consistency: "leased" })).mostOfLimit).toBeLessThanOrEqual(1);
     await expect(run({ nodes: 1_001 })).rejects.toThrow("nodes: must be from 1 to 1000");
   });

@@ -33,7 +33,7 @@ describe("algorithms side by side", () => {
     );
   });
 
-  it("tell how much they keep in memory", () => {
+  it("report how much they keep in memory", () => {
     const requests = drawnTraffic({ rates: [100], stepMs: 1_000 });
     const runs = compareAlgorithms(limitOfEach({ limit: 100, windowMs: 60_000 }), requests);
     const kept = new Map(runs.map(({ limit, mostNumbers }) => [limit.algorithm, mostNumbers]));

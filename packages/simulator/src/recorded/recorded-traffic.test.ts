@@ -14,7 +14,7 @@ const busy = Array.from({ length: 30 }, (_, i) => take(10 + i / 10, "busy"));
 const traffic = new RecordedTraffic([...steady, ...busy].reverse());
 
 describe("recorded traffic", () => {
-  it("tells what a limit would have denied, in order of time whatever order it is given in", () => {
+  it("yields what a limit would have denied, in order of time whatever the order of its input", () => {
     expect(traffic.replay(fixedWindow("20/10s"))).toEqual({ requests: 90, denied: 10, keys: 2, deniedKeys: 1 });
     expect(traffic.replay(fixedWindow("30/10s"))).toMatchObject({ denied: 0, deniedKeys: 0 });
     expect(traffic.replay(fixedWindow("5/10s"))).toMatchObject({ denied: 55, deniedKeys: 2 });

@@ -28,7 +28,7 @@ describe("an index of keys", () => {
     expect(keys.every((key, i) => index.nameOf(i) === key)).toBe(true);
   });
 
-  it("tells keys apart of which one begins with the other", () => {
+  it("distinguishes keys of which one is a prefix of the other", () => {
     const index = new KeyIndex();
     expect(["a", "ab", "", "a\u0000", "a"].map((key) => index.numberOf(key))).toEqual([0, 1, 2, 3, 0]);
   });

@@ -241,7 +241,7 @@ describe("the report of a replay", () => {
     ]);
   });
 
-  it("says how many requests no rule applies to", async () => {
+  it("reports how many requests no rule applies to", async () => {
     const report = await replay([request(0, "a"), request(0, "b")], () => ({ enforced: [], shadow: [] }));
     expect(report).toMatchObject({ requests: 2, admitted: 2, unlimited: 2, rules: [] });
   });

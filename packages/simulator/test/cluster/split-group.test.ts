@@ -110,7 +110,7 @@ class Pair {
     if (twin[1] > 0) this.grants += 1;
   }
 
-  /** Another server, with another run, goes on with a copy of the record. */
+  /** Another server, with another run, continues with a copy of the record. */
   async #failOver(): Promise<void> {
     const next = reals[(reals.indexOf(this.#real) + 1) % reals.length];
     const copy = await this.#real.store.send(["DUMP", this.#key], this.#key);

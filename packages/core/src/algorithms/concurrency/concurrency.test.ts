@@ -71,7 +71,7 @@ describe("concurrency", patience, () => {
     fc.assert(property, runs(300));
   });
 
-  it("admits a request after the time that its denial said, and not a microsecond earlier", () => {
+  it("admits a request after the wait in its denial, and not a microsecond earlier", () => {
     const property = fc.property(slotTraffic, (traffic) => {
       const leases = new LeaseSet();
       let now = START;

@@ -27,7 +27,7 @@ describe("leaky_bucket", patience, () => {
     ),
   });
 
-  it("tells the place in the queue and the delay that the level means", () => {
+  it("reports the place in the queue and the delay that follow from the level", () => {
     const property = fc.property(arrivals, ({ limit, window, burst, steps }) => {
       const rule = makeLimit({ algorithm: "leaky_bucket", limit, window, burst });
       const model = new LeakyBucketModel(...burstAndRate(rule));

@@ -116,7 +116,7 @@ describe("X-Forwarded-For", () => {
   ])("with an entry that is not an address (%s) ends there: the proxy that wrote it counts", (entry) => {
     expect(forwarded(`1.2.3.4, ${entry}`, { proxies: 1 })).toBe("10.0.0.1");
     expect(forwarded(`1.2.3.4, ${entry}, 10.0.0.2`, { proxies: 3 })).toBe("10.0.0.2");
-    // What stands further left is not looked at.
+    // Entries further left are not read.
     expect(forwarded(`${entry}, 1.2.3.4`, { proxies: 1 })).toBe("1.2.3.4");
   });
 

@@ -48,7 +48,7 @@ describe("proxies by their addresses", () => {
 });
 
 describe("proxies by their number", () => {
-  it("are so many hops from here", () => {
+  it("are counted as hops from the server", () => {
     expect([0, 1, 2, 3].map((hop) => trusts(2, "203.0.113.9", hop))).toEqual([true, true, false, false]);
     expect(trusts(0, "127.0.0.1", 0)).toBe(false);
     expect(trusts(1, undefined, 0)).toBe(true);

@@ -113,12 +113,12 @@ describe("the legacy headers", () => {
     ["1.234", 1_234],
     ["0", 0],
     ["soon", 90_000],
-  ])("may tell a duration beside the moment, which then comes first: %j", (after, resetAfterMs) => {
+  ])("may contain a duration besides the time, which then takes precedence: %j", (after, resetAfterMs) => {
     const reset = { "X-RateLimit-Reset": `${NOW_MS / 1000 + 90}.000`, "X-RateLimit-Reset-After": after };
     expect(read({ ...headers, ...reset }).limits).toEqual([{ remaining: 56, resetAfterMs }]);
   });
 
-  it("may tell the duration alone", () => {
+  it("may contain only the duration", () => {
     expect(read({ ...headers, "X-RateLimit-Reset-After": "4.5" }).limits).toEqual([
       { remaining: 56, resetAfterMs: 4_500 },
     ]);
@@ -177,19 +177,19 @@ describe("the headers of a response", () => {
     expect(told.retryAfterMs).toBe(5_000);
   });
 
-  it("from a cache tell nothing of limits", () => {
+  it("from a cache contain nothing about limits", () => {
     expect(read({ Age: "5", RateLimit: '"a";r=1;t=2' })).toEqual({ policies: [], limits: [], states: [] });
     expect(read({ Age: "0", RateLimit: '"a";r=1;t=2' }).limits).toHaveLength(1);
   });
 
-  it("tell Headgate's own state", () => {
+  it("contain Headgate's own state", () => {
     expect(read({ "Headgate-State": 'warning;policy="a", throttled' }).states).toEqual([
       { state: "warning", policy: "a" },
       { state: "throttled" },
     ]);
   });
 
-  it("tell nothing where there is nothing", () => {
+  it("yield nothing if there are none", () => {
     expect(read({})).toEqual({ policies: [], limits: [], states: [] });
   });
 

@@ -93,13 +93,13 @@ describe("the newest draft", () => {
     ]);
   });
 
-  it("tells whole units, of those that are there, and seconds rounded up", () => {
+  it("reports whole units, rounded down, and seconds, rounded up", () => {
     expect(lines("draft", { api: tokenBucket("100/m") }, quota(100, 41.99, 34_801))[1]).toBe(
       'RateLimit: "api";r=41;t=35',
     );
   });
 
-  it("tells a burst that is not the limit, in a parameter of our own", () => {
+  it("reports a burst that differs from the limit, in a parameter of our own", () => {
     const [policy] = lines("draft", { api: gcra("100/m", { burst: 20 }) }, quota(100, 19, 600));
     expect(policy).toBe('RateLimit-Policy: "api";q=100;w=60;headgate-burst=20');
   });
@@ -142,7 +142,7 @@ describe("drafts 7 and 6", () => {
     ]);
   });
 
-  it("state every policy, and how the one stands that decided", () => {
+  it("state every policy, and the quota of the one that decided", () => {
     const several = { hour: fixedWindow("1000/h"), day: fixedWindow("5000/d", { anchor: "request" }) };
     const decisions = [quota(1_000, 900, 1_800_000), quota(5_000, 100, 36_000_000)];
     const decided = new Verdict(decisions);
@@ -156,7 +156,7 @@ describe("drafts 7 and 6", () => {
     ]);
   });
 
-  it("tell a burst as their examples do", () => {
+  it("report a burst as their examples do", () => {
     const [policy] = lines("draft-7", { api: gcra("10/s", { burst: 1000 }) }, quota(10, 9, 100));
     expect(policy).toBe("RateLimit-Policy: 10;w=1;burst=1000");
   });
@@ -171,7 +171,7 @@ describe("the legacy headers", () => {
       "X-RateLimit-Remaining: 42",
       "X-RateLimit-Reset: 18",
     ]);
-    // 17.2 s after …000.4, rounded once: to round the wait first would tell …019.
+    // 17.2 s after …000.4, rounded once: rounding the wait first would give …019.
     expect(lines("legacy-epoch", rules, quota(100, 42, 17_200))[2]).toBe("X-RateLimit-Reset: 1700000018");
     expect(lines("legacy-epoch", rules, quota(100, 42, 17_600))[2]).toBe("X-RateLimit-Reset: 1700000018");
     expect(lines("legacy-epoch", rules, denied(100, 0, 7_600, 17_600))[2]).toBe("X-RateLimit-Reset: 1700000008");
@@ -180,7 +180,7 @@ describe("the legacy headers", () => {
     );
   });
 
-  it("can stand beside a draft", () => {
+  it("can be combined with a draft", () => {
     expect(lines(["draft", "legacy-seconds"], rules, quota(100, 42, 17_200)).map((line) => line.split(":")[0])).toEqual(
       ["RateLimit-Policy", "RateLimit", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"],
     );
@@ -221,7 +221,7 @@ describe("Retry-After", () => {
     ]);
   });
 
-  it("leaves to each limit that refused the time of its own", () => {
+  it("leaves each limit that denied its own time", () => {
     const decisions = [denied(2, 0, 400, 60_000), denied(100, 0, 864_000)];
     expect(lines("draft", rules, new Verdict(decisions)).slice(1)).toEqual([
       'RateLimit: "burst";r=0;t=1, "day";r=0;t=864',

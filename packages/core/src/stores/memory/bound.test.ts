@@ -35,7 +35,7 @@ describe.each(kinds)("a full store under a %s", (_name, limit) => {
     const decisions = Array.from({ length: 20 }, (_, i) => limiter.checkSync("api", `untracked ${i}`));
     expect(decisions.map(({ allowed }) => allowed)).toEqual([...Array(5).fill(true), ...Array(15).fill(false)]);
     expect(statsOf(limiter).overflowed).toBe(20);
-    // Those who were there first have what is theirs.
+    // The keys that came first keep their quota.
     for (let i = 0; i < MAX_KEYS; i += 1)
       expect(limiter.checkSync("api", `tracked ${i}`, { cost: 4 }).allowed).toBe(true);
     expect(statsOf(limiter).overflowed).toBe(20);
@@ -93,7 +93,7 @@ describe("a full store", () => {
     expect(limiter.store.stats).toMatchObject({ one: { overflowed: 40 }, other: { keys: 10, overflowed: 0 } });
   });
 
-  it("of one key still tells it from the rest", () => {
+  it("for one key still keeps it apart from the rest", () => {
     const limiter = rateLimiter({ api: gcra("2/m") }, { clock: new ManualClock(), maxKeys: 1 });
     const admitted = ["a", "a", "a", "b", "c", "d"].map((key) => limiter.checkSync("api", key).allowed);
     expect(admitted).toEqual([true, true, false, true, true, false]);

@@ -80,7 +80,7 @@ describe("a key table", () => {
     expect(old.size).toBe(0);
   });
 
-  it("tells the slot of a row", () => {
+  it("returns the slot of a row", () => {
     const table = new KeyTable(SLOTS, ROW);
     const row = table.add(7, 11);
     expect(table.slotOf(row)).toBe(11);

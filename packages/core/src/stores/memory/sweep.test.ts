@@ -100,7 +100,7 @@ describe.each(slow)("a clock that is set back after a sweep: %s", (_name, limit)
     expect(admitted).toBeLessThanOrEqual(43);
   });
 
-  it("is counted in when a denial tells how long to wait", async () => {
+  it("is included in the wait of a denial", async () => {
     const { limiter, clock } = testLimiter({ api: limit });
     flap(clock, limiter);
     clock.set(EARLY);

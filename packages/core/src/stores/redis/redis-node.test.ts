@@ -3,13 +3,13 @@ import { RedisNode } from "./redis-node.ts";
 
 const SECOND = 1_000_000;
 
-it("is silent if it has owed a reply for a second", () => {
+it("counts as silent if a reply has been outstanding for a second", () => {
   const node = new RedisNode("");
   node.asked(0);
   expect([node.isSilent(SECOND / 2), node.isSilent(SECOND)]).toEqual([false, true]);
 });
 
-it("is not silent while replies arrive, nor when it owes none", () => {
+it("does not count as silent while replies arrive or none is outstanding", () => {
   const node = new RedisNode("");
   node.asked(0);
   node.asked(0);

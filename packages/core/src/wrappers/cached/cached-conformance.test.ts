@@ -7,7 +7,7 @@ import type { CachedOptions } from "../../wrappers/cached/cached-options.ts";
 // Not at the epoch: the times of today have 16 digits, which is where arithmetic slips.
 const TODAY_MS = 1_700_000_000_123.457;
 
-// One process alone lets nobody in too many, and what is written at once is charged at the right time.
+// A single process never admits too many, and what is written at once is charged at the right time.
 storeConformance("cached(MemoryStore) of one process", () => make({ flushMs: 0, confirm: false }));
 storeConformance("cached(MemoryStore) that confirms", () => make({ flushMs: 0, confirm: true }));
 storeConformance("cached(MemoryStore) that reads first", () => make({ flushMs: 0, read: true }));

@@ -13,7 +13,7 @@ function setUp() {
   return { clock, store, node: cached(store, { confirm: false, clock }) };
 }
 
-it("a request with an idempotency key goes to the store, after what was let in before it", async () => {
+it("a request with an idempotency key goes to the store, after the requests admitted before it", async () => {
   const { store, node } = setUp();
   node.apply("take", [operation(ten, "k", 8)]);
   expect(await node.apply("take", [operation(ten, "k", 3)], once)).toMatchObject([
@@ -25,7 +25,7 @@ it("a request with an idempotency key goes to the store, after what was let in b
   ]);
 });
 
-it("a request with an idempotency key is not denied from the cache: it may repeat one that was let in", async () => {
+it("a request with an idempotency key is not denied from the cache: it may repeat one that was admitted", async () => {
   const { store, node } = setUp();
   for (let i = 0; i < 11; i += 1) node.apply("take", [operation(ten, "k")]);
   store.said();
@@ -52,7 +52,7 @@ it("a penalty that is repeated under its idempotency key counts once", async () 
   expect(await ask(node, "take", ten, "k", 6)).toMatchObject({ allowed: true });
 });
 
-it("a request with an idempotency key tells the caller when the store fails", async () => {
+it("a request with an idempotency key fails when the store fails", async () => {
   const { store, node } = setUp();
   store.fail(unreachable);
   await expect(node.apply("take", [operation(ten, "k")], once)).rejects.toBe(unreachable);

@@ -22,7 +22,7 @@ afterEach(() => {
 });
 
 describe("when the store of a cached store fails", () => {
-  it.each([unreachable, timedOut, refused])("requests are still let in at once, and say so: %s", async (error) => {
+  it.each([unreachable, timedOut, refused])("requests are still admitted at once, as degraded: %s", async (error) => {
     const { clock, store, node } = setUp();
     node.apply("take", [operation(hundred, "k")]);
     store.fail(error);
@@ -34,7 +34,7 @@ describe("when the store of a cached store fails", () => {
     expect(node.apply("take", [operation(hundred, "k", 101)])).toMatchObject([{ allowed: false, degraded: true }]);
   });
 
-  it("each process lets in no more than the limit by itself", async () => {
+  it("each process admits at most the limit by itself", async () => {
     const { clock, store, node } = setUp();
     store.fail(unreachable);
     let admitted = 0;

@@ -21,7 +21,7 @@ function setUp() {
 }
 
 describe("peek and penalize on a cached store", () => {
-  it.each(["peek", "penalize"] as const)("%s sees what was let in and not yet written", async (action) => {
+  it.each(["peek", "penalize"] as const)("%s sees what was admitted and not yet written", async (action) => {
     const { store, node, does } = setUp();
     node.apply("take", [operation(ten, "k", 3)]);
     node.apply("take", [operation(ten, "other", 3)]);
@@ -74,7 +74,7 @@ describe("peek and penalize on a cached store", () => {
     expect(node.apply("take", [operation(bucket, "k")])).toMatchObject([{ allowed: false }]);
   });
 
-  it("tell the caller when the store fails, and keep what is pending", async () => {
+  it("fail when the store fails, and keep what is pending", async () => {
     const { store, node, does, clock } = setUp();
     store.failures = { peek: unreachable, penalize: unreachable };
     await expect(does("peek")).rejects.toBe(unreachable);
@@ -86,7 +86,7 @@ describe("peek and penalize on a cached store", () => {
 });
 
 describe("refund on a cached store", () => {
-  it("gives back what was let in and not yet written", async () => {
+  it("returns what was admitted and not yet written", async () => {
     const { store, node, does } = setUp();
     node.apply("take", [operation(ten, "k", 8)]);
     expect(await does("refund", 3)).toMatchObject({ allowed: true, remaining: 5 });
@@ -107,7 +107,7 @@ describe("refund on a cached store", () => {
 });
 
 describe("reset on a cached store", () => {
-  it("forgets a denial, what was let in, and what waits to be written", async () => {
+  it("forgets a denial, what was admitted, and what waits to be written", async () => {
     const { store, node, does } = setUp();
     for (let i = 0; i < 11; i += 1) node.apply("take", [operation(ten, "k")]);
     expect(await does("reset")).toMatchObject({ allowed: true, remaining: 10 });
@@ -115,14 +115,14 @@ describe("reset on a cached store", () => {
     expect(await remaining(store.memory, ten, "k")).toBe(10);
   });
 
-  it("forgets what was let in before there is any denial", async () => {
+  it("forgets what was admitted before there is any denial", async () => {
     const { node, does } = setUp();
     node.apply("take", [operation(ten, "k", 8)]);
     await does("reset");
     expect(node.apply("take", [operation(ten, "k", 10)])).toMatchObject([{ allowed: true }]);
   });
 
-  it("forgets what is under way", async () => {
+  it("forgets writes in flight", async () => {
     const { clock, store, node, does } = setUp();
     node.apply("take", [operation(ten, "k", 6)]);
     await clock.advance(10.5);

@@ -14,7 +14,7 @@ function setUp(roundTripMs = 2) {
 }
 
 describe("a request to a cached store", () => {
-  it("is let in at once, without a promise and without the store", () => {
+  it("is admitted at once, without a promise and without the store", () => {
     const { store, node } = setUp();
     const time = START_MS * 1000;
     expect(node.apply("take", [operation(ten, "k", 3)])).toEqual([
@@ -63,7 +63,7 @@ describe("a request to a cached store", () => {
     expect(node.apply("take", [operation(other, "k", 5)])).toMatchObject([{ allowed: true }]);
   });
 
-  it("that is more than this process alone may let in is denied, however late the store is", async () => {
+  it("that exceeds what this process alone may admit is denied, however slow the store is", async () => {
     const { clock, node } = setUp(30_000);
     for (let i = 0; i < 10; i += 1)
       expect(node.apply("take", [operation(ten, "k")])).toMatchObject([{ allowed: true }]);
@@ -109,7 +109,7 @@ describe("a request to a cached store", () => {
     expect(node.stats.limitedKeys).toBe(0);
   });
 
-  it("of cost 0 takes nothing, and is not told of as pending", async () => {
+  it("of cost 0 takes nothing, and is not reported as pending", async () => {
     const { clock, store, node } = setUp();
     expect(node.apply("take", [operation(ten, "k", 0)])).toMatchObject([{ allowed: true, remaining: 10 }]);
     await clock.advance(100);

@@ -13,7 +13,7 @@ function setUp(roundTripMs = 4) {
   return { clock, node: cached(new DistantStore(clock, roundTripMs), { confirm: false, clock, flushMs: 10 }) };
 }
 
-it("a new cached store has nothing to tell", () => {
+it("a new cached store has empty stats", () => {
   expect(setUp().node.stats).toEqual({
     pendingUnits: 0,
     limitedKeys: 0,
@@ -61,7 +61,7 @@ it("keys stop being limited when their denial ends, even without a request", asy
   expect(node.stats.limitedKeys).toBe(0);
 });
 
-it("the bound on what is let in too many is the arrivals while a flush waits and travels", async () => {
+it("the bound on over-admission is the arrivals while a flush waits and travels", async () => {
   const { clock, node } = setUp(6);
   for (let ms = 0; ms < 8_000; ms += 1) {
     node.apply("take", [operation(many, "k", 2)]);

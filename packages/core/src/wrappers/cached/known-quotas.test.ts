@@ -70,7 +70,7 @@ describe("a key that this process does not know", () => {
 });
 
 describe("a key that is well within its limit", () => {
-  it("is answered here at once, with what the store last said less what was let in here", async () => {
+  it("is answered here at once, with what the store last reported minus what was admitted here", async () => {
     const { clock, store, node, take } = setUp();
     store.memory.apply("take", [operation(hundred, "k", 40)]);
     await take();
@@ -98,7 +98,7 @@ describe("a key that is well within its limit", () => {
     expect(await take("k", 80)).toMatchObject({ allowed: true, source: "store", remaining: 19 });
   });
 
-  it("follows what the store says to writes: others use it too", async () => {
+  it("follows the answers to writes, because other processes use it too", async () => {
     const { clock, store, take } = setUp();
     await take();
     store.memory.apply("take", [operation(hundred, "k", 85)]);
@@ -109,7 +109,7 @@ describe("a key that is well within its limit", () => {
 });
 
 describe("several processes, one burst", () => {
-  it.each([2, 4])("%d of them let in a limit of one unit once, and not once each", async (processes) => {
+  it.each([2, 4])("%d of them admit a limit of one unit once, and not once each", async (processes) => {
     const { clock, store } = setUp();
     const one = rule("one", fixedWindow({ limit: 1, windowMs: 10_000 }));
     const nodes = Array.from({ length: processes }, () => cached(store, { clock }));
@@ -135,7 +135,7 @@ describe("a denied request with a retry-after", () => {
     for (let i = 0; i < 30; i += 1) {
       let answer = await take();
       while (answer.allowed) answer = await take();
-      // The answer was there when it was told, up to a round trip ago.
+      // The wait counts from the store's answer, up to a round trip ago.
       await clock.advance(answer.retryAfter / 1000);
       expect(await take()).toMatchObject({ allowed: true });
     }
@@ -259,7 +259,7 @@ describe("a store that fails at once for every key", () => {
     store.failures = {};
     await clock.advance(2_000);
     const [{ remaining }] = store.memory.apply("peek", [operation(hundred, "k", 0)]);
-    // 61 were let in. Only within 100 ms of its last answer may the store be taken for one that fails in part.
+    // 61 were admitted. Only within 100 ms of its last answer may the store be taken for one that fails in part.
     expect(remaining).toBeLessThanOrEqual(100 - 50);
     expect(node.stats.droppedUnits.unconfirmed).toBeLessThan(10);
   });

@@ -36,7 +36,7 @@ const runs: fc.Arbitrary<Run> = fc.record({
   ),
 });
 
-/** While the store is asked whether a denial holds, more is let in and written: the answer does not know of it. */
+/** While the store is asked whether a denial holds, more is admitted and written, which the answer does not include. */
 const answerFromBeforeAWrite: Run = {
   ...{ nodes: 1, limit: 3, flushMs: 0, roundTripMs: 1, confirm: false, read: true },
   traffic: [0, 2, 0, 0, 0, 0].map((pauseMs, i) => ({ node: 0, pauseMs, units: i === 4 ? 3 : 1 })),
@@ -50,7 +50,7 @@ const writeAtTheEndOfAWindow: Run = {
   }),
 };
 
-/** What N nodes over one store let in. */
+/** What N nodes over one store admit. */
 async function simulate({ nodes, limit, flushMs, roundTripMs, confirm, read, traffic }: Run): Promise<Admission[]> {
   const clock = new ManualClock(START_MS);
   const store = new DistantStore(clock, roundTripMs);
@@ -73,7 +73,7 @@ async function simulate({ nodes, limit, flushMs, roundTripMs, confirm, read, tra
   return letIn.sort((a, b) => a.at - b.at);
 }
 
-it("nodes let in over the limit at most what comes while a flush waits and travels, and N − 1 limits", async () => {
+it("nodes admit over the limit at most what arrives while a flush waits and travels, and N − 1 limits", async () => {
   let [windows, over, full] = [0, 0, 0];
   await fc.assert(
     fc.asyncProperty(runs, async (run) => {

@@ -22,7 +22,7 @@ function setUp() {
 }
 
 describe("a cached store that reads first", () => {
-  it("lets in what the store has room for, and writes behind", async () => {
+  it("admits what the store has room for, and writes behind", async () => {
     const { clock, store, take } = setUp();
     expect(await take(3)).toMatchObject({ allowed: true, remaining: 7, source: "cache" });
     expect(store.said()).toEqual(["peek k 3"]);
@@ -40,7 +40,7 @@ describe("a cached store that reads first", () => {
     expect(store.said()).toEqual([]);
   });
 
-  it("keeps to what this process itself let in meanwhile", async () => {
+  it("accounts for what this process itself admitted meanwhile", async () => {
     const { node, clock } = setUp();
     const asked = Array.from({ length: 15 }, () => node.apply("take", [operation(ten, "k")]));
     const [answers] = await Promise.all([Promise.all(asked), clock.advance(2)]);

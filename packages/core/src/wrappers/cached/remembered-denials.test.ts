@@ -12,7 +12,7 @@ function until(time: number) {
 }
 
 describe("denials", () => {
-  it("are known until their time, and then forgotten as they are met", () => {
+  it("are remembered until their time, and forgotten at the next lookup after it", () => {
     const denials = new RememberedDenials(10);
     denials.set("k", until(100), 0);
     expect(denials.get("k", 99)).toEqual(until(100));
@@ -74,7 +74,7 @@ describe("denials", () => {
 });
 
 describe("a cached store with more keys than it may remember", () => {
-  it("lets those beyond in, writes them, and shares no quota among them", async () => {
+  it("admits the keys beyond, writes them, and shares no quota among them", async () => {
     const clock = new ManualClock(1_700_000_000_000);
     const store = new MemoryStore({ clock });
     const node = cached(store, { confirm: false, clock, maxKeys: 10 });
@@ -92,7 +92,7 @@ describe("a cached store with more keys than it may remember", () => {
     expect(node.stats.limitedKeys).toBeLessThanOrEqual(10);
   });
 
-  it("tells a cost that can never fit, also to those beyond", () => {
+  it("reports a cost that can never fit, also for the keys beyond", () => {
     const clock = new ManualClock(1_700_000_000_000);
     const node = cached(new MemoryStore({ clock }), { confirm: false, clock, maxKeys: 1 });
     const two = rule("two", fixedWindow({ limit: 2, windowMs: 10_000 }));

@@ -81,7 +81,7 @@ describe("a denial that is in use", () => {
     expect(store.said()).toEqual(["penalize k 10"]);
   });
 
-  it("stays while the store fails, and says so", async () => {
+  it("stays while the store fails, and is marked as degraded", async () => {
     const { clock, store, node, takes } = setUp();
     store.memory.apply("penalize", [operation(ten, "k", 10)]);
     await takes();
@@ -99,7 +99,7 @@ describe("a denial that is in use", () => {
     expect(node.apply("take", [operation(ten, "k")])).toMatchObject([{ allowed: false, degraded: false }]);
   });
 
-  it("stays if what was let in meanwhile needs the room that the store has", async () => {
+  it("stays if what was admitted meanwhile needs the room that the store has", async () => {
     const { clock, store, takes } = setUp();
     await takes(6);
     await clock.advance(20);
@@ -110,7 +110,7 @@ describe("a denial that is in use", () => {
     expect(await takes(5)).toBe(false);
   });
 
-  it("leaves behind only what was let in meanwhile when it is lifted", async () => {
+  it("leaves only what was admitted meanwhile when it is lifted", async () => {
     const { clock, store, takes } = setUp();
     await takes(6);
     await clock.advance(20);

@@ -14,7 +14,7 @@ function setUp({ roundTripMs = 2, flushMs = 10, maxPending = 1_000 } = {}) {
   return { clock, store, node: cached(store, { confirm: false, clock, flushMs, maxPending }) };
 }
 
-describe("what a cached store lets in", () => {
+describe("what a cached store admits", () => {
   it("is written in one go after flushMs: one call for each key, with the sum of its costs", async () => {
     const { clock, store, node } = setUp();
     for (const key of ["a", "b", "a"]) node.apply("take", [operation(hundred, key, 2)]);

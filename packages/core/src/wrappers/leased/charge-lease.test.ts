@@ -25,7 +25,7 @@ describe("charge on a leased store", () => {
     expect(held + pool).toBe(19);
     expect(await charge(node, 20)).toMatchObject({ allowed: false, remaining: 0 });
     expect(node.store.leaseOf("minute", KEY)).toMatchObject({ held: 0 });
-    // 21 are used of 20: one that is given back makes no room yet, two do.
+    // 21 of 20 are used: returning one makes no room yet, returning two does.
     expect(await charge(node, 1)).toMatchObject({ allowed: false });
     const [refunded] = await node.store.apply("refund", [{ rule: minute, key: KEY, cost: 3 }]);
     expect(refunded.remaining).toBe(1);

@@ -7,8 +7,8 @@ import type { Rule } from "../../stores/store.ts";
 
 const rule = { name: "api", limit: fixedWindow("100/m") };
 
-describe("a leased store, giving back", () => {
-  it("gives back all that a key holds when it has been idle, and forgets it", async () => {
+describe("a leased store, returning quota", () => {
+  it("returns all that a key holds when it has been idle, and forgets it", async () => {
     const node = new LeasedNode({ base: 10, idleMs: 500 });
     await node.take(rule);
     await node.pool.clock.advance(1_000);
@@ -18,7 +18,7 @@ describe("a leased store, giving back", () => {
     expect(node.store.stats).toMatchObject({ leases: 0, returned: 10, held: 0 });
   });
 
-  it("gives back what is beyond two batches from time to time", async () => {
+  it("returns what exceeds two batches from time to time", async () => {
     const node = new LeasedNode({ base: 10, giveBackEveryMs: 1_000, idleMs: 30_000 });
     await node.take(rule);
     await node.take(rule, 11);
@@ -29,7 +29,7 @@ describe("a leased store, giving back", () => {
     expect(node.pool.left(rule, KEY)).toBe(47);
   });
 
-  it("keeps trying to give back while the store is away for a few seconds", async () => {
+  it("keeps trying to return quota while the store is unreachable for a few seconds", async () => {
     const node = new LeasedNode({ base: 10, idleMs: 500 });
     await node.take(rule);
     node.pool.fails = () => new StoreError("HG_STORE_UNREACHABLE", "is gone");
@@ -50,7 +50,7 @@ describe("a leased store, giving back", () => {
     expect(node.store.stats).toMatchObject({ held: 0, burnt: 10 });
   });
 
-  it("gives back everything when it is closed", async () => {
+  it("returns everything when it is closed", async () => {
     const node = new LeasedNode({ base: 10 });
     await node.take(rule);
     await node.store.close();
@@ -64,7 +64,7 @@ describe("a leased store, giving back", () => {
     await expect(node.take(rule)).rejects.toMatchObject({ code: "HG_STORE_UNREACHABLE" });
   });
 
-  it("tends to each of the limits that one name stands for, also to one that had none leased for a while", async () => {
+  it("handles each of the limits under one name, also one that had no lease for a while", async () => {
     const node = new LeasedNode({ base: 10, idleMs: 500, promoteAfter: 2 });
     const other = { name: "api", limit: fixedWindow("50/m") };
     await node.take(rule);
@@ -85,7 +85,7 @@ describe("a leased store, giving back", () => {
     expect(node.store.stats).toMatchObject({ burnt: 10 });
   });
 
-  it("gives back what it holds under the old limit when a limit changes", async () => {
+  it("returns what it holds under the old limit when a limit changes", async () => {
     const node = new LeasedNode({ base: 10 });
     await node.take(rule);
     const lowered = { name: "api", limit: fixedWindow("5/m") };
@@ -120,7 +120,7 @@ describe("a leased store, giving back", () => {
     expect(await node.takeMany(rule, 10)).toBe(3);
   });
 
-  it("does not believe late news of an empty pool that has got some since, and tells who might", async () => {
+  it("ignores late news of an empty pool that was refilled since, and corrects it for other nodes", async () => {
     const node = new LeasedNode({ base: 10, idleMs: 60_000 });
     await node.takeMany(rule, 91);
     const seenAt = node.pool.clock.now();
@@ -136,7 +136,7 @@ describe("a leased store, giving back", () => {
     expect(await node.takeMany(rule, 20)).toBe(12);
   });
 
-  it("believes news of an empty pool that is later than its own", async () => {
+  it("accepts news of an empty pool that is later than its own", async () => {
     const node = new LeasedNode({ base: 10, idleMs: 60_000 });
     await node.take(rule);
     await node.store.apply("refund", [{ rule, key: KEY, cost: 1 }]);

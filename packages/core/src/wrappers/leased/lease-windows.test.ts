@@ -6,7 +6,7 @@ import { ManualClock } from "../../testing/manual-clock.ts";
 const rule = { name: "api", limit: fixedWindow("100/m") };
 
 describe("a leased store, from window to window", () => {
-  it("denies at once when the pool is empty, and asks it no more before it is full again", async () => {
+  it("denies at once when the pool is empty, and does not ask it again before it is full", async () => {
     const node = new LeasedNode({ base: 50 });
     await node.takeMany(rule, 101);
     const { length } = node.pool.calls;
@@ -16,7 +16,7 @@ describe("a leased store, from window to window", () => {
     expect(node.pool.calls.filter((call) => call.startsWith("take"))).toHaveLength(length);
   });
 
-  it("goes on when the pool is full again, exactly then", async () => {
+  it("admits again exactly when the pool is full again", async () => {
     const node = new LeasedNode({ base: 50, idleMs: 100_000 });
     await node.takeMany(rule, 101);
     await node.pool.clock.advance(59_999);
@@ -63,7 +63,7 @@ describe("a leased store, from window to window", () => {
     expect(node.store.stats).toMatchObject({ spent: 1, burnt: 50, held: 0 });
   });
 
-  it("tells the others when the pool is empty: they need not ask", async () => {
+  it("notifies the other nodes when the pool is empty, so that they do not ask", async () => {
     const pool = new WatchedStore(new ManualClock());
     const [one, other] = [new LeasedNode({ base: 5 }, pool), new LeasedNode({ base: 5 }, pool)];
     await other.take(rule);
@@ -74,7 +74,7 @@ describe("a leased store, from window to window", () => {
     expect(pool.calls).toHaveLength(length);
   });
 
-  it("tells them as well when some has come back", async () => {
+  it("also notifies them when quota was returned", async () => {
     const pool = new WatchedStore(new ManualClock());
     const [one, other] = [new LeasedNode({ base: 5 }, pool), new LeasedNode({ base: 20, idleMs: 500 }, pool)];
     await other.take(rule);

@@ -42,7 +42,7 @@ describe("a leased store, spending", () => {
     expect(node.store.stats).toMatchObject({ leases: 0, returned: 10 });
   });
 
-  it("tells times by the store's clock, though it goes by one of its own", async () => {
+  it("reports times by the store's clock, although it uses its own", async () => {
     const pool = new WatchedStore(new ManualClock(1_700_000_000_123.457));
     const own = new ManualClock(5);
     const node = new LeasedNode({ base: 10, clock: own }, pool);
@@ -98,7 +98,7 @@ describe("a leased store, spending", () => {
     expect(node.store.stats.roundTrips).toBeLessThan(12);
   });
 
-  it("takes no more than there is, and denies only when nothing is left anywhere it knows of", async () => {
+  it("takes no more than there is, and denies only when nothing is left in the lease or the pool", async () => {
     const node = new LeasedNode({ base: 30 });
     expect(await node.takeMany(rule, 120)).toBe(100);
     expect(node.store.stats).toMatchObject({ spent: 100, held: 0, burnt: 0 });
@@ -144,7 +144,7 @@ describe("a leased store, spending", () => {
   });
 });
 
-/** Each of its answers takes so many milliseconds. */
+/** Each of its answers takes this many milliseconds. */
 function slowly(pool: WatchedStore, ms: number): WatchedStore {
   const { apply } = pool;
   pool.apply = async (...call) => {

@@ -21,7 +21,7 @@ function chargedOf(answers: readonly Answer[]): number {
 }
 
 describe("alternatives on a leased store", () => {
-  it("are paid from what is held of one, and the store charges none of them", async () => {
+  it("are charged to the lease of one of them, and the store charges none", async () => {
     const node = new LeasedNode({ base: 10 });
     await node.take(plan);
     const { pool, store } = node;

@@ -63,7 +63,7 @@ describe("the options of a leased store", () => {
     expect(await limiter.check("log", KEY)).toMatchObject({ allowed: true, source: "store" });
   });
 
-  it("let so much in while the pool is asked, for each window", async () => {
+  it("admit the configured number while the pool is asked, in each window", async () => {
     const rule = { name: "api", limit: fixedWindow("10/m") };
     const node = new LeasedNode({ base: 5, admitWhileAsking: 3 });
     const answers = Array.from({ length: 4 }, () => node.store.apply("take", [{ rule, key: KEY, cost: 1 }]));
@@ -75,7 +75,7 @@ describe("the options of a leased store", () => {
     expect(passed).toBeLessThanOrEqual(13);
   });
 
-  it("ask no pool without end that has too little left for what was lent", async () => {
+  it("do not ask a pool forever that has too little left for what was lent", async () => {
     const rule = { name: "api", limit: fixedWindow("10/m") };
     const node = new LeasedNode({ admitWhileAsking: 5 });
     await node.pool.apply("take", [{ rule, key: KEY, cost: 7 }]);
@@ -83,7 +83,7 @@ describe("the options of a leased store", () => {
     const allowed = (await Promise.all(answers)).filter(([answer]) => answer.allowed);
     expect(allowed).toHaveLength(6);
     expect(node.pool.left(rule, KEY)).toBe(0);
-    // Two of five are paid: so many may be lent once more, and never more than five are owed.
+    // Two of five are granted: two may be lent again, and never more than five are owed.
     expect(await node.takeMany(rule, 20)).toBe(2);
   });
 

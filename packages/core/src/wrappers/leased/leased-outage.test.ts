@@ -18,7 +18,7 @@ describe("a leased store whose pool is gone", () => {
     await expect(node.take(rule)).rejects.toMatchObject({ code: "HG_STORE_UNREACHABLE" });
   });
 
-  it("spends what it holds, and then answers as the rule says, if the store is a resilient one", async () => {
+  it("spends what it holds, and then applies the fallback of a resilient store", async () => {
     const clock = new ManualClock();
     const pool = new WatchedStore(clock);
     const store = new LeasedStore(resilient(pool, { onError: "deny", onDegraded: () => {}, clock }), {
@@ -33,7 +33,7 @@ describe("a leased store whose pool is gone", () => {
     expect(await take()).toMatchObject({ allowed: false, source: "fallback", degraded: true });
   });
 
-  it("holds nothing that only stands in for the store", async () => {
+  it("holds no quota that only a fallback granted", async () => {
     const clock = new ManualClock();
     const pool = new WatchedStore(clock);
     const store = new LeasedStore(resilient(pool, { onError: "allow", onDegraded: () => {}, clock }), {

@@ -18,7 +18,7 @@ async function exhaust(scene: Context, key: string, cost = 1): Promise<Answer> {
 }
 
 describe.each(POLICIES)("a key that the store denied, under the policy %s", (onError) => {
-  it("stays denied in the fallback until the time that the store told", async () => {
+  it("stays denied in the fallback until the time that the store gave", async () => {
     const scene = context({ onError });
     const { retryAfter } = await exhaust(scene, "k");
     await giveUp(scene);

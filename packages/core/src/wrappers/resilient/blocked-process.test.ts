@@ -33,7 +33,7 @@ describe("a process that was held up longer than the deadline", () => {
     const tough = resilient(store, { deadlineMs: 20, onDegraded: () => {} });
     try {
       const answers = tough.apply("take", [operation()]);
-      // From an immediate: timers come first when the process goes on.
+      // From an immediate: timers run first when the process resumes.
       setImmediate(() => {
         server.postMessage("reply");
         block(60);

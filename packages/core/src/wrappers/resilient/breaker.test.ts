@@ -6,7 +6,7 @@ import { ManualClock } from "../../testing/index.ts";
 import { Breaker } from "./breaker.ts";
 
 describe("the breaker of a resilient store", () => {
-  it.each([1, 2, 5, 9])("opens after %d failures in a row, and then asks the store no more", async (failures) => {
+  it.each([1, 2, 5, 9])("opens after %d failures in a row, and then stops asking the store", async (failures) => {
     const { inner, store, take } = context({ breaker: { failures } });
     inner.mood = "rejecting";
     for (let i = 1; i < failures; i += 1) await take("k");
@@ -59,7 +59,7 @@ describe("the breaker of a resilient store", () => {
     expect(store.stats.breaker).toBe("closed");
   });
 
-  it("lets one probe through each retryMs, and answers all others meanwhile", async () => {
+  it("sends one probe each retryMs, and answers all others meanwhile", async () => {
     const scene = context({ breaker: { retryMs: 250 } });
     await giveUp(scene);
     scene.inner.mood = "silent";
@@ -134,7 +134,7 @@ describe("the breaker of a resilient store", () => {
     expect(breaker.state).toBe("closed");
   });
 
-  it("neither opens nor closes by a mistake of the caller", async () => {
+  it("neither opens nor closes on a caller's error", async () => {
     const scene = context();
     const mistake = new HeadgateError("HG_KEYS_APART", "checks", "are apart");
     scene.inner.failure = mistake;
@@ -156,7 +156,7 @@ describe("the breaker of a resilient store", () => {
     expect(await scene.take("k")).toMatchObject({ source: "store" });
   });
 
-  it("goes on probing when the clock is put back", async () => {
+  it("keeps probing when the clock is set back", async () => {
     const scene = context();
     await giveUp(scene);
     scene.clock.set(scene.clock.now() / 1000 - 3_600_000);

@@ -74,7 +74,7 @@ describe("a resilient store of several servers", () => {
     expect(changes.at(-1)).toEqual({ degraded: false, node: "a", afterMs: 250 });
   });
 
-  it("forgets one that has left, and says that it is no longer in the way", async () => {
+  it("forgets one that has left, and reports that it is no longer degraded", async () => {
     const { inner, changes, store, sourceOf } = scene();
     inner.down.add("a");
     for (let i = 0; i < 5; i += 1) await sourceOf("a-1");

@@ -7,7 +7,7 @@ const codes = Object.keys(errorCodes) as ErrorCode[];
 const mistakes = codes.filter((code) => !code.startsWith("HG_STORE_"));
 
 describe.each(["rejecting", "throwing"] as const)("a store that is %s with", (mood) => {
-  it.each(mistakes)("%s has found a mistake of the caller, who gets it", async (code) => {
+  it.each(mistakes)("%s is a caller's error and is passed on to the caller", async (code) => {
     const { inner, store, take } = context({ onError: "allow" });
     inner.mood = mood;
     const mistake = new HeadgateError(code, "field", "is wrong");

@@ -32,13 +32,13 @@ function keys(count: number, prefix = "k"): string[] {
 }
 
 describe("what is known of keys", () => {
-  it("is never about more than so many, however many there are", () => {
+  it("covers a bounded number of keys, however many there are", () => {
     const { known, learn } = setUp(1_000);
     for (const key of keys(1_000_000)) learn(key, allowed);
     expect(known.size).toBe(1_000);
   });
 
-  it("is not about the keys themselves: a long one takes no more room", () => {
+  it("does not contain the keys themselves: a long key takes no more memory", () => {
     const { known, learn, isDenied } = setUp(10);
     const long = "x".repeat(1_000_000);
     learn(long, denied);

@@ -40,7 +40,7 @@ describe("the share of a limit", () => {
     expect(shareOf(limit, nodes)).toMatchObject({ algorithm: limit.algorithm, ...share });
   });
 
-  it("keeps what else the limit says", () => {
+  it("keeps the other parameters of the limit", () => {
     expect(shareOf(fixedWindow("10/s", { anchor: "request" }), 2)).toMatchObject({ anchor: "request" });
     expect(shareOf(bucketedWindow("10/s", { bucketWidthMs: 50 }), 20)).toMatchObject({ bucketWidth: 50_000 });
     expect(shareOf(bucketedWindow("10/s", { exact: true }), 2)).toMatchObject({ bucketWidth: 1 });
@@ -85,7 +85,7 @@ describe("the share of a limit", () => {
 });
 
 describe("processes that each enforce their share", () => {
-  it("let no more than the limit pass in an aligned window, if it has a unit for each", async () => {
+  it("admit at most the limit in an aligned window, if it has a unit for each", async () => {
     const runs = fc.record({
       limit: fc.integer({ min: 1, max: 60 }),
       count: fc.integer({ min: 1, max: 8 }),
@@ -115,7 +115,7 @@ describe("processes that each enforce their share", () => {
     );
   });
 
-  it("let one each pass in a longer window if there are less units than processes", async () => {
+  it("admit one each in a longer window if there are fewer units than processes", async () => {
     const clock = new ManualClock(1_700_000_000_000);
     const gone = { apply: () => Promise.reject(new Error("gone")) };
     const limiters = Array.from({ length: 4 }, () => {
@@ -159,7 +159,7 @@ describe("a queue that is shared out", () => {
     expect(delays[0]).toBeLessThanOrEqual(400);
   });
 
-  it("tells of no less than no room, where the shares do not come out even", async () => {
+  it("never reports less than zero places if the shares do not divide evenly", async () => {
     const scene = context({ nodes: 4 });
     await giveUp(scene);
     const mail = rule("mail", leakyBucket("7/s", { burst: 8 }));
@@ -186,7 +186,7 @@ describe("a queue that is shared out", () => {
 });
 
 describe.each(subjects)("$name in an outage", ({ make }) => {
-  it("passes its share and no more", async () => {
+  it("admits its share and no more", async () => {
     const scene = context({ nodes: 2 });
     await giveUp(scene);
     const shared = rule("shared", make({ limit: 10, windowMs: 10_000 }));

@@ -61,7 +61,7 @@ describe("under the policy deny", () => {
       resetAfter: 150_000,
     });
     await scene.clock.advance(149.9);
-    // Less than a millisecond is told as one, or those who wait would spin.
+    // Less than a millisecond is reported as one, or waiting calls would spin.
     expect(await scene.ask(action, operation(ten, "k", 3))).toMatchObject({ retryAfter: 1_000 });
   });
 
@@ -178,7 +178,7 @@ describe("a policy by rule", () => {
     expect(scene.store.stats.fallbacks).toMatchObject({ deny: 1, local: 2 });
   });
 
-  it("may be told by a function when it is needed, so that rules can come and go", async () => {
+  it("may be a function that is called when needed, so that rules can be added and removed", async () => {
     let policy: Policy = "allow";
     const scene = context({ onError: (asked) => (asked === strict ? "deny" : policy) });
     await giveUp(scene);

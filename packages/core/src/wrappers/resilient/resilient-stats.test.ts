@@ -61,7 +61,7 @@ describe("the stats of a resilient store", () => {
     });
   });
 
-  it("tell fallbacks taken while the store answered others from those of an outage", async () => {
+  it("distinguish fallbacks while the store answered other calls from those of an outage", async () => {
     const scene = context({ breaker: { failures: 100 } });
     scene.inner.mood = "slow";
     scene.inner.slowMs = 60;

@@ -44,7 +44,7 @@ describe("what a resilient store asks the store inside", () => {
     ]);
   });
 
-  it("is as the caller wrote it if that store tells no time", async () => {
+  it("is as the caller wrote it if that store reports no time", async () => {
     const { inner } = context();
     const timeless = { apply: inner.apply.bind(inner) };
     const store = resilient(timeless, { clock: inner.clock });

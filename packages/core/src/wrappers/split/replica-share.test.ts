@@ -67,7 +67,7 @@ describe("the shares of a limit", () => {
   });
 
   it("never pass the whole, whatever mixture of numbers of replicas holds for a moment", () => {
-    // The two conditions of beat.lua: ranks that differ, and nobody who counts on fewer than there are.
+    // The two conditions of beat.lua: ranks that differ, and no replica that assumes fewer than there are.
     const place = fc.record({ rank: fc.nat({ max: 30 }), more: fc.nat({ max: 10 }) });
     const places = fc.uniqueArray(place, { selector: ({ rank }) => rank, minLength: 1, maxLength: 10 });
     fc.assert(

@@ -1,4 +1,4 @@
-/** What a request about slots is told, in microseconds. */
+/** The answer to a request about slots, in microseconds. */
 export interface SlotAnswer {
   readonly allowed: boolean;
   readonly inUse: number;
@@ -51,7 +51,7 @@ export class ConcurrencyModel {
     return this.peek(limit, now, 1);
   }
 
-  /** Whether so many could be taken, by a reservation that may hold some; the numbers are those before. */
+  /** Whether that many could be taken, by a reservation that may hold some; the numbers are those before. */
   peek(limit: number, now: number, cost: number, id?: string): SlotAnswer {
     const time = this.move(now);
     const others = this.leases.filter((lease) => lease.id !== id);

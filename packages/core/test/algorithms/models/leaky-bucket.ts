@@ -4,7 +4,7 @@ import { type Expected, laterOf, type Model } from "./model.ts";
 const ZERO = Fraction.of(0);
 
 interface Queued extends Expected {
-  /** How many units stand in the queue, with this request. */
+  /** How many units are in the queue, with this request. */
   readonly queuePosition: Fraction;
   /** How long those before it take to leave, in microseconds. */
   readonly delay: Fraction;

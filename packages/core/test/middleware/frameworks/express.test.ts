@@ -173,7 +173,7 @@ describe("Express that trusts a proxy", () => {
     expect(notices).toEqual([]);
   });
 
-  it("other than the one that there is, is warned of", async () => {
+  it("other than the actual one causes a warning", async () => {
     const { limiter } = testLimiter(rules);
     const notices: Notice[] = [];
     const app = express().set("trust proxy", "192.0.2.1");
@@ -257,7 +257,7 @@ describe("a refusal in Express", () => {
     expect(heard).toEqual(["no page"]);
   });
 
-  it("can be let through by onDenied, which has the next function", async () => {
+  it("can be passed on by onDenied, which has the next function", async () => {
     const { limiter } = testLimiter({ one: fixedWindow("1/m") });
     const app = express().use(
       rateLimit(limiter, { rules: "one", onDenied: (_refused, _request, _response, next) => next() }),

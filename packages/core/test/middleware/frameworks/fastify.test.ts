@@ -119,7 +119,7 @@ describe("the plugin", () => {
     expect((await app.inject("/outer")).headers).not.toHaveProperty("ratelimit");
   });
 
-  it("stands before a route's own limits", async () => {
+  it("runs before a route's own limits", async () => {
     const { limiter } = testLimiter(rules);
     const app = fastify();
     await app.register(rateLimitPlugin(limiter, "day"));

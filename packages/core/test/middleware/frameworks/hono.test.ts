@@ -150,7 +150,7 @@ describe("a response in Hono", () => {
 describe("a stream in Hono", () => {
   closesServers();
 
-  /** A server that streams two pieces, the second when told. */
+  /** A server that streams two pieces, the second on demand. */
   async function streaming() {
     const { app, endings } = watching();
     let goOn = () => {};
@@ -217,14 +217,14 @@ describe("the peer in Hono", () => {
   it.each([
     [null, "ip:unknown"],
     ["192.0.2.7:80", "ip:192.0.2.7"],
-  ])("may be told as %j", async (told, key) => {
+  ])("may be given as %j", async (told, key) => {
     const { limiter } = testLimiter(rules);
     const app = new Hono().use(rateLimit(limiter, { rules: "day", peer: () => told, onNotice: () => {} }));
     await app.request("/");
     expect(limiter.peekSync("day", key).remaining).toBe(9);
   });
 
-  it("can be told by a function", async () => {
+  it("can be given by a function", async () => {
     const { limiter } = testLimiter(rules);
     const app = new Hono();
     app.use(rateLimit(limiter, { rules: "api", proxies: 0, peer: (c) => c.req.header("fly-client-ip") }));

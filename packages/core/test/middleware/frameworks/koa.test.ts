@@ -121,7 +121,7 @@ describe("a refusal in Koa", () => {
     expect((await secondAnswer(() => Promise.reject(new Error("no page")))).status).toBe(500);
   });
 
-  it("can be let through by onDenied, which has the next function", async () => {
+  it("can be passed on by onDenied, which has the next function", async () => {
     const response = await secondAnswer((_refused, _ctx, next) => next());
     expect(await response.text()).toBe("ok");
   });

@@ -18,8 +18,8 @@ import { inMemory, KEY } from "./suite/site.ts";
 const LIMIT = 10;
 const BYTES = 3;
 
-describe("a handler that goes on after its client has left", () => {
-  /** Waits for the end of the upstream's answer, whether or not anybody reads it. */
+describe("a handler that continues after its client has left", () => {
+  /** Waits for the end of the upstream's answer, whether or not it is read. */
   async function readOn(upstream: string, write: (chunk: Uint8Array) => unknown): Promise<number> {
     const { body } = await fetch(upstream);
     let used = 0;

@@ -119,7 +119,7 @@ describe("the peer of a request", () => {
   it.each([
     [null, "ip:unknown"],
     ["192.0.2.7:80", "ip:192.0.2.7"],
-  ])("may be told as %j", async (told, key) => {
+  ])("may be given as %j", async (told, key) => {
     const { limiter } = testLimiter(rules);
     const limit = rateLimit(limiter, { rules: "day", peer: () => told, onNotice: () => {} });
     await limit(() => new Response("ok"))(request());
@@ -166,7 +166,7 @@ describe("a refusal without a body", () => {
 });
 
 describe("what a handler has set itself", () => {
-  it("stands, but lists have ours, too", async () => {
+  it("is kept, but ours are appended to lists", async () => {
     const { limiter } = testLimiter(rules);
     const headers = { "X-RateLimit-Limit": "7", RateLimit: '"own";r=1;t=1' };
     const limit = rateLimit(limiter, { rules: "day", headers: ["draft", "legacy-seconds"], peer });
@@ -179,7 +179,7 @@ describe("what a handler has set itself", () => {
 describe("the end of a response", () => {
   closesServers();
 
-  it("is the error that the handler throws, which goes on as it is", async () => {
+  it("is the error that the handler throws, which is rethrown unchanged", async () => {
     const { limit, endings } = watching();
     const error = new TypeError("broken");
     for (const handler of [() => Promise.reject(error), thrower(error)]) {

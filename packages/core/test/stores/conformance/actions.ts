@@ -49,7 +49,7 @@ export function actions(makeStore: MakeStore): void {
         expect(await ask(store, "take", ten, "k", 2)).toMatchObject({ allowed: true });
       }));
 
-    it("refund gives back", () =>
+    it("refund returns units", () =>
       withStore(makeStore, async ({ store }) => {
         await ask(store, "take", ten, "k", 8);
         const answer = await ask(store, "refund", ten, "k", 3);
@@ -59,7 +59,7 @@ export function actions(makeStore: MakeStore): void {
         expect(await ask(store, "take", ten, "k", 5)).toMatchObject({ allowed: true });
       }));
 
-    it("refund gives back no more than was used", () =>
+    it("refund returns at most what was used", () =>
       withStore(makeStore, async ({ store }) => {
         expect(await ask(store, "refund", ten, "unused", 5)).toMatchObject({ remaining: 10, resetAfter: 0 });
         await ask(store, "take", ten, "k", 2);
@@ -124,7 +124,7 @@ export function actions(makeStore: MakeStore): void {
         expect(await ask(store, "reset", ten, "never used")).toMatchObject({ allowed: true, remaining: 10 });
       }));
 
-    it("settle replaces what was reserved: gives back what was not used, and takes what is more", () =>
+    it("settle replaces what was reserved: returns what was not used, and takes what exceeds it", () =>
       withStore(makeStore, async ({ store }) => {
         const { time } = await ask(store, "take", ten, "k", 6);
         const settle = (cost: number, reserved: number, until: number) =>

@@ -38,7 +38,7 @@ export function changedLimits(makeStore: MakeStore): void {
         expect(await remaining(store, twenty, "k")).toBeCloseTo(0, DIGITS);
       }));
 
-    it("to another of the same numbers goes on as if it were the same", () =>
+    it("to another with the same parameters has no effect", () =>
       withStore(makeStore, async ({ store }) => {
         await ask(store, "take", ten, "k", 6);
         expect(await remaining(store, rule("api", make(longRate(10))), "k")).toBeCloseTo(4, DIGITS);

@@ -158,7 +158,7 @@ export function idempotency(makeStore: MakeStore): void {
         await conflicts(store, action, operations);
         expect(await remaining(store, ten, "k")).toBeCloseTo(8, DIGITS);
         expect(await remaining(store, other, "k")).toBe(10);
-        // The first request goes on as it was.
+        // The first request is still in force.
         expect(await ask(store, "take", ten, "k", 2, once)).toEqual(first);
       }),
     );

@@ -11,7 +11,7 @@ export function timing(makeStore: MakeStore): void {
   describe.each(subjects)("$name: time", ({ make, resetAfterFour, retryAfterSeven, retryAfterTwelve }) => {
     const ten = rule("ten", make(TEN_EACH_TEN_SECONDS));
 
-    it("tells when the same request passes: then it does, and a microsecond earlier it does not", (test) =>
+    it("gives the time when the same request passes: it does then, and not a microsecond earlier", (test) =>
       withStore(makeStore, async ({ store, clock }) => {
         if (clock === undefined) return test.skip("this store's clock cannot be moved");
         await toWindowStart(clock);
@@ -24,7 +24,7 @@ export function timing(makeStore: MakeStore): void {
         expect(await ask(store, "take", ten, "k", 7)).toMatchObject({ allowed: true, retryAfter: 0 });
       }));
 
-    it("tells when the quota is full again: then it is, and a microsecond earlier it is not", (test) =>
+    it("gives the time when the quota is full again: it is full then, and not a microsecond earlier", (test) =>
       withStore(makeStore, async ({ store, clock }) => {
         if (clock === undefined) return test.skip("this store's clock cannot be moved");
         await toWindowStart(clock);

@@ -6,7 +6,7 @@ import { DIGITS, longRate } from "./subjects.ts";
 const SECOND = 1_000_000;
 const MINUTE = 60 * SECOND;
 
-/** A request that comes to the store after its time charges nothing, for nobody waits for the answer any more. */
+/** A request that reaches the store after its deadline charges nothing, because no caller waits for the answer. */
 export function voidRequests(makeStore: MakeStore): void {
   describe("a request that is void from a time on", () => {
     const ten = rule("ten", gcra(longRate(10)));

@@ -1,4 +1,4 @@
-// A process of its own that asks a Redis as it is told, and tells what it was answered and when.
+// A separate process that sends requests to Redis on demand, and reports the answers and their times.
 import { Redis } from "ioredis";
 import { limitFromSpec } from "../../../dist/esm/limits/spec.js";
 import { RedisStore, redisOptions } from "../../../dist/esm/redis.js";
@@ -17,7 +17,7 @@ async function ask(store, rule, { action, cost }) {
   return { action, cost, sent, received: now() + 1, allowed, remaining };
 }
 
-/** Takes one after the other until the time is over and enough have been sent; tells those that were admitted. */
+/** Takes one after the other until the time is over and enough have been sent; reports those that were admitted. */
 async function hammer(store, rule, forMs, atLeast) {
   const end = now() + forMs * 1000;
   const admitted = [];
@@ -36,7 +36,7 @@ async function play(store, rule, requests) {
   return { asked: requests.length, answered };
 }
 
-/** Asks for the first of several rules until so many requests were sent; tells which rule each was charged to, if any. */
+/** Asks for the first of several rules for a number of requests; reports which rule each was charged to, if any. */
 async function chooseFirst(store, rules, requests) {
   const chosen = [];
   for (let i = 0; i < requests; i += 1) {

@@ -14,7 +14,7 @@ export interface Answered extends Request {
   readonly remaining: number;
 }
 
-/** Under one rule and on one key: takes of one unit for some time and at least so many, or these requests in order. */
+/** Under one rule and on one key: takes of one unit for a minimum time and number, or these requests in order. */
 export type Task = { readonly name: string; readonly spec: object } & (
   | { readonly forMs: number; readonly atLeast: number }
   | { readonly requests: readonly Request[] }
@@ -26,7 +26,7 @@ export interface Report {
   readonly answered: readonly Answered[];
 }
 
-/** A process of its own that asks a Redis. */
+/** A separate process that sends requests to Redis. */
 export class Asker {
   private readonly process: ForkedProcess;
 

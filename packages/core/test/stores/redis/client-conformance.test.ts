@@ -249,7 +249,7 @@ describe.each(libraries)("a cluster's client of $name", (library) => {
 });
 
 describe("a client that implements the interface itself", () => {
-  it("needs no more than send", async () => {
+  it("needs only send", async () => {
     const server = await startRedis();
     const redis = new Redis(server.url);
     const store = storeOn({ send: ([name, ...args]) => redis.callBuffer(String(name), ...args) });

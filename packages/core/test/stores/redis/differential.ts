@@ -35,7 +35,7 @@ export class Differential {
     expect(this.now).toBe(time);
   }
 
-  /** Answers what memory says; what Redis says is compared later, so that requests can travel together. */
+  /** Returns the answers of memory; those of Redis are compared later, so that requests can travel together. */
   ask(action: Action, operations: readonly Operation[]): readonly Answer[] {
     const expected = this.mirror.apply(action, operations);
     this.asked.push({ expected, answers: this.store.apply(action, operations) });

@@ -82,7 +82,7 @@ describe("extending", () => {
 describe("a write that Redis refuses in the middle of a request for slots", () => {
   const units = rule("units", gcra(longRate(10)));
 
-  /** A store whose user may not use a command, on the same keys. */
+  /** A store whose user is not permitted to use a command, on the same keys. */
   async function without(command: string, prefix: string): Promise<RedisStore> {
     await redis.server.ask("ACL", "SETUSER", `no-${command}`, "on", ">pw", "~*", "&*", "+@all", `-${command}`);
     const url = `redis://no-${command}:pw@127.0.0.1:${redis.server.port}`;

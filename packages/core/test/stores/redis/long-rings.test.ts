@@ -11,7 +11,7 @@ const redis = useRedis();
 const WINDOW = 10_000_000;
 const LARGEST = Number.MAX_SAFE_INTEGER;
 
-/** The same request again and again, the clock going on each time. */
+/** The same request again and again, with the clock advanced each time. */
 interface Phase {
   readonly action: Action;
   readonly times: number;

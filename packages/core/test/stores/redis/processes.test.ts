@@ -17,7 +17,7 @@ afterAll(() => {
   for (const asker of askers) asker.stop();
 });
 
-/** All processes take from one key of each kind for two seconds; what each told, by kind. */
+/** All processes take from one key of each kind for two seconds; what each reported, by kind. */
 async function hammered(limit: number, window: number): Promise<Map<string, Report[]>> {
   const prefix = redis.newPrefix();
   // A busy machine may not get to more than the limit in two seconds.
@@ -42,7 +42,7 @@ describe("four processes that hammer one key, in a window that does not end", ()
     const reports = told.get(name) ?? [];
     expect(sum(reports.map(({ asked }) => asked))).toBeGreaterThan(LIMIT);
     expect(sum(reports.map(({ answered }) => answered.length))).toBe(LIMIT);
-    // Each was told what the one before it had left.
+    // Each got what the one before it had left.
     const left = reports.flatMap(({ answered }) => answered.map(({ remaining }) => Math.round(remaining)));
     expect(left.sort((a, b) => a - b)).toEqual(Array.from({ length: LIMIT }, (_, i) => i));
   });
@@ -68,7 +68,7 @@ describe("four processes that hammer one key while it fills again", () => {
   const exact = (span: number): number => LIMIT * windows(span);
   const twice = (span: number): number => LIMIT * (windows(span) + 1);
   const bucketed = (span: number): number => LIMIT * windows(span, WINDOW - WINDOW / 5);
-  /** The most that may pass in a span of so many microseconds, both ends included. */
+  /** The most that may pass in a span of this many microseconds, both ends included. */
   const most: Readonly<Record<string, (span: number) => number>> = {
     ...Object.fromEntries(rateAlgorithms.map(({ name, traits }) => [name, traits.burst ? metered : exact])),
     fixed_window: twice,

@@ -3,7 +3,7 @@ import { Redis } from "ioredis";
 import { afterAll, beforeAll } from "vitest";
 import { RedisStore, type RedisStoreOptions, redisOptions } from "../../../src/redis.ts";
 
-/** A slow machine is no failure. */
+/** A slow machine is not a failure. */
 export const PATIENCE_MS = 60_000;
 
 /** A Redis for the tests of a file, and connections to it. */
@@ -58,7 +58,7 @@ export function useRedis(): RedisForTests {
   return redis;
 }
 
-/** How often a server was called by the name of a command, since it was started or told to forget. */
+/** How often a server was called by the name of a command, since it was started or its statistics were reset. */
 export async function callsOf(command: string, server: RedisServer): Promise<number> {
   const stats = await server.ask("INFO", "commandstats");
   return Number(new RegExp(`^cmdstat_${command}:calls=(\\d+)`, "m").exec(stats)?.[1] ?? 0);

@@ -35,7 +35,7 @@ describe.each(kinds)("the row of a key: $name", ({ spec }) => {
           const rule = { name: "api", limit: limitFromSpec(spec(5, window)) };
           const { allowed } = await ask(store, action, rule, "k", cost);
           const kept = await redis.client.pttl(name(prefix));
-          // Redis says -2 of a key that it has not, and -1 of one that it keeps for good.
+          // Redis returns -2 for a missing key, and -1 for a key without a time to live.
           if (action === "reset") expect(kept).toBe(-2);
           expect(kept).not.toBe(-1);
           const isCharged =
@@ -62,8 +62,8 @@ it("rows of every kind are gone some time after they are blank", async () => {
 /** A test may hold its clock still for as long as it likes; Redis counts a time to live in real time. */
 const STANDING_STILL_MS = 3_600_000;
 
-describe("with a clock of its own", () => {
-  it.each(kinds)("keeps a row while that clock stands still: $name", async ({ spec }) => {
+describe("with its own clock", () => {
+  it.each(kinds)("keeps a row while that clock does not advance: $name", async ({ spec }) => {
     const prefix = redis.newPrefix();
     const store = redis.store({ prefix, clock: new ManualClock() });
     const rule = { name: "api", limit: limitFromSpec(spec(5, 0.01)) };
@@ -78,7 +78,7 @@ describe("with a clock of its own", () => {
     for (const name of names) expect(await redis.client.pttl(name)).toBeGreaterThan(STANDING_STILL_MS);
   });
 
-  it("keeps the record of an idempotency key while that clock stands still", async () => {
+  it("keeps the record of an idempotency key while that clock does not advance", async () => {
     const prefix = redis.newPrefix();
     const store = redis.store({ prefix, clock: new ManualClock() });
     const rule = { name: "api", limit: limitFromSpec(kinds[0].spec(5, 1)) };

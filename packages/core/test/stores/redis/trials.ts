@@ -6,7 +6,7 @@ import { coarseLimits, variants } from "../../algorithms/limits.ts";
 const HOUR = 3_600_000_000;
 const LARGEST = Number.MAX_SAFE_INTEGER;
 
-/** Where the clock goes before a tick: from where it is, or from an instant that was told or is due. */
+/** Where the clock moves before a tick: from where it is, or from an instant that was returned or is due. */
 export interface Move {
   readonly to: "ticks" | "windows" | "retry" | "reset" | "edge";
   readonly by: number;

@@ -77,7 +77,7 @@ describe("a URL of a cluster with a password and TLS", () => {
     );
   });
 
-  it("may name a single node to a user who may not ask what it is: the first key that is elsewhere tells", async () => {
+  it("may name a single node if the user cannot query the topology: the first redirection reveals it", async () => {
     const rules = ["on", ">pw", "~*", "&*", "+@all", "-info"];
     await Promise.all(cluster.nodes.map((node) => node.ask("ACL", "SETUSER", "quiet", ...rules)));
     const [master] = await cluster.masters();
@@ -141,7 +141,7 @@ describe("a URL of sentinels with passwords and TLS", () => {
   });
   afterAll(() => all?.stop());
 
-  it("that names a master they do not know is refused, and says so", async () => {
+  it("that names a master they do not know is rejected with a message that says so", async () => {
     const store = storeAt(all.url.replace("/mymaster", "/othermaster"), 5_000);
     expect(await take(store, "a")).toMatchObject({
       as: "HG_STORE_REFUSED",

@@ -17,7 +17,7 @@ const cell = fc.oneof(
 );
 const row = fc.array(cell, { minLength: 2, maxLength: 40 }).map((cells) => Float64Array.from(cells));
 
-/** As ZooKeeper would tell it of a znode that was written at a time, in milliseconds. */
+/** As ZooKeeper would return it for a znode that was written at a time, in milliseconds. */
 function written(ms: number): Stat {
   const long = Buffer.alloc(8);
   const mtime = Buffer.alloc(8);

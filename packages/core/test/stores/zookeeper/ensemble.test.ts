@@ -59,7 +59,7 @@ async function survives(fault: () => Promise<void>, mend: () => Promise<void>): 
 }
 
 describe("an ensemble of three, under traffic", () => {
-  it("goes on when its leader is killed", async () => {
+  it("keeps working when its leader is killed", async () => {
     const leader = await ensemble.leader();
     await survives(
       () => leader.kill(),
@@ -67,7 +67,7 @@ describe("an ensemble of three, under traffic", () => {
     );
   });
 
-  it("goes on when its leader is frozen, and when that comes back", async () => {
+  it("keeps working when its leader is frozen, and when it resumes", async () => {
     const leader = await ensemble.leader();
     await survives(
       () => leader.pause(),
@@ -75,7 +75,7 @@ describe("an ensemble of three, under traffic", () => {
     );
   });
 
-  it("goes on when the server is frozen that the store is connected to: it changes to another", async () => {
+  it("keeps working when the server that the store is connected to is frozen: it connects to another", async () => {
     const frozen = await own();
     await survives(
       () => frozen.pause(),

@@ -36,7 +36,7 @@ describe("a ZooKeeper that is frozen under load", () => {
     const once = (options?: ApplyOptions) =>
       store.apply("take", [operation(counted, "k", 3)], { idempotencyKey: "once", ...options });
     await store.apply("take", [operation(counted, "k")], { idempotencyKey: "another" });
-    // Now the store knows that nobody has sent it yet: what it sends next is the write.
+    // Now the store knows that it has not been sent yet: what it sends next is the write.
     await expect(once({ voidFrom: 1 })).rejects.toMatchObject({ code: "HG_STORE_TIMEOUT" });
     await zookeeper.server.pause();
     await expect(once()).rejects.toMatchObject({ code: "HG_STORE_TIMEOUT" });
@@ -49,7 +49,7 @@ describe("a ZooKeeper that is frozen under load", () => {
     expect(await charged(store, "k")).toBe(4);
   });
 
-  it("charges what came to it before the request was void, and tells the caller", async () => {
+  it("charges what reached it before the request was void, and answers the caller", async () => {
     const store = await zookeeper.store({ timeoutMs: 5_000 });
     await take(store, "k");
     await zookeeper.server.pause();

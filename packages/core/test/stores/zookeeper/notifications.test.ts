@@ -49,7 +49,7 @@ describe("the notifications", () => {
     expect(early).toHaveLength(count);
   });
 
-  it("goes on after the server was restarted, and never throws", async () => {
+  it("continues after a restart of the server, and never throws", async () => {
     const { one, other } = await pair();
     const told: string[] = [];
     other.notifications.subscribe("t", (text) => told.push(text));

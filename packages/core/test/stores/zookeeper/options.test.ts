@@ -41,7 +41,7 @@ describe("a ZooKeeper store", () => {
     expect(made).not.toThrow(/secret/);
   });
 
-  it("keeps what it makes for its own user, and tells others that they may not", async () => {
+  it("restricts what it creates to its own user, and reports to others that access is denied", async () => {
     const root = zookeeper.newRoot();
     const owner = await zookeeper.store({ root, auth: "shop:secret" });
     expect((await ask(owner, "take", counted, "k")).allowed).toBe(true);

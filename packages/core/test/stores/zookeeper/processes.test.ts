@@ -67,7 +67,7 @@ describe("four processes that hammer one key", () => {
 });
 
 describe("a process that is frozen until its session has expired", () => {
-  it("goes on with a new one, and nothing is admitted twice", async () => {
+  it("continues with a new one, and nothing is admitted twice", async () => {
     const root = zookeeper.newRoot();
     const [sleeper, other] = await started([{ root, sessionTimeoutMs: 500 }, { root }]);
     const spec = { algorithm: "token_bucket", limit: 100_000, window: 10 * 365 * 86_400 };
@@ -89,7 +89,7 @@ describe("a process that is frozen until its session has expired", () => {
     const used = 100_000 - Math.round(remaining);
     expect(awake.failed).toBe(0);
     expect(used).toBeGreaterThanOrEqual(slept.allowed + awake.allowed);
-    // What the sleeper was not told of may have been charged: no more than it had under way.
+    // What the frozen process got no answer to may have been charged: at most what it had in flight.
     expect(used).toBeLessThanOrEqual(slept.allowed + awake.allowed + slept.failed);
     // Four that fail each 10 ms: so it had a new session within a second.
     expect(slept.failed).toBeLessThanOrEqual(4 * 100);

@@ -100,7 +100,7 @@ describe("a version", () => {
     since: 0,
   });
 
-  it("is never the one that the client takes for any", () => {
+  it("is never the one that the client treats as any version", () => {
     expect(stepsFor("/a", seen(undefined), data).map((step) => step.do)).toEqual(["create", "set"]);
     expect(stepsFor("/a", seen(7), data)).toEqual([{ do: "set", path: "/a", data, version: 7 }]);
     expect(stepsFor("/a", seen(2 ** 31 - 2), data).map((step) => step.do)).toEqual(["remove", "create", "set"]);

@@ -26,7 +26,7 @@ describe("a ZooKeeper that is killed", () => {
     expect(await charged(store, "k")).toBe(1);
   });
 
-  it("under traffic has charged what it answered, and of what it did not answer no more than was under way", async () => {
+  it("under traffic has charged what it answered, and of the rest at most what was in flight", async () => {
     const store = await zookeeper.store({ timeoutMs: 2_000 });
     const traffic = new Traffic(store, ["k"], 1);
     await eventually("there is traffic", async () => (await charged(store, "k")) > 50);

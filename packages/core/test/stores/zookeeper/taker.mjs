@@ -1,4 +1,4 @@
-// A process of its own that takes from a ZooKeeper as it is told, and tells what came of it.
+// A separate process that takes from a ZooKeeper store on demand, and reports the results.
 const [address, root, aheadMs, sessionTimeoutMs] = process.argv.slice(2);
 
 // Before anything is loaded that reads the time: the clock of another machine.

@@ -19,13 +19,13 @@ export interface Report {
   readonly allowed: number;
   readonly denied: number;
   readonly failed: number;
-  /** What it was told at the last denial. */
+  /** The answer of the last denial. */
   readonly retryAfterMs: number;
   /** When it was last answered. */
   readonly lastMs: number;
 }
 
-/** A process of its own that takes one unit after the other from one key. */
+/** A separate process that takes one unit after the other from one key. */
 export class Taker {
   readonly process: ForkedProcess;
 

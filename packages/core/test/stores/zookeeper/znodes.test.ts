@@ -37,7 +37,7 @@ describe("the names of znodes", () => {
 });
 
 describe("a znode", () => {
-  it("tells a person what it counts", async () => {
+  it("shows in readable form what it counts", async () => {
     const store = await zookeeper.store();
     await ask(store, "take", daily, "user-42", 3);
     const path = store.pathOf(daily, "user-42");
@@ -88,7 +88,7 @@ describe("a znode", () => {
 });
 
 describe("round trips", () => {
-  it("are one for a request on a key that was seen lately, and a read more for one that was not", async () => {
+  it("are one for a request on a recently used key, and one more, for a read, otherwise", async () => {
     const store = await zookeeper.store();
     const trips = async (key: string, cost = 1): Promise<number> => {
       const { reads, writes } = store.stats;

@@ -2,7 +2,7 @@ import { startZooKeeper, type ZooKeeperServer } from "headgate-testkit/zookeeper
 import { afterAll, beforeAll } from "vitest";
 import { ZooKeeperStore, type ZooKeeperStoreOptions } from "../../../src/zookeeper.ts";
 
-/** A slow machine is no failure. */
+/** A slow machine is not a failure. */
 const PATIENCE_MS = 30_000;
 
 /** A ZooKeeper for the tests of a file, and stores on it. */

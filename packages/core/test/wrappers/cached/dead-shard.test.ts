@@ -20,7 +20,7 @@ let redis: RedisStore;
 
 beforeAll(async () => {
   vi.spyOn(process, "emitWarning").mockImplementation(() => {});
-  // No replica takes over: the shard stays dead, and the others go on.
+  // No replica takes over: the shard stays dead, and the others keep working.
   cluster = await startCluster({ "cluster-require-full-coverage": "no", "cluster-replica-no-failover": "yes" });
   client = new Cluster(cluster.addresses, clusterOptions);
   client.on("error", () => {});
@@ -62,7 +62,7 @@ it("a dead shard of a cluster leaves the keys of the others to the store, and it
   for (const key of lost) {
     await eventually(`${key} is decided without its shard`, async () => (await askFor(key)).degraded);
   }
-  // While the shard dies, for a moment nobody knows whether it is the whole store.
+  // While the shard dies, it is unknown for a moment whether the whole store has failed.
   await eventually("the others are known to be there", async () => {
     const answers = [];
     for (const key of keys) answers.push({ key, ...(await askFor(key)) });

@@ -1,11 +1,11 @@
-// One node of several: lets in what cached() lets in, at a steady rate, and tells what and when.
+// One node of several: sends requests through cached() at a steady rate, and reports what was admitted and when.
 import { cached, fixedWindow } from "headgate";
 import { RedisStore } from "headgate/redis";
 
 const { url, limit, windowMs, flushMs, perMs, forMs } = JSON.parse(process.argv[2]);
 // On a busy machine, a healthy Redis may take longer than the default deadline.
 const redis = new RedisStore(url, { timeoutMs: 30_000 });
-/** When the first was let in of those who have not been written; and of each write, how long that was before its answer. */
+/** When the first of the requests not yet written was admitted; and for each write, how long that was before its answer. */
 let unwrittenSince;
 const lags = [];
 const timed = {
@@ -21,7 +21,7 @@ const timed = {
 };
 const store = cached(timed, { confirm: false, flushMs });
 const rule = { name: "each", limit: fixedWindow({ limit, windowMs }) };
-// The first answer tells the server's time.
+// The first answer contains the server's time.
 await store.apply("peek", [{ rule, key: "warm", cost: 1 }]);
 
 process.send("ready");

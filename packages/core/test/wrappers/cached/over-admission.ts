@@ -1,4 +1,4 @@
-/** Units that a node let in, at a time in milliseconds. */
+/** Units that a node admitted, at a time in milliseconds. */
 export interface Admission {
   readonly node: number;
   readonly at: number;
@@ -31,7 +31,7 @@ function mostWithin(admissions: readonly Admission[], spanMs: number): number {
   return most;
 }
 
-/** What was let in, window by window. */
+/** What was admitted, window by window. */
 export function byWindow(letIn: readonly Admission[], windowMs: number): Map<number, Admission[]> {
   const windows = new Map<number, Admission[]>();
   for (const admission of letIn) {

@@ -28,7 +28,7 @@ afterEach(async () => {
 async function connect(timeoutMs: number): Promise<void> {
   redis = new RedisStore(server.url, { timeoutMs });
   node = cached(redis, { confirm: false, flushMs: 10 });
-  // The first answer tells the server's time.
+  // The first answer contains the server's time.
   await ask(node, "peek", large, "warm");
 }
 
@@ -57,7 +57,7 @@ async function traffic(forMs: number, rule = large) {
   return answers;
 }
 
-it("a frozen Redis holds up no request, and charges nothing of a window that has closed when it goes on", async () => {
+it("a frozen Redis delays no request, and charges nothing to a window that has closed when it resumes", async () => {
   // Longer than it is frozen: it is the end of the window that makes the writes void.
   await connect(10_000);
   await sleep(WINDOW_MS - position() + 100);
@@ -66,7 +66,7 @@ it("a frozen Redis holds up no request, and charges nothing of a window that has
   server.pause();
   const answers = await traffic(1_000);
   expect(answers.every(({ allowed }) => allowed)).toBe(true);
-  // Nothing more comes; the window ends while Redis stands still, with writes in its socket.
+  // No more requests; the window ends while Redis is frozen, with writes in its socket.
   await sleep(WINDOW_MS - position() + 50);
   server.resume();
   await sleep(300);
@@ -77,7 +77,7 @@ it("a frozen Redis holds up no request, and charges nothing of a window that has
   expect(windowNow()).toBe(window + 1);
 });
 
-it("what came while Redis was frozen is written when it goes on within the window, and nothing twice", async () => {
+it("requests during the freeze are written when Redis resumes within the window, and none twice", async () => {
   await connect(200);
   const leftMs = LONG_WINDOW_MS - position(LONG_WINDOW_MS);
   if (leftMs < 20_000) await sleep(leftMs + 100);

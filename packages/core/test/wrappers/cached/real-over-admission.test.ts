@@ -8,9 +8,9 @@ const NODES = 4;
 const settings = { limit: 1_000, windowMs: 1_000, flushMs: 20, perMs: 1, forMs: 4_000 };
 
 interface Told {
-  /** When each was let in, by the store's clock. */
+  /** When each was admitted, by the store's clock. */
   readonly letIn: readonly number[];
-  /** Of each write, when the first of those in it was let in, and how long after that Redis had answered. */
+  /** For each write, when the first request in it was admitted, and how long after that Redis answered. */
   readonly lags: readonly { readonly since: number; readonly ms: number }[];
   readonly stats: CachedStats;
 }
@@ -37,7 +37,7 @@ function isIn(window: number): (lag: { readonly since: number }) => boolean {
   return ({ since }) => Math.floor(since / settings.windowMs) === window;
 }
 
-it("four processes over one Redis let in over the limit no more than the formula says, and more than none", async () => {
+it("four processes over one Redis exceed the limit, by at most what the formula says", async () => {
   const nodes = await Promise.all(Array.from({ length: NODES }, start));
   const told = nodes.map((node) => node.next<Told>());
   for (const node of nodes) node.send("go");

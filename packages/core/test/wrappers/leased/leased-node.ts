@@ -7,7 +7,7 @@ import type { LeasedOptions } from "../../../src/wrappers/leased/leased-options.
 /** What a pool was asked, as `take 10`. */
 export type Call = `${Action} ${number}`;
 
-/** A pool in memory that tells what it is asked, and can be made to fail. */
+/** A pool in memory that records its calls, and can be made to fail. */
 export class WatchedStore implements Store {
   readonly takesFirst = true;
   readonly clock: ManualClock;
@@ -37,7 +37,7 @@ export class WatchedStore implements Store {
     return this.memory.apply(action, operations, options);
   }
 
-  /** What is left, without being told of it. */
+  /** What is left, without recording the call. */
   left(rule: Rule, key: string): number {
     return this.memory.apply("peek", [{ rule, key, cost: 1 }])[0].remaining;
   }
@@ -59,7 +59,7 @@ export class LeasedNode {
     return answer;
   }
 
-  /** How many of so many requests passed. */
+  /** How many of this number of requests passed. */
   async takeMany(rule: Rule, count: number): Promise<number> {
     let passed = 0;
     for (let i = 0; i < count; i += 1) if ((await this.take(rule)).allowed) passed += 1;

@@ -21,7 +21,7 @@ export interface Context {
   readonly clock: ManualClock;
   readonly inner: FaultyStore;
   readonly store: ResilientStore;
-  /** What `onDegraded` was told. */
+  /** The calls of `onDegraded`. */
   readonly changes: DegradedChange[];
   take(key: string, cost?: number): Promise<Answer>;
   ask(action: Action, operation: Operation, options?: ApplyOptions): Promise<Answer>;

@@ -8,7 +8,7 @@ import { RedisStore, redisOptions } from "../../../src/redis.ts";
 import type { ResilientOptions } from "../../../src/wrappers/resilient/resilient-options.ts";
 
 const DEADLINE_MS = 50;
-/** Never full, and all in one window: what is left tells what was charged. */
+/** Never full, and all in one window: what is left shows what was charged. */
 const PLENTY = 1_000_000_000;
 const rules = { plenty: fixedWindow({ limit: PLENTY, windowMs: 10 * 365 * 86_400_000 }), few: gcra("10/d") };
 
@@ -121,7 +121,7 @@ describe("a Redis that is frozen for three seconds under load", () => {
 });
 
 describe("calls to a frozen Redis", () => {
-  it("that were answered in its place are not charged when it goes on", async () => {
+  it("that the fallback answered are not charged when it resumes", async () => {
     // Every call is sent.
     const { store, limiter, isBack } = await connect({ onError: "allow", breaker: { failures: 1_000 } });
     server.pause();

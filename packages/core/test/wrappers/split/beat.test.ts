@@ -52,7 +52,7 @@ describe("a beat", () => {
     expect(await redis.hgetall(KEY)).toEqual(before);
   });
 
-  it("grows into what one leaves who is gone", async () => {
+  it("takes over the share of a replica that has left", async () => {
     await record({ a: [NOW - 10, 0, 2, 0, 2], b: [NOW - 1100, 1, 2, 1, 2] });
     expect(await beat({ id: "a", number: 8, held: [0, 2] })).toEqual([0, 2, 2, LEASE]);
     expect(await beat({ id: "a", number: 9, held: [0, 2], now: NOW + 1 })).toEqual([0, 1, 1, LEASE]);
@@ -68,7 +68,7 @@ describe("a beat", () => {
     await record({ a: [NOW - 10, 0, 1, 0, 1] });
     expect(await beat({ id: "b", number: 1 })).toEqual([0, 0, 2, LEASE]);
     expect(await beat({ id: "a", number: 8, held: [0, 1] })).toEqual([0, 2, 2, LEASE]);
-    // It was answered, but has not told yet that the answer came.
+    // It was answered, but has not confirmed the answer yet.
     expect(await beat({ id: "b", number: 2 })).toEqual([0, 0, 2, LEASE]);
     expect(await beat({ id: "a", number: 9, held: [0, 2] })).toEqual([0, 2, 2, LEASE]);
     expect(await beat({ id: "b", number: 3 })).toEqual([1, 2, 2, LEASE]);

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 const LIMIT = 120;
 const settings = { limit: LIMIT, windowMs: 500, beatMs: 200, leaseMs: 1000 };
 
-/** What a replica tells after a request. */
+/** What a replica reports after a request. */
 interface Told {
   readonly window: number;
   readonly admitted: number;
@@ -72,8 +72,8 @@ async function sharedEvenly(what: string, ...among: readonly ReplicaProcess[]): 
   await eventually(what, async () => among[0].windows.some(isEven));
 }
 
-describe("replicas in processes of their own", () => {
-  it("let the limit pass together, while one is killed, one stands still and one joins", async () => {
+describe("replicas in separate processes", () => {
+  it("admit the limit together, while one is killed, one is frozen and one joins", async () => {
     const [a, b, c, d] = [start(), start(), start(), start()];
     await sharedEvenly("four have a quarter each", a, b, c, d);
 

@@ -49,7 +49,7 @@ it("a Redis that was frozen gives every replica its share back at once", async (
   expect(replicas.map(({ store }) => store.stats.rank)).toEqual(ranks);
 });
 
-it("a Redis that was restarted and has forgotten everything gives shares again after a lease", async () => {
+it("a Redis that was restarted empty grants shares again after a lease", async () => {
   await server.kill();
   await delay(AWAY_MS);
   expect(sums(replicas, [twelve])).toEqual([0]);

@@ -1,4 +1,4 @@
-// A replica in a process of its own: asks for one key all the time, and tells its parent what passed.
+// A replica in a separate process: sends requests for one key continuously, and reports to its parent what passed.
 import { Redis } from "ioredis";
 import { fixedWindow, rateLimiter, SystemClock } from "../../../dist/esm/index.js";
 import { split } from "../../../dist/esm/redis.js";

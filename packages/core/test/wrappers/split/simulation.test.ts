@@ -82,7 +82,7 @@ async function calmDown(world: World): Promise<void> {
   }
 }
 
-describe("replicas that join, leave, crash, stand still and lose messages, on a server that forgets", () => {
+describe("replicas that join, leave, crash, freeze and lose messages, on a server that loses data", () => {
   it("never enforce more than the limit together, and exactly the limit when all is quiet", async () => {
     let group = 0;
     await fc.assert(

@@ -63,7 +63,7 @@ describe("a replica with a share", () => {
     });
   });
 
-  it("lets its share pass and no more", async () => {
+  it("admits its share and no more", async () => {
     const [first, second] = await replicas(2);
     const limiter = rateLimiter(rules, { store: first.store, clock: first.clock });
     const decisions = await limiter.checkMany("api", Array(8).fill("k"));
@@ -113,7 +113,7 @@ describe("a replica with a share", () => {
     const limiter = rateLimiter({ mail: leakyBucket("10/s") }, { store, clock });
     const decisions = await limiter.checkMany("mail", Array(6).fill("k"));
     expect(decisions.map(({ allowed }) => allowed)).toEqual([...Array(5).fill(true), false]);
-    // A turn of the other replica stands before each of its own.
+    // A turn of the other replica precedes each of its own.
     expect(decisions.slice(0, 5).map(({ delayMs }) => delayMs)).toEqual([100, 300, 500, 700, 900]);
     expect(decisions[5]).toMatchObject({ remaining: 0, retryAfterMs: 200 });
     const stop = new AbortController();
@@ -126,7 +126,7 @@ describe("a replica with a share", () => {
     expect((await limiter.peek("mail", "k")).remaining).toBe(10);
   });
 
-  it("tells its stats", async () => {
+  it("reports its stats", async () => {
     const [first, second] = await replicas(2);
     peek(first.store, 1, gcra("9/m", { burst: 5 }));
     const { lastBeatMs = 0, ...stats } = first.store.stats;
@@ -187,10 +187,10 @@ describe("a replica without a share", () => {
     await second.store.ready();
   });
 
-  it("fails when the lease is over, counted from when the last beat was sent, and says why", async () => {
+  it("fails when the lease is over, counted from when the last beat was sent, with the reason", async () => {
     const [first] = await replicas(1);
     first.link.faults.push("reply held", "request lost", "request lost", "request lost", "request lost");
-    // The answer takes half a beat, which is no gain.
+    // The answer takes half a beat, which does not extend the lease.
     while (first.link.held.length === 0) await world.pass(BEAT / 4);
     const held = first.ms;
     await world.pass(BEAT / 2);
@@ -223,7 +223,7 @@ describe("a replica without a share", () => {
     expect(sums(all, [ten])).toEqual([10]);
   });
 
-  it("has its share back soon after 1.1 leases if the server has forgotten everything", async () => {
+  it("has its share back soon after 1.1 leases if the server lost all data", async () => {
     const all = await replicas(3);
     for (const { link } of all) link.faults.push(...Array<Fault>(1_000).fill("request lost"));
     await world.pass(2 * LEASE);
@@ -242,7 +242,7 @@ describe("a replica without a share", () => {
     expect(failure(() => peek(first.store)).message).toMatch(/share has lapsed/);
   });
 
-  it("is covered by resilient, as the rule says", async () => {
+  it("works inside resilient, with the fallback of the rule", async () => {
     const [first] = await replicas(1);
     const limiter = rateLimiter(rules, { store: resilient(first.store, { onError: "deny", clock: first.clock }) });
     expect(await limiter.check("api", "k")).toMatchObject({ allowed: true, source: "lease" });
@@ -251,7 +251,7 @@ describe("a replica without a share", () => {
     expect(await limiter.check("api", "k")).toMatchObject({ allowed: false, source: "fallback", degraded: true });
   });
 
-  it("takes no answer to a beat that it has given up", async () => {
+  it("ignores the answer to a beat that it has given up", async () => {
     const [first] = await replicas(1);
     await world.join();
     await world.pass(4 * BEAT);
@@ -264,7 +264,7 @@ describe("a replica without a share", () => {
     expect(first.store.stats).toMatchObject({ lastBeatMs, lapses: 1 });
   });
 
-  it("takes no answer to a beat that it has given up, when it never had a share either", async () => {
+  it("ignores the answer to a beat that it has given up, even if it never had a share", async () => {
     const first = await world.join();
     const { lastBeatMs = 0 } = first.store.stats;
     first.link.faults.push("reply held", "reply held");
@@ -276,7 +276,7 @@ describe("a replica without a share", () => {
     expect(first.store.stats.lastBeatMs).toBeGreaterThan(lastBeatMs);
   });
 
-  it("takes no answer to a place that lapsed on the way", async () => {
+  it("ignores an answer for a place that expired on the way", async () => {
     const slow = await world.join();
     await world.pass(BEAT);
     const other = await world.join();
@@ -300,7 +300,7 @@ describe("a replica without a share", () => {
     expect(failure(() => peek(store)).cause).toBe(undefined);
   });
 
-  it("takes no answer that is none of the script's", async () => {
+  it("rejects an answer that is not from the script", async () => {
     for (const reply of [null, "OK", [0, 1, 1], [0, 1, 1, "soon"], [0, 0.5, 1, LEASE]]) {
       const { store, link, clock } = await world.join();
       link.send = async () => reply;
@@ -351,7 +351,7 @@ describe("close", () => {
     await waiting;
   });
 
-  it("stops the beats, and takes no answer that comes after it", async () => {
+  it("stops the beats, and ignores answers that arrive after it", async () => {
     const [first] = await replicas(1);
     first.link.faults.push("reply held");
     await world.pass(BEAT);
@@ -362,7 +362,7 @@ describe("close", () => {
     expect(await redis.hlen("rl:{split:web}")).toBe(1);
   });
 
-  it("takes no first share that comes after it", async () => {
+  it("ignores a first share that arrives after it", async () => {
     const { store, link, clock } = await world.join();
     const answers: ((reply: unknown) => void)[] = [];
     link.send = ([name]) => (name === "EVAL" ? new Promise((resolve) => answers.push(resolve)) : Promise.resolve(1));

@@ -88,7 +88,7 @@ export class World {
     await this.settled();
   }
 
-  /** Nobody hears of it again. */
+  /** It disappears without a message. */
   crash(replica: Replica): void {
     this.replicas.splice(this.replicas.indexOf(replica), 1);
   }
@@ -147,7 +147,7 @@ export function enforced({ store }: { readonly store: Split }, limits: readonly 
   }
 }
 
-/** Of a key that nobody has used. */
+/** Of a key that is unused. */
 function fresh(limit: Limit, i: number): Operation {
   return { rule: { name: `rule ${i}`, limit }, key: "fresh", cost: 1 };
 }

@@ -92,7 +92,7 @@ describe("commands", () => {
     expect(parser.argument(0)).toBe("PING");
   });
 
-  it("tell apart UTF-8 and other bytes", () => {
+  it("distinguish UTF-8 and other bytes", () => {
     const { parser } = parserOf();
     const utf8 = (text: string) => Buffer.from(text, "utf8").toString("latin1");
     parser.push(bytesOf(encoded("A", utf8("größe 🦊"), "\xff", utf8("\ufffd"))));
@@ -118,7 +118,7 @@ describe("commands", () => {
     parser.push(bytesOf(`${encoded("A", "a key")}${encoded("A", "a key")}`));
     while (parser.next()) parser.point(1);
     expect(JSON.stringify(parser)).not.toContain("a key");
-    // What has not arrived completely is.
+    // Only an incomplete command is kept.
     parser.push(bytesOf(encoded("A", "a key").slice(0, -4)));
     expect(parser.next()).toBe(false);
     parser.push(bytesOf(encoded("A", "a key").slice(-4)));

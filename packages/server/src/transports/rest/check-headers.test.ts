@@ -22,7 +22,7 @@ describe("the headers of a check", () => {
     expect(written(limits)).toMatchObject({ "ratelimit-policy": ids, ratelimit: ids });
   });
 
-  it("state of more the one that decided and the 15 with the least left, in the same order", () => {
+  it("list, of more than 16, the one that decided and the 15 with the least left, in the same order", () => {
     const state = "warning";
     const limits = Array.from({ length: 40 }, (_, i) => parts(`r${i}`, i % 2 === 0 ? 90 : i, { state }));
     // Denied for its cost, though much is left.

@@ -16,7 +16,7 @@ export interface Asked {
   readonly cost: number;
 }
 
-/** What every transport says about a decision, in one form. Times are relative, because the clocks start differently. */
+/** What every transport reports about a decision, in one form. Times are relative, because the clocks start differently. */
 export interface Said {
   readonly allowed: boolean;
   readonly limit: number;

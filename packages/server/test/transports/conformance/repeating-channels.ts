@@ -14,7 +14,7 @@ export interface Asked {
   readonly maxWaitMs: number;
 }
 
-/** What a transport says about a reservation, in one form. */
+/** What a transport reports about a reservation, in one form. */
 export type Said =
   | { readonly word: "reserved"; readonly id: string; readonly expiresAtMs: number; readonly remaining: number[] }
   | { readonly word: "denied"; readonly retryAfter: number }
@@ -57,7 +57,7 @@ export async function restChannel({ reservations }: World): Promise<RepeatingCha
     const sent = request(`${service.url}/api/v1/reservations`, {
       method: "POST",
       headers,
-      // With a connection of its own, so that nothing stays open when the client goes.
+      // With its own connection, so that nothing stays open when the client goes.
       agent: false,
       ...(signal && { signal }),
     });

@@ -12,7 +12,7 @@ export interface ReservedCheck {
   readonly cost: number;
 }
 
-/** What a transport says about a call, in one form. */
+/** What a transport reports about a call, in one form. */
 type Word = "done" | "denied" | "invalid" | "unknown" | "settled" | "lost";
 
 interface Reserved {

@@ -90,7 +90,7 @@ function definitionOf(file: string) {
 
 type Callback = (error: ServiceError | null, value: unknown) => void;
 
-/** Calls a method of one of Envoy's services with code that nobody here wrote. Rejects with the status. */
+/** Calls a method of one of Envoy's services with third-party code. Rejects with the status. */
 function caller(file: string, service: readonly string[], method: string) {
   const found = service.reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], definitionOf(file));
   const Service = found as new (

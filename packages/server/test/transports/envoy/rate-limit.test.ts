@@ -140,7 +140,7 @@ describe("ShouldRateLimit", () => {
     expect(await ask("basic", described("outer=b inner=b"))).toEqual(missing);
   });
 
-  it("tells the limit, what is left, and when the window ends", async () => {
+  it("reports the limit, what is left, and when the window ends", async () => {
     const { ask, clock } = await setUp();
     expect((await ask("basic", described("key1=foo"))).statuses).toEqual([
       {

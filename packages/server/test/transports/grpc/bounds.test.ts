@@ -27,7 +27,7 @@ describe("a call without a valid key", () => {
       const { stream, outcome, closed } = rawCall(session, `${SERVICE}/${method}`, authorization);
       stream.write(frame(MB, MB - 1));
       expect(await outcome).toBe(String(status.UNAUTHENTICATED));
-      // The client is told to stop sending, without an error.
+      // The client is asked to stop sending, without an error.
       expect(await closed).toBe(0);
     }
     const refused = `grpc ${method} UNAUTHENTICATED`;

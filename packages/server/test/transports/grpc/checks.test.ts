@@ -42,7 +42,7 @@ describe("CheckRateLimit", () => {
     expect(await call(client, client.getRemainingQuota, quota())).toMatchObject({ ruleId: "all", notApplied });
   });
 
-  it("tells the place in the queue of a leaky bucket, and how long to delay the request", async () => {
+  it("reports the place in the queue of a leaky bucket, and how long to delay the request", async () => {
     const { client } = await served([rule({ algorithm: "leaky_bucket", limit: 60, burst: 5 })]);
     const queue = async (cost: number) => {
       const { queuePosition, delayMs, limits } = await call(
@@ -73,7 +73,7 @@ describe("CheckRateLimit", () => {
     });
   });
 
-  it("says -1 of what can never pass", async () => {
+  it("returns -1 for what can never pass", async () => {
     const { client } = await served();
     expect(await call(client, client.checkRateLimit, check({ cost: 11 }))).toMatchObject({
       allowed: false,

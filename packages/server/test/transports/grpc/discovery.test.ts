@@ -25,7 +25,7 @@ function health(client: Client, service: string): Promise<unknown> {
   });
 }
 
-/** What a server says to one question of the reflection protocol, as text: names stand in it as they are. */
+/** The answer to one request of the reflection protocol, as text, which contains names unchanged. */
 function reflect(client: Client, version: string, question: Buffer): Promise<string> {
   const same = (message: Buffer): Buffer => message;
   const path = `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`;
@@ -54,7 +54,7 @@ describe("without a key", () => {
     await expect(health(clientOf(address), "headgate.v9.Other")).rejects.toMatchObject({ code: 5 });
   });
 
-  it.each(["v1", "v1alpha"])("reflection %s tells the service and its messages", async (version) => {
+  it.each(["v1", "v1alpha"])("reflection %s describes the service and its messages", async (version) => {
     const { address } = await served();
     const client = clientOf(address);
     expect(await reflect(client, version, text(7, ""))).toContain("headgate.v1.RateLimiter");

@@ -147,7 +147,7 @@ describe("a call that fails", () => {
     });
   });
 
-  it("because its deadline passes is DEADLINE_EXCEEDED; the server goes on", async () => {
+  it("because its deadline passes is DEADLINE_EXCEEDED; the server continues", async () => {
     const { address, client } = await served([], { instead: { check: () => new Promise(() => {}) } });
     const impatient = clientOf(address);
     await expect(

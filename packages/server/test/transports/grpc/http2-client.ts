@@ -9,7 +9,7 @@ export async function rawSession(address: string, options: SessionOptions = {}):
   return session;
 }
 
-/** One that has not heard yet what the server allows. */
+/** A client that has not received the server's settings yet. */
 export function hastySession(address: string, options: SessionOptions = {}): ClientHttp2Session {
   // Node would refuse answers while much of its own is waiting to be sent.
   const session = connect(`http://${address}`, { maxSessionMemory: 4_000, ...options });

@@ -36,7 +36,7 @@ describe("the metadata x-idempotency-key", () => {
     expect(await call(client, client.checkRateLimit, check())).toMatchObject({ currentCount: 1 });
   });
 
-  it("that is not what the field says is INVALID_ARGUMENT", async () => {
+  it("that differs from the field is INVALID_ARGUMENT", async () => {
     const { client } = await served();
     const failed = call(client, client.checkRateLimit, check({ idempotencyKey: "a" }), keyed("b"));
     await expect(failed).rejects.toMatchObject({ code: status.INVALID_ARGUMENT });

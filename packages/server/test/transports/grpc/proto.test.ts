@@ -53,7 +53,7 @@ describe("the proto files", () => {
     );
   });
 
-  it("give the descriptors that reflection tells", () => {
+  it("generate the descriptors that reflection returns", () => {
     buf("build", "--as-file-descriptor-set", "--exclude-source-info", "-o", join(dir, "rate_limiter.binpb"));
     const made = readFileSync(join(dir, "rate_limiter.binpb"));
     expect(made.equals(readFileSync(join(SERVER, "proto/headgate/v1/rate_limiter.binpb")))).toBe(true);

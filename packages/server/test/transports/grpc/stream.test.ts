@@ -42,7 +42,7 @@ describe("CheckRateLimitStream", () => {
     expect(scene.told.calls).toEqual(["grpc CheckRateLimitStream OK"]);
   });
 
-  it("goes on after a check that is wrong, and ends at a message that is none", async () => {
+  it("continues after an invalid check, and ends at an invalid message", async () => {
     const scene = await served();
     const { stream, answers, ended } = converse(scene);
     stream.write({ correlationId: "1", checks: [check({ identifier: "" }), check()] });
@@ -71,7 +71,7 @@ describe("CheckRateLimitStream", () => {
     expect(answers.map(({ correlationId }) => correlationId)).toEqual(["3", "2", "1"]);
   });
 
-  it("has no more than 16 messages under way: more are not read", async () => {
+  it("has at most 16 messages in progress: more are not read", async () => {
     const waiting: ((error: Error) => void)[] = [];
     const later = () => new Promise<CheckResult>((_, reject) => waiting.push(reject));
     const { stream } = converse(await served([], { instead: { check: later } }));
@@ -92,7 +92,7 @@ describe("CheckRateLimitStream", () => {
     const all = new Promise<void>((resolve) => {
       stream.on("data", () => {
         answered += 1;
-        // Only who has begun to read can stop: until then grpc-js takes whatever comes.
+        // Only a client that has begun to read can stop: until then grpc-js receives everything.
         if (answered === 1) stream.pause();
         if (answered === messages) resolve();
       });

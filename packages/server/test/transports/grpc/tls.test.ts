@@ -16,14 +16,14 @@ beforeAll(() => {
 afterAll(() => certificates.remove());
 
 async function ask(port: number, secured: ChannelCredentials): Promise<unknown> {
-  // With a connection of its own.
+  // With its own connection.
   const client = new RateLimiterClient(`localhost:${port}`, secured, { "grpc.use_local_subchannel_pool": 1 });
   finallyDo(() => client.close());
   return call(client, client.checkRateLimit, check());
 }
 
 describe("certificates that are read again", () => {
-  it("are used for new connections, while those there are go on", async () => {
+  it("are used for new connections, while existing ones continue", async () => {
     const [cert, key] = [at("renewed.pem"), at("renewed.key")];
     copyFileSync(at("server.pem"), cert);
     copyFileSync(at("server.key"), key);

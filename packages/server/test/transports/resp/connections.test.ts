@@ -18,7 +18,7 @@ const ANSWER: Answer = {
 };
 const REPLY = "*5\r\n:0\r\n:2\r\n:1\r\n:-1\r\n:60\r\n";
 
-/** A store that answers when a test says so. */
+/** A store that answers on demand. */
 function slowLimits() {
   const waiting: (() => void)[] = [];
   const store = {
@@ -109,7 +109,7 @@ it("answers in order, whatever the store answers first", async () => {
   expect(await asked).toBe(`${REPLY}$1\r\nx\r\n${REPLY}+PONG\r\n`);
 });
 
-it("reads no more than it can have in progress, and goes on when the store has answered", async () => {
+it("reads no more than it can have in progress, and continues when the store has answered", async () => {
   const { waiting, callLimits } = slowLimits();
   const { port } = await served({ instead: { callLimits } });
   const raw = new RawClient(port);

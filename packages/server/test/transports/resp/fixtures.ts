@@ -30,7 +30,7 @@ export interface ServedOptions extends WorldOptions {
   readonly instead?: Partial<Pick<RespOptions, "callLimits">>;
 }
 
-/** RESP on a free port, over a memory store and a clock that stands still. */
+/** RESP on a free port, over a memory store and a manual clock. */
 export async function served(options: ServedOptions = {}): Promise<Served> {
   const { rules, tls, consistency = "strict", maxConnections = 100 } = options;
   const made = await world(rules, options);
@@ -74,7 +74,7 @@ export class RawClient {
     finallyDo(() => this.socket.destroy());
   }
 
-  /** Sends commands, and returns what was received once it is so long. */
+  /** Sends commands, and returns what was received once it has this length. */
   async ask(text: string, length: number): Promise<string> {
     this.received = "";
     this.socket.write(text, "latin1");

@@ -51,7 +51,7 @@ describe("a problem in the words of RFC 9457 answers", () => {
     expectProblem(answer, code);
   });
 
-  it("a method that the route does not take, and says which it takes", async () => {
+  it("a method that the route does not support, and names those that it does", async () => {
     const answer = await service.ask("DELETE", "/api/v1/rules");
     expect(answer.headers.get("allow")).toBe("GET, HEAD, POST, PUT");
     expect((await service.ask("GET", "/api/v1/check")).headers.get("allow")).toBe("POST");

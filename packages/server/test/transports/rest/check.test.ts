@@ -48,7 +48,7 @@ it("allows up to the limit, then denies with 429 and a time to retry", async () 
   expect(second.body.retry_after).toBe(Math.ceil(second.body.retry_after_ms / 1000));
 });
 
-it("tells limits in the headers that the middleware writes", async () => {
+it("reports limits in the headers that the middleware writes", async () => {
   await start({ rules: [ruleOf(), ruleOf({ rule_id: "all", name: "All", endpoint_pattern: "/**", limit: 100 })] });
   const { headers, body } = await check({ cost: 3 });
   expect(headers.get("ratelimit-policy")).toBe('"all";q=100;w=60, "orders";q=3;w=60');
@@ -93,7 +93,7 @@ it("lists all limits if asked to", async () => {
   expect(body.shadow_limits).toMatchObject([{ rule_id: "look", allowed: false, limit: 1 }]);
 });
 
-it("passes what no rule matches, and says so with nulls", async () => {
+it("allows requests that no rule matches, with nulls in the response", async () => {
   await start();
   const { status, body, headers } = await check({ endpoint: "/elsewhere" });
   expect(status).toBe(200);
@@ -101,7 +101,7 @@ it("passes what no rule matches, and says so with nulls", async () => {
   expect(headers.get("ratelimit")).toBeNull();
 });
 
-it("says -1 of what can never pass, and sends no Retry-After", async () => {
+it("returns -1 for what can never pass, and sends no Retry-After", async () => {
   await start();
   const { status, body, headers } = await check({ cost: 4 });
   expect(status).toBe(429);
@@ -228,7 +228,7 @@ it("answers checks that come in one piece in their order, also if the first take
   ]);
 });
 
-it("tells the place in the queue of a leaky bucket, and how long to delay the request", async () => {
+it("reports the place in the queue of a leaky bucket, and how long to delay the request", async () => {
   await start({ rules: [ruleOf({ algorithm: "leaky_bucket", limit: 60, burst: 5 })] });
   expect((await check({ cost: 2 })).body).toMatchObject({ queue_position: 2, delay_ms: 0 });
   const second = await check({ with_limits: true });

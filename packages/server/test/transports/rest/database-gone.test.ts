@@ -8,7 +8,7 @@ afterEach(() => service.stop());
 
 const CODES = ["HG_DATABASE_UNREACHABLE", "HG_DATABASE_LOCKED", "HG_DATABASE_READ_ONLY", "HG_DATABASE_FULL"] as const;
 
-/** A database whose tables all fail, as the real one does, once it is told to. */
+/** A database whose tables all fail on demand, as those of the real one do. */
 function failing(
   database: Pick<Database, "rules" | "users" | "keys" | "audit" | "rollups" | "answered">,
   state: { code?: (typeof CODES)[number] },
@@ -73,7 +73,7 @@ it.each(CODES)("answers admins with 503 and a time to retry, and keeps checking:
   expect((await service.ask("GET", "/api/v1/rules")).status).toBe(200);
 });
 
-it("says the same of a real database that was closed, and goes on checking", async () => {
+it("does the same with a real database that was closed", async () => {
   service = await startService();
   const body = { identifier: "1", endpoint: "/api/v1/orders" };
   await service.ask("POST", "/api/v1/check", { body });

@@ -30,7 +30,7 @@ function whyOf(body: { rules: { rule_id: string; applies: boolean; why: string }
   );
 }
 
-it("says which rules match, which apply, and why", async () => {
+it("lists which rules match, which apply, and why", async () => {
   const body = await explain();
   expect(body).toMatchObject({ ...QUESTION, dimension: "user", cost: 1, tier: null });
   expect(body.answer).toMatchObject({ allowed: true, rule_id: "orders", remaining: 10 });
@@ -44,7 +44,7 @@ it("says which rules match, which apply, and why", async () => {
   });
 });
 
-it("says which rules are for other methods", async () => {
+it("lists which rules are for other methods", async () => {
   const read = await explain({ method: "get" });
   expect([whyOf(read)["only-reads"], read.method]).toEqual(["yes: the rule applies to all users", "get"]);
   expect(read.rules.find(({ rule_id }: { rule_id: string }) => rule_id === "only-reads").methods).toEqual([
@@ -57,7 +57,7 @@ it("says which rules are for other methods", async () => {
   expect(whyOf((await service.ask("GET", `/api/v1/explain?${query}`)).body)["only-reads"]).toMatch(/^yes/);
 });
 
-it("says what a tier, a custom limit and an override change", async () => {
+it("shows what a tier, a custom limit and an override change", async () => {
   await service.ask("PUT", "/api/v1/users/42/tier", { body: { tier: "premium" } });
   await eventually(async () =>
     expect(whyOf(await explain())).toMatchObject({
@@ -81,7 +81,7 @@ it("says what a tier, a custom limit and an override change", async () => {
   );
 });
 
-it("says that the request would be denied, and until when, or always", async () => {
+it("reports that the request would be denied, and until when, or always", async () => {
   const check = { ...QUESTION, cost: 10 };
   await service.ask("POST", "/api/v1/check", { body: check });
   expect((await explain()).summary).toMatch(/^Denied by orders \(10 per 60 s\)\. Allowed in \d+ ms\.$/);

@@ -42,7 +42,7 @@ it("refuses another request under the same key", async () => {
   expect((await service.ask("POST", "/api/v1/rules", tagged)).status).toBe(422);
 });
 
-it("says 409 while the first is under way", async () => {
+it("returns 409 while the first is in progress", async () => {
   let release = () => {};
   let begin = () => {};
   const begun = new Promise<void>((resolve) => {

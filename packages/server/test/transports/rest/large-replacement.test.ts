@@ -79,7 +79,7 @@ describe("a replacement with many mistakes", () => {
 });
 
 describe("threads that read replacements", () => {
-  /** Takes the place of threads: they are under way until they are given up, or told to end. */
+  /** Replaces threads: they run until they are aborted, or asked to end. */
   function heldThreads() {
     const asked: { readonly signal: AbortSignal | undefined; end(): void }[] = [];
     vi.mocked(threads.askThread).mockImplementation(

@@ -4,7 +4,7 @@ import { type Service, startService } from "./service.ts";
 let service: Service;
 afterEach(() => service.stop());
 
-it("says that it lives, and whether it is ready", async () => {
+it("reports that it is alive, and whether it is ready", async () => {
   const waiting: string[] = ["the store"];
   service = await startService({ parts: () => ({ ready: () => waiting }) });
   expect((await service.ask("GET", "/healthz", { key: null })).body).toEqual({ status: "ok" });
@@ -31,7 +31,7 @@ it("gives Prometheus its figures", async () => {
   expect(text).toContain("headgate_up 1");
 });
 
-it("tells what rules have decided, of a span that is not too long", async () => {
+it("reports what rules have decided, for a span that is not too long", async () => {
   service = await startService();
   const minute = new Date(Math.floor(service.clock.now() / 60e6) * 60e3).toISOString();
   const rollup = {
@@ -63,7 +63,7 @@ it("tells what rules have decided, of a span that is not too long", async () => 
   expect((await service.ask("GET", back)).status).toBe(400);
 });
 
-it("tells who was denied most", async () => {
+it("reports the most denied identities", async () => {
   service = await startService();
   const { body } = await service.ask("GET", "/api/v1/top-denied?limit=1");
   const keys = [{ dimension: "user", identifier: "42", denied: 3, error: 0 }];

@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** Asks, and holds the answer against what the document says of it. */
+/** Sends a request, and compares the response with the document. */
 async function ask(route: string, path: string, options: Ask = {}): Promise<Answer> {
   const [method, pattern] = route.split(" ");
   const answer = await service.ask(method, path, options);
@@ -60,7 +60,7 @@ const QUESTION = { identifier: "1", endpoint: "/api/v1/orders" };
 const OVERRIDE = { limit: 5, reason: "x", duration_seconds: 60 };
 const NEW = ruleOf({ rule_id: "new", endpoint_pattern: "/new" });
 
-it("is OpenAPI 3.1, and tells which routes need a key", () => {
+it("is OpenAPI 3.1, and states which routes require a key", () => {
   expect(document.openapi).toBe("3.1.0");
   for (const [path, operations] of Object.entries(document.paths)) {
     for (const [method, operation] of Object.entries(operations)) {
@@ -117,7 +117,7 @@ it("describes every route but the page itself", () => {
   );
 });
 
-it("tells which headers are read", () => {
+it("documents which headers are read", () => {
   const headersOf = (path: string, method: string) =>
     (document.paths[path][method].parameters ?? []).filter((each) => each.in === "header").map(({ name }) => name);
   expect(headersOf("/api/v1/rules/{rule_id}", "put")).toEqual(["X-Idempotency-Key", "If-Match"]);

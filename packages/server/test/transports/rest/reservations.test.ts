@@ -210,7 +210,7 @@ describe("a reservation", () => {
     expect(await released()).toMatchObject([{ subject: `reservation:${mine.body.reservation_id}` }]);
   });
 
-  it("expires unless it is extended, and gives everything back", async () => {
+  it("expires unless it is extended, and returns everything", async () => {
     const id = await made();
     await service.clock.advance(20_000);
     const extended = await ask("PATCH", `reservations/${id}`, { for_ms: 120_000 });
@@ -233,7 +233,7 @@ describe("a reservation", () => {
     expect(await ask(method, path, body)).toMatchObject({ status: 404, body: { code: "reservation_not_found" } });
   });
 
-  it("refuses costs of rules that it has not reserved", async () => {
+  it("rejects costs for rules without a reservation in it", async () => {
     const id = await made();
     const wrong = await ask("POST", `reservations/${id}/settle`, { costs: { none: 1 } });
     expect(wrong).toMatchObject({ status: 400, body: { errors: [{ in: "body", field: "costs.none" }] } });

@@ -25,7 +25,7 @@ describe("a rule", () => {
     expect((await service.ask("GET", "/api/v1/rules/search")).body.code).toBe("rule_not_found");
   });
 
-  it("has windows that begin with the first request if it says so", async () => {
+  it("has windows that begin with the first request if configured", async () => {
     service = await startService({ rules: [] });
     const anchored = { ...INPUT, endpoint_pattern: "search", algorithm: "fixed_window", limit: 1, window_seconds: 60 };
     const body = { ...anchored, dimension: "API_KEY", anchor: "request" };

@@ -64,7 +64,7 @@ export interface ServiceOptions {
   readonly rest?: RestOptions;
 }
 
-/** The service over HTTP as nodes make it: SQLite in a folder of its own, counters in memory, time that stands still. */
+/** The service over HTTP as nodes make it: SQLite in a folder of its own, counters in memory, a manual clock. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const { rules = [ruleOf()], parts = () => ({}), rest = {} } = options;
   const folder = await mkdtemp(join(tmpdir(), "headgate-rest-"));

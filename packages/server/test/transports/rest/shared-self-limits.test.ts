@@ -31,7 +31,7 @@ it("counts what an admin does on all nodes together", async () => {
   const nodes = [await ofNode(), await ofNode()];
   const begun = performance.now();
   const decisions = await Promise.all(Array.from({ length: 300 }, (_, i) => nodes[i % 2].admit("write", "busy")));
-  // One more is to be had every 600 ms; and what a busy machine does not get from Redis in time says nothing.
+  // One more is available every 600 ms; what a busy machine does not get from Redis in time is ignored.
   const regained = Math.ceil((performance.now() - begun) / 600);
   const passed = decisions.filter(({ allowed, degraded }) => allowed && !degraded).length;
   expect(passed).toBeLessThanOrEqual(100 + regained);
@@ -49,7 +49,7 @@ it("is asked before a change is made, and refuses it", async () => {
   expect((await put()).status).toBe(200);
   const id = keys.write.split("_")[1];
   let denied = await put();
-  // Again, if a busy machine took so long between the two that one more was to be had; but not so often as to use it up.
+  // Retried if a busy machine took so long between the two that one more was available, but not so often as to use it up.
   for (let tries = 0; tries < 20 && denied.status === 200; tries += 1) {
     await Promise.all(Array.from({ length: 150 }, () => elsewhere.admit("write", id)));
     denied = await put();

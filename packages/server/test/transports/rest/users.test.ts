@@ -30,7 +30,7 @@ it("returns the defaults as the limits of an unknown user", async () => {
   expect(await limitsOf("42")).toEqual({ orders: [10, "rule"], search: [5, "rule"] });
 });
 
-it("tells each limit once, also where a pattern is within another", async () => {
+it("returns each limit once, also if a pattern is within another", async () => {
   const wide = ruleOf({ rule_id: "wide", endpoint_pattern: "/api/**" });
   const hour = ruleOf({ rule_id: "hour", window_seconds: 3_600, limit: 50 });
   service = await startService({ rules: [ruleOf(), wide, hour] });
@@ -117,7 +117,7 @@ describe("an import", () => {
     expect(audit.body.entries).toMatchObject([{ action: "user.import", actor_name: "write" }]);
   });
 
-  it("changes nothing if anything in it is wrong, and says where", async () => {
+  it("changes nothing if anything in it is invalid, and names the field", async () => {
     service = await startService({ rules: TIERS });
     const { status, body } = await post([
       { user_id: "1", tier: "premium" },
@@ -195,7 +195,7 @@ it("refuses limits of rules that there are not, and prototypes", async () => {
   expect((await service.ask("PUT", "/api/v1/users/42/limits", { body: poison })).status).toBe(400);
 });
 
-it("overrides for a time, and says why in the audit log", async () => {
+it("overrides for a time, and records the reason in the audit log", async () => {
   service = await startService({ rules: TIERS });
   const body = { rule_id: "orders", limit: 500, reason: "load test", duration_seconds: 60 };
   const made = await service.ask("POST", "/api/v1/users/42/override", { body, key: service.keys.write });
@@ -267,7 +267,7 @@ it("takes any text for a user: slashes, prototypes, other scripts", async () => 
   }
 });
 
-it("tells the limits by page, in the order of the rules' ids, whatever order the rules came in", async () => {
+it("returns the limits by page, in the order of the rules' ids, whatever order the rules were created in", async () => {
   const rules = Array.from({ length: 25 }, (_, i) =>
     ruleOf({ rule_id: `r${(i * 7) % 25}`, endpoint_pattern: `/r${i}` }),
   );
@@ -289,7 +289,7 @@ it("tells the limits by page, in the order of the rules' ids, whatever order the
   expect([bad.status, bad.body.errors[0].field]).toEqual([400, "cursor"]);
 });
 
-it("takes a thousand custom limits of a user, and no more", async () => {
+it("accepts at most a thousand custom limits of a user", async () => {
   service = await startService();
   const custom_limits = Object.fromEntries(Array.from({ length: 1_001 }, (_, i) => [`r${i}`, 1]));
   const { status, body } = await service.ask("PUT", "/api/v1/users/42/limits", { body: { custom_limits } });

@@ -31,7 +31,7 @@ function answering(given: Given, ...paths: readonly string[]): Behaviour {
   };
 }
 
-/** The simplest store there can be; it knows no time, nor what it is asked for besides. */
+/** The simplest possible store: it has no reset time and none of the optional methods. */
 function plainStore(): Store & { readonly calls: string[] } {
   const hits = new Map<string, number>();
   const calls: string[] = [];

@@ -20,7 +20,7 @@ function usedBy(request: object): unknown {
   return Reflect.get(Object(Reflect.get(request, "rateLimit")), "used");
 }
 
-/** Answers how the request stands, refused or not. */
+/** Returns the state of the request, denied or not. */
 function standing(limit: Options["limit"]): Behaviour {
   return async ({ app, rateLimit, get, note }) => {
     const limited = rateLimit({
@@ -171,7 +171,7 @@ describe("a store that fails", () => {
     expect(await once({ store: lenient })).toMatchObject([{ status: 200, headers: { "x-ratelimit-limit": "5" } }]);
   });
 
-  it("passes and is said, if told so", async () => {
+  it("passes and is reported, if configured", async () => {
     const said: unknown[] = [];
     const logger = { error: (error: unknown) => said.push(error), warn() {} };
     const failing = { apply: () => Promise.reject(new Error("down")) };

@@ -6,7 +6,7 @@ import { ManualClock } from "../../../../src/testing/index.ts";
 import { SlowStore } from "../../../limiter/slow-store.ts";
 
 describe("a HeadgateStore", () => {
-  it("counts apart under each prefix, and tells it", async () => {
+  it("counts separately under each prefix, and exposes the prefix", async () => {
     const memory = new ours.MemoryStore();
     const [a, b] = ["a", "b"].map((prefix) => new ours.HeadgateStore(memory, { prefix }));
     for (const store of [a, b]) store.init({ windowMs: 86_400_000 });
@@ -16,14 +16,14 @@ describe("a HeadgateStore", () => {
     expect(a.prefix).toBe("a");
   });
 
-  it("never tells a time at which a window is still open", async () => {
+  it("never reports a time at which a window is still open", async () => {
     const store = new ours.HeadgateStore(new ours.MemoryStore({ clock: new ManualClock(0) }));
     store.init({ windowMs: 1000.4 });
     const { resetTime } = await store.increment("ann");
     expect(resetTime?.getTime()).toBe(1001);
   });
 
-  it("tells the end of a window by the store's clock, and the same whenever it is asked", async () => {
+  it("reports the end of a window by the store's clock, and always the same", async () => {
     const clock = new ManualClock(1_700_000_000_000.25);
     const store = new ours.HeadgateStore(new ours.MemoryStore({ clock }));
     store.init({ windowMs: 60_000 });
@@ -57,7 +57,7 @@ describe("a HeadgateStore", () => {
     );
   });
 
-  it("lets the error of its store through", async () => {
+  it("passes on the error of its store", async () => {
     const slow = new SlowStore(new ManualClock(0));
     slow.failure = new Error("down");
     const store = new ours.HeadgateStore(slow);

@@ -44,7 +44,7 @@ function memory(): ours.MemoryStore {
   return new ours.MemoryStore({ clock: dateClock });
 }
 
-/** Those who must behave as express-rate-limit does. */
+/** The implementations that must behave as express-rate-limit does. */
 export const implementations: Readonly<Record<string, RateLimit>> = {
   "headgate/express-rate-limit": (given) => ours.rateLimit({ logger: silent, store: memory(), ...given }),
   "headgate/express-rate-limit over a store of express-rate-limit's": (given) =>

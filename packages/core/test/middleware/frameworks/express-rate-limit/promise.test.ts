@@ -59,7 +59,7 @@ describe("the middleware", () => {
 });
 
 describe("getKey", () => {
-  it("throws at once if the store cannot tell how a key stands", () => {
+  it("throws at once if the store cannot read a key", () => {
     const limited = rateLimit({ store: noting([]), logger: silent });
     expect(() => limited.getKey("ann")).toThrow(expect.objectContaining({ code: "HG_BAD_OPTION", field: "store" }));
   });

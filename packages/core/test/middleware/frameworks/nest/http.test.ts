@@ -15,7 +15,7 @@ async function seen(trustProxy: FastifyServerOptions["trustProxy"], proxies?: un
 }
 
 describe("a request of Nest on Fastify", () => {
-  it("tells the connection, and the client as far as proxies are trusted", async () => {
+  it("has the address of the connection, and of the client as far as proxies are trusted", async () => {
     const connection = "127.0.0.1";
     expect(await seen(undefined)).toEqual({ peer: connection, connection, trustsAll: false });
     expect(await seen("loopback")).toEqual({ peer: "203.0.113.7", connection, trustsAll: false });

@@ -4,7 +4,7 @@ import type { Ending } from "../../../../src/middleware/refund-on.ts";
 import type { Framework, Reply } from "../framework.ts";
 import { closesSites, farAway, inMemory, KEY, route, siteOf } from "./site.ts";
 
-/** A handler that waits until it is told to go on. */
+/** A handler that waits until the test resumes it. */
 function waiting() {
   let goOn = () => {};
   const told = new Promise<void>((resolve) => {

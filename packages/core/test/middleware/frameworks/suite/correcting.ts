@@ -54,7 +54,7 @@ export function correctingSuite<Request>(framework: Framework<Request>): void {
     const options: MiddlewareOptions<Name, Request> = { rules: { rule: "day", reserve: 6 } };
     closesSites();
 
-    it.each([2, 9])("gives way to the real one of %d, which the handler tells", async (cost) => {
+    it.each([2, 9])("is replaced by the real one of %d, which the handler reports", async (cost) => {
       const handle = async (passed: Passed | undefined) => {
         await passed?.settle(cost);
         return ok;

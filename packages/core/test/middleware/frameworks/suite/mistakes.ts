@@ -30,7 +30,7 @@ export function mistakesSuite<Request>(framework: Framework<Request>): void {
     it.each<[string, Partial<MiddlewareOptions<Name, Request>>]>([
       ["a `by` that throws", { by: noSession }],
       ["a `by` that rejects", { by: async () => noSession() }],
-      // Some frameworks take an error that is none for leave to go on.
+      // Some frameworks take a thrown value that is not an error as permission to continue.
       ["a `by` that throws nothing", { by: nothingThrown }],
       ["a `by` that rejects with nothing", { by: () => Promise.reject() }],
       ["a `by` that rejects with a word", { by: () => Promise.reject("route") }],

@@ -12,14 +12,14 @@ import { type Framework, type Name, type Reply, type Route, type Routes, type Ru
 /** A server of the framework that is being tried. */
 export interface Site {
   fetch(path: string, init?: RequestInit): Promise<Response>;
-  /** Sends a request and hangs up when told; done when the server knows. */
+  /** Sends a request and hangs up on demand; resolves when the server has noticed. */
   fetchAndLeave(path: string): { leave(): Promise<void> };
 }
 
 /** Where clients come from in the tests. */
 export const KEY = "ip:127.0.0.1";
 
-/** The type of a problem; some frameworks tell its encoding, too. */
+/** The type of a problem; some frameworks add its encoding. */
 export const PROBLEM = /^application\/problem\+json(; charset=utf-8)?$/;
 
 const running: Running[] = [];

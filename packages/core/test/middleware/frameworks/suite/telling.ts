@@ -118,7 +118,7 @@ export function tellingSuite<Request>(framework: Framework<Request>): void {
       expect(limiter.peekSync("api", KEY).remaining).toBe(1);
     });
 
-    it("need no more than their names", async () => {
+    it("need only their names", async () => {
       const { limiter } = inMemory();
       const site = await siteOf(framework, { "/": route(limiter, ["api", "day"]) });
       expect((await site.fetch("/")).headers.get("ratelimit")).toBe('"api";r=1;t=60, "day";r=9;t=8640');
@@ -132,7 +132,7 @@ export function tellingSuite<Request>(framework: Framework<Request>): void {
       expect([response.status, response.headers.get("ratelimit")]).toEqual([200, '"day";r=9;t=8640']);
     });
 
-    it("may stand in gates one behind the other, whose lists become one", async () => {
+    it("may be in consecutive gates, whose lists are merged", async () => {
       const { limiter } = inMemory();
       const gates = [
         { limiter, asked: { rules: "day", headers: ["draft", "legacy-seconds"] } as const },
@@ -142,7 +142,7 @@ export function tellingSuite<Request>(framework: Framework<Request>): void {
       const passed = await site.fetch("/");
       expect(itemsOf(passed, "ratelimit-policy")).toEqual(['"api";q=2;w=60', '"day";q=10;w=86400']);
       expect(itemsOf(passed, "ratelimit")).toEqual(['"api";r=1;t=60', '"day";r=9;t=8640']);
-      // What is no list can tell of one limit only: the last.
+      // A header that is not a list can describe only one limit: the last.
       expect(passed.headers.get("x-ratelimit-limit")).toBe("2");
       await site.fetch("/");
       const refused = await site.fetch("/");

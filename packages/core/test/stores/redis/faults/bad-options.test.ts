@@ -53,7 +53,7 @@ describe("options that a Redis store refuses", () => {
     expect(message).toMatch(/must be a URL/);
   });
 
-  it("a cluster with a keyPrefix: refused, and told to use the prefix", () => {
+  it("a cluster with a keyPrefix: rejected, with a message that names the option prefix", () => {
     const cluster = new Cluster([{ port: 1 }], { ...clusterOptions, lazyConnect: true, keyPrefix: "app:" });
     expect(refusal(() => new RedisStore(cluster))).toMatchObject({
       code: "HG_BAD_OPTION",

@@ -41,7 +41,7 @@ export function take(store: Store, key: string): Promise<Ended> {
   return ended(() => ask(store, "take", counted, key));
 }
 
-/** Takes again and again, a few at a time and each time on the next key, until it is told to stop. */
+/** Takes again and again, a few at a time and each time on the next key, until it is stopped. */
 export class Traffic {
   private readonly calls: Promise<Ended>[] = [];
   private readonly timer: NodeJS.Timeout;

@@ -21,7 +21,7 @@ const foreign: readonly (readonly [what: string, (server: RedisServer, key: stri
   ["a very long string", (server, key) => server.ask("SET", key, "x".repeat(10_001))],
 ];
 
-describe("a key that holds what Headgate has not put there", () => {
+describe("a key with a value that Headgate did not write", () => {
   let server: RedisServer;
   let store: RedisStore;
   beforeAll(async () => {

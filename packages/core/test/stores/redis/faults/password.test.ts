@@ -51,7 +51,7 @@ describe("passwords", () => {
     expect(all.join("\n")).not.toContain(SECRET);
   }
 
-  it("a wrong one: refused, says so, and does not tell it", async () => {
+  it("a wrong one: rejected with a message that does not contain it", async () => {
     for (const error of await failures(storeAt(`redis://:${SECRET}@127.0.0.1:${server.port}`))) {
       expect(error).toMatchObject({
         code: "HG_STORE_REFUSED",
@@ -61,7 +61,7 @@ describe("passwords", () => {
     }
   });
 
-  it("a wrong user: refused, says so, and does not tell the password", async () => {
+  it("a wrong user: rejected with a message that does not contain the password", async () => {
     for (const error of await failures(storeAt(`redis://nobody:${SECRET}@127.0.0.1:${server.port}`))) {
       expect(error).toMatchObject({
         code: "HG_STORE_REFUSED",
@@ -71,7 +71,7 @@ describe("passwords", () => {
     }
   });
 
-  it("none where one is asked for: refused, and says where to put it", async () => {
+  it("none where one is required: rejected, and says where to set it", async () => {
     for (const error of await failures(storeAt(`redis://127.0.0.1:${server.port}`))) {
       expect(error).toMatchObject({ code: "HG_STORE_REFUSED", message: expect.stringMatching(/in the URL.*NOAUTH/) });
     }
@@ -81,7 +81,7 @@ describe("passwords", () => {
     await expect(storeAt(server.url).apply("take", [operation(counted, "a")])).resolves.toHaveLength(1);
   });
 
-  it("one for a server that cannot be reached: not told", async () => {
+  it("one for a server that cannot be reached: not in the message", async () => {
     for (const error of await failures(storeAt(`redis://:${SECRET}@127.0.0.1:${await freePort()}`))) {
       expect(error.code).toBe("HG_STORE_UNREACHABLE");
       expectNoSecret(error);
@@ -94,7 +94,7 @@ describe("passwords", () => {
     ["a port that is no number", `redis://:${SECRET}@127.0.0.1:port`],
     ["a port that is none", `redis://:${SECRET}@127.0.0.1:99999`],
     ["a host that is none", `redis://:${SECRET}@[::1`],
-  ])("one in a URL with %s: not told by the error", (_, url) => {
+  ])("one in a URL with %s: not in the error", (_, url) => {
     let error: unknown;
     try {
       storeAt(url);
@@ -106,7 +106,7 @@ describe("passwords", () => {
     expectNoSecret(error);
   });
 
-  it("a wrong one in a client that was handed in: refused, and not told", async () => {
+  it("a wrong one in the caller's own client: rejected, and not in the message", async () => {
     const client = new Redis({ port: server.port, password: SECRET, ...redisOptions });
     close.push(() => client.disconnect());
     for (const error of await failures(new RedisStore(client))) {
@@ -115,7 +115,7 @@ describe("passwords", () => {
     }
   });
 
-  it("a wrong one for a cluster: refused, and not told", async () => {
+  it("a wrong one for a cluster: rejected, and not in the message", async () => {
     const client = new Cluster([{ host: "127.0.0.1", port: server.port }], {
       ...clusterOptions,
       redisOptions: { ...clusterOptions.redisOptions, password: SECRET },

@@ -10,7 +10,7 @@ afterAll(async () => {
   for (const end of close) await end();
 });
 
-/** Nobody listens there, and nothing is asked. */
+/** No server listens there, and no request is sent. */
 const HOST = "127.0.0.1:1";
 
 function made<Value extends { close(): unknown }>(value: Value): Value {
@@ -35,7 +35,7 @@ const stores: Record<string, () => Store & { close(): Promise<void> }> = {
   "of shares": () => split(handed(new Redis({ port: 1, password: SECRET, ...redisOptions })), { group: "g" }),
 };
 
-describe("a store that is printed tells no password", () => {
+describe("a store that is printed shows no password", () => {
   it.each(Object.keys(stores))("%s", async (what) => {
     const store = made(stores[what]());
     // It listens, too.

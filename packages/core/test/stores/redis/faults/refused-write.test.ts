@@ -30,7 +30,7 @@ const other = rule("other", fixedWindow("100/h"));
 let server: RedisServer;
 let admin: RedisStore;
 const stores: RedisStore[] = [];
-/** It stands still, so that rows can be compared. */
+/** It does not advance, so that rows can be compared. */
 const clock = new ManualClock(1_700_000_000_000);
 
 beforeAll(async () => {
@@ -43,7 +43,7 @@ afterAll(async () => {
   await server?.stop();
 });
 
-/** A store whose user may not use a command. */
+/** A store whose user is not permitted to use a command. */
 async function without(command: string): Promise<RedisStore> {
   await server.ask("ACL", "SETUSER", `no-${command}`, "on", ">pw", "~*", "&*", "+@all", `-${command}`);
   const store = new RedisStore(`redis://no-${command}:pw@127.0.0.1:${server.port}`, { clock, timeoutMs: 60_000 });
@@ -98,7 +98,7 @@ describe("a write that Redis refuses in the middle of a request", () => {
     const store = await without("psetex");
     await refusedAlone(store, "take", [first, other], key);
     await refusedAlone(store, "penalize", [first, other], key);
-    // A row is as good as it was: it takes what is left, and no more.
+    // The row is intact: it admits what is left, and no more.
     await ask(admin, "take", first, key, 88);
     expect(await ask(admin, "take", first, key)).toMatchObject({ allowed: false, remaining: 0 });
   });

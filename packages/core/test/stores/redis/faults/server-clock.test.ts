@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { ServerClock } from "../../../../src/stores/server-clock.ts";
 
-/** A server whose clock is `ahead` of ours, and calls that take as long as they are told to, in microseconds. */
+/** A server whose clock is `ahead` of ours, and calls that take a given time, in microseconds. */
 class Simulation {
   readonly clock = new ServerClock();
   ahead: number;
@@ -64,7 +64,7 @@ describe("the server's clock as it is known here", () => {
     );
   });
 
-  it("goes on between replies as time does", () => {
+  it("advances between replies as time does", () => {
     const world = new Simulation(EPOCH);
     world.call(100, 100);
     const before = world.clock.now();

@@ -19,7 +19,7 @@ describe("the slot of a key", () => {
     expect(slotOf(key)).toBe(slot % 16384);
   });
 
-  describe("as Redis tells it", () => {
+  describe("as Redis computes it", () => {
     let server: RedisServer;
     let client: Redis;
     beforeAll(async () => {

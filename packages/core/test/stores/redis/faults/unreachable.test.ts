@@ -20,7 +20,7 @@ describe("a server that cannot be reached", () => {
     return store;
   }
 
-  /** Something that listens and does with a connection what it is told. */
+  /** A server that handles connections with the given function. */
   async function listening(onConnection: (socket: Socket) => void): Promise<string> {
     const server: Server = createServer((socket) => {
       close.push(() => socket.destroy());
@@ -46,7 +46,7 @@ describe("a server that cannot be reached", () => {
     for (const { took } of ends) expect(took).toBeLessThan(500);
   });
 
-  it("the host has no address: unreachable, and says so", async () => {
+  it("the host has no address: unreachable, with a message that says so", async () => {
     const ends = await several(storeAt("redis://no-such-host.invalid:6379"));
     expect(ends[0].as).not.toBe("allowed");
     expect(ends.at(-1)).toMatchObject({
@@ -99,7 +99,7 @@ describe("a server that cannot be reached", () => {
     expect(counts(await several(new RedisStore(client)))).toEqual({ HG_STORE_UNREACHABLE: 5 });
   });
 
-  it("a cluster of which no node is there: unreachable, and says what the system said", async () => {
+  it("a cluster of which no node is running: unreachable, with the system's error", async () => {
     const client = new Cluster([{ host: "127.0.0.1", port: await freePort() }], clusterOptions);
     close.push(() => client.disconnect());
     const ends = await several(new RedisStore(client));

@@ -2,12 +2,12 @@ import { expect } from "vitest";
 
 /** What a node was asked, and what came of it. Times are microseconds of the machine's clock. */
 export interface Tally {
-  /** Of each one that was let in: when that was known, and the number of the window that it was decided in. */
+  /** For each admitted request: when that was known, and the number of the window in which it was decided. */
   readonly at: readonly number[];
   readonly window: readonly number[];
   readonly asked: number;
   readonly denied: number;
-  /** Let in, and denied, by what stands in for the store. */
+  /** Admitted and denied by the fallback. */
   readonly degraded: number;
   readonly degradedDenied: number;
   /** For how long at most, in milliseconds, a node that was to ask at a rate was kept from it. */
@@ -18,7 +18,7 @@ export interface Tally {
   readonly errors: Readonly<Record<string, number>>;
 }
 
-/** How many were let in, by window. */
+/** How many were admitted, by window. */
 function admittedIn(tallies: readonly Tally[]): Map<number, number> {
   const admitted = new Map<number, number>();
   for (const { window } of tallies) {
@@ -27,7 +27,7 @@ function admittedIn(tallies: readonly Tally[]): Map<number, number> {
   return admitted;
 }
 
-/** How many were let in, by window: nowhere more than the total. */
+/** How many were admitted, by window: never more than the total. */
 export function expectNoneOver(tallies: readonly Tally[], total: number): Map<number, number> {
   const admitted = admittedIn(tallies);
   const over = [...admitted].filter(([, units]) => units > total);
@@ -35,12 +35,12 @@ export function expectNoneOver(tallies: readonly Tally[], total: number): Map<nu
   return admitted;
 }
 
-/** How many a node has let in by a window since a time, in milliseconds of the machine's clock. */
+/** How many a node has admitted in each window since a time, in milliseconds of the machine's clock. */
 export function admittedSince({ at, window: windows }: Tally, window: number, sinceMs: number): number {
   return at.filter((time, i) => windows[i] === window && time >= 1_000 * sinceMs).length;
 }
 
-/** How many were let in by each window from whose beginning to whose end there was traffic. */
+/** How many were admitted in each window that had traffic from its beginning to its end. */
 export function admittedInWholeWindows(tallies: readonly Tally[], total: number): number[] {
   const admitted = expectNoneOver(tallies, total);
   const windows = [...admitted.keys()].sort((a, b) => a - b);
@@ -77,14 +77,14 @@ export async function inOneOfFiveTries(scenario: () => Promise<void>): Promise<v
   }
 }
 
-/** Waits until a window of this length has just begun, unless so much of it is left; answers its number. */
+/** Waits until a window of this length has just begun, unless enough of it is left; returns its number. */
 export async function windowWithRoom(windowMs: number, roomMs: number): Promise<number> {
   const left = windowMs - (Date.now() % windowMs);
   if (left < roomMs) await sleep(left + 5);
   return Math.floor(Date.now() / windowMs);
 }
 
-/** When a window will begin, soon enough to wait for and late enough to tell processes so. */
+/** The start of a window that is soon enough to wait for and late enough to announce to processes. */
 export function nextStart(windowMs: number): number {
   return Math.ceil((Date.now() + 100) / windowMs) * windowMs * 1000;
 }

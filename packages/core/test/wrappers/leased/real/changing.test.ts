@@ -50,7 +50,7 @@ function held(node: number): number {
   return nodes[node].store.leaseOf("api", KEY)?.held ?? 0;
 }
 
-/** How many of so many requests passed. */
+/** How many of this number of requests passed. */
 async function take(node: number, times: number): Promise<number> {
   let passed = 0;
   for (let i = 0; i < times; i += 1) if ((await nodes[node].limiter.check("api", KEY)).allowed) passed += 1;
@@ -64,7 +64,7 @@ async function drain(): Promise<number> {
   return passed;
 }
 
-it("close() gives back all that is held", async () => {
+it("close() returns everything that is held", async () => {
   await take(0, 10);
   await take(1, 10);
   expect(held(0)).toBeGreaterThan(0);
@@ -72,7 +72,7 @@ it("close() gives back all that is held", async () => {
   expect(await left()).toBe(980);
 });
 
-it("close() gives back what is on its way here, too", async () => {
+it("close() also returns a grant in flight", async () => {
   await take(0, 1);
   // The next batch is fetched when a fifth is left.
   while (held(0) > 21) await take(0, 1);
@@ -133,7 +133,7 @@ it("a reset fills the pool for all nodes, and what they held is worth nothing", 
   expect(await drain()).toBe(1_000);
 });
 
-it("a refund lets a denied request through", async () => {
+it("a denied request passes after a refund", async () => {
   expect(await drain()).toBe(1_000);
   await nodes[0].limiter.refund("api", KEY, { cost: 7 });
   await eventually("the other is let in", async () => (await take(1, 1)) === 1, 5_000);

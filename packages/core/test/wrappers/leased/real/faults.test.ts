@@ -69,7 +69,7 @@ it.concurrent("a node that hears late what it was granted spends nothing of it a
   }
 });
 
-it.concurrent("what a node held that was killed is back with the next window, and the others go on", async () => {
+it.concurrent("the quota of a killed node is available again in the next window, and the other nodes continue", async () => {
   const [dead, ...others] = await start(greedy(), 3);
   const window = await windowWithRoom(WINDOW_MS, 1_500);
   const taken = await dead.take({ times: 20 });
@@ -103,7 +103,7 @@ it.concurrent("a pool that is deleted by hand starts from zero, held quota stays
   expect(await redis.server.ask("DEL", `${prefix}:{hot}:api:fixed_window`)).toBe("1");
   const after = await Promise.all(nodes.map((node) => node.hammer({ inFlight: 8, forMs: 1_000 })));
   for (const { errors } of after) expect(errors).toEqual({});
-  // What was granted before is forgotten there, and all of it has been spent.
+  // The pool has forgotten what was granted before, and all of it has been spent.
   const admitted = expectNoneOver([...before, ...after], LIMIT + 300 + held[0] + held[1]);
   expect(admitted.get(window)).toBe(LIMIT + 300 + held[0] + held[1]);
   await sleep(WINDOW_MS - (Date.now() % WINDOW_MS) + 20);

@@ -28,7 +28,7 @@ async function spent(nodes: readonly NodeProcess[]): Promise<number> {
   return (await stats(nodes)).reduce((sum, { spent }) => sum + spent, 0);
 }
 
-it("while Redis is frozen what is held is spent, then the rule says what holds; afterwards all is counted as before", () =>
+it("while Redis is frozen, held quota is spent and then the fallback decides; afterwards all is counted as before", () =>
   inOneOfFiveTries(async () => {
     const windowMs = 3_000;
     const settings = { server: { redis: server.url }, limit: LIMIT, windowMs, store: { timeoutMs: 200 } };
@@ -92,7 +92,7 @@ it("replies that are lost strand nothing and mint nothing", async () => {
       );
       await proxy.loseReply("evalsha");
     }
-    // The idle give back what they hold: that is not to be done twice, nor left.
+    // Idle nodes return what they hold: exactly once.
     const lost = Promise.all(nodes.map(() => proxy.loseReply("refund")));
     await Promise.all(nodes.map((node) => node.stopTraffic()));
     await lost;

@@ -24,7 +24,7 @@ function settings(limit: number, windowMs: number): NodeSettings {
 }
 
 describe("processes that hammer one key", () => {
-  it("are let in exactly as often as each window's total, all together, with clocks that are minutes apart", () =>
+  it("admit exactly each window's total, all together, with clocks that are minutes apart", () =>
     inOneOfFiveTries(async () => {
       const [limit, windowMs] = [2_000, 1_000];
       const shared = settings(limit, windowMs);
@@ -40,7 +40,7 @@ describe("processes that hammer one key", () => {
       expectAtLeast(limit, Math.min(...whole), "admitted in a window");
     }));
 
-  it("find the pool refreshed once by both who ask at the same instant", () =>
+  it("see the pool refreshed once if two of them ask at the same instant", () =>
     inOneOfFiveTries(async () => {
       const [limit, windowMs] = [100, 1_000];
       const nodes = await start({ ...settings(limit, windowMs), options: { base: 10 } }, 2);
@@ -52,7 +52,7 @@ describe("processes that hammer one key", () => {
     }));
 });
 
-it("fifty nodes that start at once on one key are let in exactly as often as its total", async () => {
+it("fifty nodes that start at once on one key admit exactly its total", async () => {
   const [limit, windowMs] = [1_000, 3_600_000];
   const nodes = await start({ ...settings(limit, windowMs), nodes: 10, options: { promoteAfter: 1 } }, 5);
   await windowWithRoom(windowMs, 60_000);

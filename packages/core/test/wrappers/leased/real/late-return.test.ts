@@ -12,7 +12,7 @@ const WINDOW_MS = 2_000;
 const api = rule("api", fixedWindow({ limit: LIMIT, windowMs: WINDOW_MS }));
 
 const redis = useRedis();
-/** A way to Redis on which requests can be held up: they arrive in the end, even if who sent them has gone. */
+/** A connection to Redis that can delay requests: they arrive in the end, even if their sender has gone. */
 let held: (() => void)[] | undefined;
 let listener: Server;
 let port: number;

@@ -73,7 +73,7 @@ it.concurrent("a node with slow replies does not keep others from a pool that is
     const mine = lease?.held ?? 0;
     tallies.push(await quick.take({ times: LIMIT - 1 - mine }));
     proxy.delayMs = slowMs;
-    // What it holds is spent at once; then it is refused, hears that late and tells the others.
+    // What it holds is spent at once; then it is denied, learns that late and notifies the others.
     tallies.push(await slow.take({ times: mine + 1 }));
     expect(tallies.map(({ denied }) => denied)).toEqual([0, 0, 1]);
     expect(Math.floor(Date.now() / windowMs)).toBe(window);

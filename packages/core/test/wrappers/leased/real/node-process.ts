@@ -14,7 +14,7 @@ export interface NodeSettings {
   /** Of the fixed window that all share. */
   readonly limit: number;
   readonly windowMs: number;
-  /** How many leased stores the process has (default 1), each with a client of its own. */
+  /** How many leased stores the process has (default 1), each with its own client. */
   readonly nodes?: number;
   /** By how much its clock is ahead of the machine's. */
   readonly aheadMs?: number;
@@ -33,7 +33,7 @@ interface Traffic {
   readonly untilDenied?: boolean;
 }
 
-/** A process of its own with leased stores, which can be frozen and killed. */
+/** A separate process with leased stores, which can be frozen and killed. */
 export class NodeProcess {
   readonly process: ForkedProcess;
   private orders = 0;

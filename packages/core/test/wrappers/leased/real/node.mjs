@@ -46,7 +46,7 @@ const stores = await Promise.all(
   }),
 );
 
-/** In which window the store charged a request: its answer says how long that still lasted. */
+/** In which window the store charged a request: its answer contains the time left in it. */
 function windowOfCharge(sent, { resetAfter }) {
   // The clock that we read and the server's are the same, but for how well we read it.
   return Math.ceil((sent + resetAfter - 2_000) / WINDOW) - 1;
@@ -79,13 +79,13 @@ function windowOfSpending(sent, received, isWaited, { lease }) {
   // So it is if the process was not run for a while around that end.
   if (window > Math.floor(earliest(sent) / WINDOW))
     return Math.round((received + lease.deadlineMs * 1000) / WINDOW) - 1;
-  // A store whose clock is off by so much may begin its next window so much early.
+  // A store whose clock is off may begin its next window early by that much.
   const left = WINDOW - (at % WINDOW);
   return left < slackMs * 1000 && lease.deadlineMs * 1000 > left + slackMs * 1000 ? window + 1 : window;
 }
 
 class Tally {
-  /** Of each one that was let in: when that was known, and in which window it counts. */
+  /** For each admitted request: when that was known, and in which window it counts. */
   at = [];
   window = [];
   asked = 0;
@@ -145,7 +145,7 @@ const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 let isStopped = false;
 
 const orders = {
-  /** Each of these nodes is asked by so many at once, each again as soon as it is answered. */
+  /** Each of these nodes has this many requests in flight; each answer is followed by the next request. */
   async hammer({ on = stores.map((_, i) => i), inFlight, forMs, untilDenied = false, startAt = 0 }) {
     const tally = new Tally();
     while (now() < startAt) await (startAt - now() > 20_000 ? sleep(10) : turn());
@@ -217,7 +217,7 @@ process.on("message", async ({ id, name, order }) => {
   }
 });
 process.on("disconnect", () => process.exit());
-// The first answer tells the server's time.
+// The first answer contains the server's time.
 async function warm(store) {
   for (;;) {
     try {

@@ -35,19 +35,19 @@ function settings(options: NodeSettings["options"] = {}, timeoutMs = 1_500): Nod
     limit: LIMIT,
     windowMs: WINDOW_MS,
     options,
-    // ZooKeeper tells its time in milliseconds, and with its replies.
+    // ZooKeeper reports its time in milliseconds, and with its replies.
     slackMs: 150,
     store: { root: `/test${roots}`, timeoutMs, sessionTimeoutMs: 1_000, purgeEveryMs: 0 },
   };
 }
 
-/** From now to the middle of the window after so many more. */
+/** From now to the middle of the window after this many more. */
 function toMiddle(windows: number): Promise<void> {
   return sleep((windows + 0.5) * WINDOW_MS - (Date.now() % WINDOW_MS));
 }
 
 describe("nodes under traffic", () => {
-  /** A fault in the middle of a window, mended in the middle of the next. Then traffic goes on for a few windows. */
+  /** A fault in the middle of a window, repaired in the middle of the next. Traffic continues for a few windows. */
   async function survive(
     nodes: readonly NodeProcess[],
     fault: () => void | Promise<void>,
@@ -115,7 +115,7 @@ describe("nodes under traffic", () => {
 });
 
 describe("nodes that share an ensemble", () => {
-  it("are let in exactly as often as each window's total, with clocks that are minutes apart", () =>
+  it("admit exactly each window's total, with clocks that are minutes apart", () =>
     inOneOfFiveTries(async () => {
       const shared = settings();
       const started = await Promise.all([-60_000, 0, 60_000].map((aheadMs) => start({ ...shared, aheadMs })));
@@ -127,7 +127,7 @@ describe("nodes that share an ensemble", () => {
       for (const { at } of tallies) expectAtLeast(1, at.length, "admitted by a node");
     }));
 
-  it("are let in exactly as often when fifty start at once", async () => {
+  it("admit exactly the total when fifty start at once", async () => {
     const nodes = await start(
       { ...settings({ promoteAfter: 1 }, 10_000), limit: 300, nodes: 10, windowMs: 3_600_000 },
       5,
@@ -183,7 +183,7 @@ describe.concurrent("nodes that share an ensemble, and each other's faults", () 
       expectAtLeast(LIMIT, admitted.get(window + 1), "admitted in the next window");
     }));
 
-  it("go on with a new pool when it is deleted by hand, and with what they hold", () =>
+  it("continue with a new pool when it is deleted by hand, and with what they hold", () =>
     inOneOfFiveTries(async () => {
       const shared = settings({ base: 100 });
       const root = `/test${roots}`;

@@ -9,7 +9,7 @@ const only = process.env["HEADGATE_SEED"];
 
 describe("leases, simulated", () => {
   it(
-    `admit no more than the total and lose count of nothing, whatever happens (${only ?? `${seeds} seeds`})`,
+    `admit at most the total and lose no units, whatever happens (${only ?? `${seeds} seeds`})`,
     async () => {
       if (only !== undefined) {
         await simulate(Number(only));

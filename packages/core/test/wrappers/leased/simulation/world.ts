@@ -8,7 +8,7 @@ import { type Faults, Network, type Timed } from "./network.ts";
 const KEY = "user:1";
 const START = 1_700_000_000_000_000;
 
-/** What a seed stands for. */
+/** The scenario that a seed determines. */
 export interface Scenario {
   readonly algorithm: "fixed_window" | "token_bucket";
   readonly nodes: number;
