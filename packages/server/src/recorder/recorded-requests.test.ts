@@ -127,6 +127,22 @@ describe("recorded requests", () => {
     expect(completeFrom).toBe(times[found.length]);
   });
 
+  it("can be those of one key, with what the store said was left", async () => {
+    const one = process("a");
+    const store = one.recorder.recorded(new MemoryStore({ clock }));
+    for (const user of [1, 2, 1, 3, 1, 1]) store.apply("take", [{ rule: orders, key: `user:${user}`, cost: 1 }]);
+    one.save();
+    const key = one.recorder.nameOf("user:1");
+    const { requests } = await new RecordedRequests(folder).page(ORDERS, { limit: 100, key });
+    expect(requests.map(({ remaining, allowed }) => [remaining, allowed])).toEqual([
+      [0, false],
+      [0, true],
+      [1, true],
+      [2, true],
+    ]);
+    expect(new Set(requests.map(({ key }) => key))).toEqual(new Set([key]));
+  });
+
   it("include what was added since, also under limits that were not used before", async () => {
     const one = process("a");
     const store = one.recorder.recorded(new MemoryStore({ clock }));

@@ -20,6 +20,8 @@ export interface RecordedRequest {
   readonly action: (typeof ACTIONS)[number];
   readonly cost: number;
   readonly allowed: boolean;
+  /** What the store said was left, in units. Undefined where its calls are not the requests. */
+  readonly remaining?: number;
   /** Hashed. A second request of the key with the same one and the same time is a retry, which is not counted. */
   readonly idempotencyKey?: string;
 }
@@ -40,6 +42,8 @@ export interface RecordedPage {
 export interface RecordedPageQuery {
   readonly limit: number;
   readonly cursor?: string | undefined;
+  /** Only requests of this key, hashed. */
+  readonly key?: string | undefined;
 }
 
 /** Recordings of the processes that started last: the workers of a node, and a few starts of it. */
@@ -61,6 +65,7 @@ interface Place {
 }
 
 type RuleOfPage = Pick<RateLimitRule, "rule_id" | "consistency">;
+type SoughtRequests = RuleOfPage & Pick<RecordedPageQuery, "key">;
 
 const cursorForm = z
   .array(z.tuple([z.string().max(256), z.int().min(0), z.number().nullable()]))
@@ -79,7 +84,7 @@ export class RecordedRequests {
     this.#folder = folder;
   }
 
-  async page(rule: RuleOfPage, { limit, cursor }: RecordedPageQuery): Promise<RecordedPage> {
+  async page(rule: RuleOfPage, { limit, cursor, key }: RecordedPageQuery): Promise<RecordedPage> {
     const names: readonly string[] = await readdir(this.#folder).catch(noneIfGone);
     const recordings = segmentsByNode(names);
     const latest = [...recordings.keys()].slice(-MOST_RECORDINGS);
@@ -87,7 +92,7 @@ export class RecordedRequests {
     try {
       const places = cursor === undefined ? await pages.latest(latest) : await pages.at(placesIn(cursor));
       for (const name of this.#limits.keys()) if (!names.includes(name)) this.#limits.delete(name);
-      const requests = await readBack(rule, limit, places, pages);
+      const requests = await readBack({ ...rule, key }, limit, places, pages);
       const left = places.filter(({ end }) => end > 0);
       const times = [...left.map(({ time }) => time), ...(await pages.deletedUntil(latest))];
       return {
@@ -200,7 +205,7 @@ class OpenSegments {
 
 /** Reads blocks from the ends of the recordings, always of the one that has been read the least far back. */
 async function readBack(
-  rule: RuleOfPage,
+  sought: SoughtRequests,
   limit: number,
   places: readonly Place[],
   pages: OpenSegments,
@@ -214,7 +219,7 @@ async function readBack(
     const before = place.end;
     const limits = pages.limitsIn(place.name);
     await eachLineBack(pages.fileOf(place), place, (entry) => {
-      const request = requestIn(entry, rule, limits);
+      const request = requestIn(entry, sought, limits);
       if (request !== undefined) found.push(request);
       return found.length < limit;
     });
@@ -249,12 +254,13 @@ async function eachLineBack(
   if (end === block.length) await eachLineBack(file, place, each, 2 * length);
 }
 
-/** What an entry says of a request under the rule, if it does. */
+/** What an entry says of a request under the rule, and of the key if one is sought, if it does. */
 function requestIn(
   entry: RecordingEntry,
-  { rule_id, consistency }: RuleOfPage,
+  { rule_id, consistency, key: soughtKey }: SoughtRequests,
   limits: RecordedLimits,
 ): RecordedRequest | undefined {
+  if (soughtKey !== undefined && (!("key" in entry) || entry.key !== soughtKey)) return undefined;
   if (entry.type === "other") {
     if (entry.rule !== rule_id || entry.isCandidate) return undefined;
     const { time, key, cost, allowed } = entry;
@@ -272,6 +278,7 @@ function requestIn(
     action,
     cost: entry.operations[at].cost,
     allowed: entry.answers[at].allowed,
+    remaining: entry.answers[at].remaining,
     ...(idempotency && { idempotencyKey: idempotency.key }),
   };
 }

@@ -240,7 +240,11 @@ async function start(settings: Settings, log: Log, host: NodeHost, closing: Clos
       store: () => health.stateOf(stores),
       topDenied: (limit) => denied.top(limit),
       livePicture: () => reports.picture(Date.now()),
-      recording: recording && { requests: recording.requests, oneIn: settings.recordOneIn },
+      recording: recording && {
+        requests: recording.requests,
+        oneIn: settings.recordOneIn,
+        nameOf: (key) => recording.recorder.nameOf(key),
+      },
       rulesFile: settings.rules,
       selfLimits,
     },

@@ -18,6 +18,15 @@ export interface WholeParts extends RestParts {
   readonly selfLimits: SelfLimits;
 }
 
+/** What a node has recorded. */
+interface RestRecording {
+  readonly requests: Pick<RecordedRequests, "page">;
+  /** One in this many identities is recorded. */
+  readonly oneIn: number;
+  /** The hash of a key; undefined if the key is not recorded. */
+  readonly nameOf: (key: string) => string | undefined;
+}
+
 /** The dependencies of the routes. */
 export interface RestParts {
   readonly service: CheckService;
@@ -44,7 +53,7 @@ export interface RestParts {
   /** What all nodes do at present. */
   readonly livePicture: () => Promise<LivePicture>;
   /** What this node has recorded; undefined if it does not record. */
-  readonly recording?: { readonly requests: Pick<RecordedRequests, "page">; readonly oneIn: number } | undefined;
+  readonly recording?: RestRecording | undefined;
   /** The file that the rules come from, if not the database. Then they cannot be changed over REST. */
   readonly rulesFile?: string | undefined;
   /** Default: limits of this transport alone. */
