@@ -180,6 +180,29 @@ export function serviceScreens(setting: Setting): void {
       await cards.nth(1).getByText("3 of 3 in use").first().waitFor();
     });
 
+    it("has the levels from before it was opened, if they were recorded", async () => {
+      await setting.node.addRule("past", "/past", 10, { window_seconds: 3600, algorithm: "fixed_window" });
+      for (let i = 0; i < 4; i += 1) await setting.node.check("bob", "/past");
+      const levels = async () => {
+        const response = await setting.node.request("GET", "/api/v1/rules/past/recording?identifier=bob");
+        const { requests } = (await response.json()) as { requests: { remaining: number }[] };
+        return requests.map(({ remaining }) => remaining).sort();
+      };
+      await expect.poll(levels, { timeout: 30_000 }).toEqual([6, 7, 8, 9]);
+      const dashboard = await setting.open("why?identifier=bob&endpoint=/past");
+      const { page } = dashboard;
+      await page.getByText("4 of 10 in use").first().waitFor();
+      await page.getByText("Levels from before the screen was opened are those of recorded requests.").waitFor();
+      await dashboard.looksRight();
+      await page.route("**/api/v1/rules/past/recording?*", async (route) => {
+        const response = await route.fetch();
+        await route.fulfill({ json: { ...(await response.json()), recorded: false, one_in: 100, requests: [] } });
+      });
+      await page.reload();
+      await page.getByText("one in 100 identities is recorded, and this one is not").waitFor();
+      await page.unroute("**/api/v1/rules/past/recording?*");
+    });
+
     it("says so if no rule matches, and if the service cannot be reached", async () => {
       const dashboard = await setting.open("why?identifier=ann&endpoint=/free");
       const { page } = dashboard;

@@ -14,7 +14,12 @@ export type { FieldMapping, LogFormat } from "./logs/log-format.ts";
 export { detectFormat, formatNamed, logFormats } from "./logs/log-formats.ts";
 export { type BadLine, type LogOptions, LogReader } from "./logs/log-reader.ts";
 export { mergeLogs } from "./logs/merge-logs.ts";
-export { type RecordedDenials, type RecordedRequest, RecordedTraffic } from "./recorded/recorded-traffic.ts";
+export {
+  type RecordedDenials,
+  type RecordedLevel,
+  type RecordedRequest,
+  RecordedTraffic,
+} from "./recorded/recorded-traffic.ts";
 export { Replay, type ReplayOptions, replay } from "./replay/replay.ts";
 export type {
   ClientReport,

@@ -91,6 +91,9 @@ export interface RuleWarnings {
 /** A page of the recorded requests of a rule, latest first. */
 export interface RecordingPage {
   readonly recording: boolean;
+  /** If the requests of one identity were asked for: whether it is recorded. */
+  readonly recorded?: boolean;
+  readonly now_ms: number;
   readonly one_in?: number;
   readonly processes: number;
   readonly requests: readonly {
@@ -98,6 +101,8 @@ export interface RecordingPage {
     readonly key: string;
     readonly action: "take" | "penalize" | "refund" | "reset";
     readonly cost: number;
+    readonly allowed: boolean;
+    readonly remaining?: number;
     readonly idempotency_key?: string;
   }[];
   readonly complete_from_ms?: number;

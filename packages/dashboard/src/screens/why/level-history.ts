@@ -12,9 +12,34 @@ export interface Seen {
   readonly levels: readonly Level[];
 }
 
+/** How much of one limit was in use before. */
+export interface EarlierLevel {
+  readonly at: number;
+  readonly used: number;
+}
+
 /** Adds levels, and drops those that are too old to be shown. */
 export function withSeen(before: readonly Seen[], latest: Seen): readonly Seen[] {
   return [...before.filter(({ at }) => at > latest.at - HISTORY_MS), latest];
+}
+
+/** Puts earlier levels, by the limit's name, before those that were seen. All have the same times. */
+export function withEarlier(
+  earlier: readonly { readonly limit: Level; readonly levels: readonly EarlierLevel[] }[],
+  seen: readonly Seen[],
+): readonly Seen[] {
+  const moments = new Map<number, Level[]>();
+  for (const { limit, levels } of earlier) {
+    for (const { at, used } of levels) {
+      const others = moments.get(at) ?? [];
+      others.push({ ...limit, current_count: used });
+      moments.set(at, others);
+    }
+  }
+  const before = [...moments].map(([at, levels]) => ({ at, levels })).sort((a, b) => a.at - b.at);
+  const [first, last] = [seen[0], seen.at(-1)];
+  if (first === undefined || last === undefined) return before;
+  return [...before.filter(({ at }) => at > last.at - HISTORY_MS && at < first.at), ...seen];
 }
 
 /** How much of a limit was in use. Times are seconds before the latest levels, which are at 0. */

@@ -2,6 +2,7 @@ import type { Explanation, LimitAnswer } from "../../api/types.ts";
 import { Chart } from "../../ui/chart.tsx";
 import { countText, limitText, waitText } from "../../ui/format.ts";
 import { Badge, Card, type Tone } from "../../ui/parts.tsx";
+import type { Earlier } from "./earlier-levels.ts";
 import { allLimits, HISTORY_MS, levelsOf, limitName, type Seen } from "./level-history.ts";
 
 const STATES: Readonly<Record<LimitAnswer["state"], readonly [Tone, string]>> = {
@@ -19,8 +20,16 @@ const ORIGINS: Readonly<Record<LimitAnswer["origin"], string>> = {
 /** Labels are a minute apart, or five if there is no room. */
 const MINUTES = [60, HISTORY_MS / 1000];
 
-/** How much of each limit is in use, now and since the screen was opened. */
-export function Levels({ explanation, seen }: { readonly explanation: Explanation; readonly seen: readonly Seen[] }) {
+/** How much of each limit is in use, now and in the last minutes. */
+export function Levels({
+  explanation,
+  seen,
+  earlier,
+}: {
+  readonly explanation: Explanation;
+  readonly seen: readonly Seen[];
+  readonly earlier: readonly Earlier[];
+}) {
   const all = allLimits(explanation);
   if (all.length === 0) return null;
   return (
@@ -31,6 +40,7 @@ export function Levels({ explanation, seen }: { readonly explanation: Explanatio
           limit={limit}
           isShadow={explanation.answer.shadow_limits?.includes(limit) ?? false}
           seen={seen}
+          note={earlier.find((each) => limitName(each.limit) === limitName(limit))?.note}
         />
       ))}
     </div>
@@ -41,10 +51,13 @@ function Level({
   limit,
   isShadow,
   seen,
+  note,
 }: {
   readonly limit: LimitAnswer;
   readonly isShadow: boolean;
   readonly seen: readonly Seen[];
+  /** Where earlier levels come from, or why there are none. */
+  readonly note: string | undefined;
 }) {
   const { name, current_count, remaining, retry_after_ms, allowed, state, source, degraded, origin } = limit;
   const capacity = Math.max(1, limit.burst, current_count + remaining);
@@ -94,6 +107,7 @@ function Level({
         Decided by the {source}
         {degraded && ", without the store: this may be inaccurate"}
       </p>
+      {note !== undefined && <p class="muted">{note}</p>}
     </Card>
   );
 }

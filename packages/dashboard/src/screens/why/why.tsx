@@ -6,8 +6,9 @@ import { linkTo, navigate, type Route } from "../../router.ts";
 import { SelectField, TextField } from "../../ui/field.tsx";
 import { Badge, Card, Empty, ScreenHead, WithData } from "../../ui/parts.tsx";
 import { Scroll } from "../../ui/scroll.tsx";
+import { useEarlier } from "./earlier-levels.ts";
 import { IdentityActions } from "./identity-actions.tsx";
-import { allLimits, type Seen, withSeen } from "./level-history.ts";
+import { allLimits, type Seen, withEarlier, withSeen } from "./level-history.ts";
 import { Levels } from "./levels.tsx";
 import "./why.css";
 
@@ -108,13 +109,14 @@ function Answer({ question }: { readonly question: Question }) {
     const { data } = loaded;
     if (data !== undefined) setSeen((before) => withSeen(before, { at: Date.now(), levels: allLimits(data) }));
   }, [loaded.data]);
+  const earlier = useEarlier(question.identifier, loaded.data);
   return (
     <WithData of={loaded}>
       {(explanation) => (
         <>
           <Verdict explanation={explanation} />
           <IdentityActions question={question} explanation={explanation} reload={loaded.reload} />
-          <Levels explanation={explanation} seen={seen} />
+          <Levels explanation={explanation} seen={withEarlier(earlier, seen)} earlier={earlier} />
           <MatchingRules explanation={explanation} />
         </>
       )}

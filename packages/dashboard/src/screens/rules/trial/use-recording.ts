@@ -1,5 +1,6 @@
 import type { RecordedRequest } from "headgate-simulator";
 import { api } from "../../../api/client.ts";
+import { recordedRequest } from "../../../api/recorded-request.ts";
 import type { RecordingPage } from "../../../api/types.ts";
 import { type Loaded, useLoaded } from "../../../api/use-loaded.ts";
 
@@ -31,7 +32,7 @@ async function loadRecording(ruleId: string, signal: AbortSignal): Promise<Recor
   do {
     const query = new URLSearchParams({ limit: String(PAGE), ...(page?.next && { cursor: page.next }) });
     page = await api.get<RecordingPage>(`/api/v1/rules/${encodeURIComponent(ruleId)}/recording?${query}`, signal);
-    entries.push(...page.requests.map(entryOf));
+    entries.push(...page.requests.map(recordedRequest));
     pages += 1;
   } while (page.next !== undefined && entries.length < MOST_REQUESTS && pages < MOST_PAGES);
   const { recording, one_in = 1, processes, next, complete_from_ms } = page;
@@ -44,8 +45,4 @@ async function loadRecording(ruleId: string, signal: AbortSignal): Promise<Recor
     entries: entries.filter(({ time }) => time > from),
     hasMore: next !== undefined || complete_from_ms !== undefined,
   };
-}
-
-function entryOf({ time_ms, key, action, cost, idempotency_key }: RecordingPage["requests"][number]): RecordedRequest {
-  return { time: Math.round(time_ms * 1000), key, action, cost, idempotencyKey: idempotency_key };
 }
