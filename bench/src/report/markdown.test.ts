@@ -55,6 +55,14 @@ test("wrappers have rows of their own, and the best one is concluded from", () =
   );
 });
 
+test("a ratio to nothing is not infinite", () => {
+  const suite = { ...memory, workloads: [{ ...load, name: "trips", better: "less" as const }] };
+  const results = [figure("trips", "headgate", 0), figure("trips", "fast", 1_000)];
+  const measured = [{ version: "24.1.0", rankings: rankingsOf(suite.workloads, results) }];
+  const page = markdown({ machine: [], versions: [], sections: [{ suite, note: "", measured }] });
+  expect(page).toContain("| 1000 (fast) | over 1000× |");
+});
+
 test("what several workloads report in addition is explained once, and not concluded from", () => {
   const workloads = [
     { ...load, name: "hot" },

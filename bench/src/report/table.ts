@@ -36,8 +36,12 @@ export function amount(result: Result): string {
   return `${figure(result.median)} ${result.unit}`;
 }
 
+/** Larger ratios are those to almost nothing, such as no round trips at all. */
+const MOST_TIMES = 1_000;
+
 export function times(ratio: number | undefined): string {
-  return ratio === undefined ? "" : `${figure(ratio)}×`;
+  if (ratio === undefined) return "";
+  return ratio > MOST_TIMES ? `over ${MOST_TIMES}×` : `${figure(ratio)}×`;
 }
 
 export function figure(value: number): string {
